@@ -2,6 +2,160 @@
 
 /** What each call takes and answers; amounts are decimal texts of micro-USD, times ISO 8601. */
 export interface Calls {
+  'GET /api/web': {
+    reply: WebSettings;
+  };
+  'POST /api/sign-up': {
+    body: {
+      name: string;
+      email: string;
+      password: string;
+      token?: string | null;
+    };
+    reply: {
+      status: 'check_mail' | 'sign_in';
+    };
+  };
+  'POST /api/invitation': {
+    body: {
+      token: string;
+    };
+    reply: Invitation;
+  };
+  'POST /api/email': {
+    body: {
+      token: string;
+    };
+    reply: {
+      email: string;
+    };
+  };
+  'GET /api/me': {
+    reply: Me;
+  };
+  'PATCH /api/me': {
+    body: {
+      name: string;
+    };
+    reply: {
+      name: string;
+    };
+  };
+  'POST /api/me/email': {
+    body: {
+      email: string;
+      /** Of those who have one. */
+      password?: string;
+    };
+    reply: {
+      status: 'check_mail';
+    };
+  };
+  'GET /api/me/security': {
+    reply: Security;
+  };
+  'DELETE /api/me/sessions': {
+    reply: {
+      ended: number;
+    };
+  };
+  'DELETE /api/me/sessions/:session_id': {
+    reply: {
+      session_id: string;
+    };
+  };
+  'POST /api/me/account': {
+    reply: {
+      account_id: string;
+    };
+  };
+  'POST /api/invitation/accept': {
+    body: {
+      token: string;
+    };
+    reply: {
+      account_id: string | null;
+    };
+  };
+  'GET /api/accounts/:account_id/balance': {
+    reply: Funds;
+  };
+  'GET /api/accounts/:account_id/team': {
+    reply: Team;
+  };
+  'PATCH /api/accounts/:account_id/account': {
+    body: {
+      name: string;
+    };
+    reply: {
+      name: string;
+    };
+  };
+  'PATCH /api/accounts/:account_id/members/:person_id': {
+    body: {
+      role: Role;
+    };
+    reply: {
+      person_id: string;
+      role: Role;
+    };
+  };
+  'DELETE /api/accounts/:account_id/members/:person_id': {
+    reply: {
+      person_id: string;
+    };
+  };
+  'POST /api/accounts/:account_id/leave': {
+    reply: {
+      account_id: string;
+    };
+  };
+  'POST /api/accounts/:account_id/invitations': {
+    body: {
+      email: string;
+      role: Role;
+    };
+    reply: NewInvitation;
+  };
+  'DELETE /api/accounts/:account_id/invitations/:invitation_id': {
+    reply: {
+      invitation_id: string;
+    };
+  };
+  'GET /api/accounts/:account_id/requests': {
+    query: {
+      /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+      status?: Status;
+      model_id?: string;
+      key_id?: string;
+      from?: string;
+      to?: string;
+      /** Of a request, or its beginning. */
+      id?: string;
+      /** Of a request: the next older ones. */
+      before?: string;
+      /** Of a request: the next newer ones. */
+      after?: string;
+      /** Entries of a page. */
+      limit?: number;
+    };
+    reply: RequestPage;
+  };
+  'GET /api/accounts/:account_id/requests/choices': {
+    reply: {
+      keys: Array<KeyName>;
+    };
+  };
+  'GET /api/accounts/:account_id/requests/:request_id': {
+    reply: RequestDetail;
+  };
+  'GET /api/accounts/:account_id/requests/:request_id/thumbnail': {
+    query: {
+      index?: string;
+      size?: 'square' | 'card';
+    };
+    reply: unknown;
+  };
   'GET /api/accounts/:account_id/keys': {
     query: {
       state?: 'active' | 'all';
@@ -60,6 +214,132 @@ export interface Calls {
   };
   'DELETE /api/accounts/:account_id/keys/:key_id': {
     reply: Key;
+  };
+  'GET /api/accounts/:account_id/overview': {
+    reply: Overview;
+  };
+  'GET /api/accounts/:account_id/spend': {
+    query: {
+      days?: 7 | 30 | 90;
+    };
+    reply: Spend;
+  };
+  'GET /api/accounts/:account_id/statement': {
+    query: {
+      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      kind?: string;
+      from?: string;
+      to?: string;
+      /** Entries of a page. */
+      limit?: number;
+      cursor?: string;
+    };
+    reply: {
+      data: Array<Movement>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/accounts/:account_id/statement/lines': {
+    query: {
+      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      kind?: string;
+      from?: string;
+      to?: string;
+      /** Entries of a page. */
+      limit?: number;
+      cursor?: string;
+    };
+    reply: {
+      data: Array<StatementLine>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/accounts/:account_id/statement/totals': {
+    query: {
+      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      kind?: string;
+      from?: string;
+      to?: string;
+    };
+    reply: StatementTotals;
+  };
+  'GET /api/accounts/:account_id/statement/export': {
+    query: {
+      format?: 'csv' | 'json';
+      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      kind?: string;
+      from?: string;
+      to?: string;
+    };
+    reply: unknown;
+  };
+  'GET /api/accounts/:account_id/top-up': {
+    reply: {
+      /** How to pay, in the operator's words. */
+      text: string | null;
+      account_id: string;
+      email: string;
+    };
+  };
+  'POST /api/accounts/:account_id/vouchers': {
+    body: {
+      code: string;
+    };
+    reply: {
+      transfer_id: string;
+      replayed: boolean;
+      amount_usd_micro: string;
+      /** What the account may spend. */
+      available_usd_micro: string;
+      /** For open requests. */
+      reserved_usd_micro: string;
+    };
+  };
+  'GET /api/accounts/:account_id/alerts': {
+    reply: AlertSettings;
+  };
+  'PUT /api/accounts/:account_id/alerts': {
+    body: {
+      low_balance_usd_micro?: string | null;
+      emails: boolean;
+      webhook_url?: string | null;
+    };
+    reply: AlertSettings;
+  };
+  'GET /api/accounts/:account_id/webhooks': {
+    reply: WebhookSecrets;
+  };
+  'POST /api/accounts/:account_id/webhooks/rotate': {
+    reply: WebhookSecrets;
+  };
+  'POST /api/accounts/:account_id/webhooks/retire': {
+    reply: WebhookSecrets;
+  };
+  'POST /api/accounts/:account_id/webhooks/test': {
+    body: {
+      url: string;
+    };
+    reply: SendResult;
+  };
+  'GET /api/accounts/:account_id/deliveries': {
+    query: {
+      /** Only those that were not taken. */
+      failed?: boolean;
+      /** `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<Delivery>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/accounts/:account_id/requests/:request_id/deliveries': {
+    reply: {
+      data: Array<Delivery>;
+    };
+  };
+  'POST /api/accounts/:account_id/requests/:request_id/resend': {
+    reply: SendResult;
   };
   'GET /api/accounts/:account_id/v1/balance': {
     reply: Balance;
@@ -122,6 +402,9 @@ export interface Calls {
   'POST /api/accounts/:account_id/v1/files': {
     reply: UploadedFile;
   };
+  'GET /api/accounts/:account_id/studio/allowance': {
+    reply: Allowance;
+  };
   'GET /api/operator/vouchers': {
     query: {
       /** Entries of a page. */
@@ -154,6 +437,217 @@ export interface Calls {
     };
   };
 }
+
+export type WebSettings = {
+  base_url: string;
+  sign_up: 'open' | 'invite' | 'closed';
+  has_mail: boolean;
+  /** On the identity provider's button; null: there is none. */
+  oidc_name: string | null;
+  password_min: number;
+};
+
+export type Invitation = {
+  email: string;
+  role: Role;
+  /** Null: with an account of their own. */
+  account_name: string | null;
+  expires_at: string;
+};
+
+export type Role = 'owner' | 'developer' | 'billing' | 'read_only';
+
+export type Me = {
+  person_id: string;
+  session_id: string;
+  email: string;
+  name: string;
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  is_operator: boolean;
+  accounts: Array<Account>;
+};
+
+export type Account = {
+  account_id: string;
+  name: string;
+  role: Role;
+  status: 'active' | 'suspended';
+  /** Its owners run the service. */
+  is_operator: boolean;
+};
+
+export type Security = {
+  has_password: boolean;
+  has_oidc: boolean;
+  sessions: Array<Session>;
+};
+
+export type Session = {
+  session_id: string;
+  /** Of the browser that asks. */
+  is_this: boolean;
+  ip_address: string | null;
+  user_agent: string | null;
+  created_at: string;
+  expires_at: string;
+};
+
+export type Funds = {
+  /** What the account may spend. */
+  available_usd_micro: string;
+  /** For open requests. */
+  reserved_usd_micro: string;
+};
+
+export type Team = {
+  is_operator: boolean;
+  members: Array<Member>;
+  invitations: Array<Invitee>;
+};
+
+export type Member = {
+  person_id: string;
+  name: string;
+  email: string;
+  role: Role;
+  is_me: boolean;
+  /** Told to owners only. */
+  two_factor_enabled?: boolean;
+  joined_at: string;
+};
+
+export type Invitee = {
+  invitation_id: string;
+  email: string;
+  role: Role;
+  expires_at: string;
+};
+
+export type NewInvitation = {
+  invitation_id: string;
+  email: string;
+  role: Role;
+  url: string;
+  mailed: boolean;
+};
+
+/** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+export type Status = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+export type RequestPage = {
+  data: Array<RequestEntry>;
+  /** To ask on from; null: there are none. */
+  older: string | null;
+  /** To ask on from; null: there are none. */
+  newer: string | null;
+  /** Where the search ended before the page was full. */
+  looked_to: string | null;
+};
+
+export type RequestEntry = {
+  request_id: string;
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  /** From 0 to 1. */
+  progress: number | null;
+  quoted_usd_micro: string;
+  charged_usd_micro: string | null;
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  key_id: string;
+  error_code: string | null;
+  webhook_state: 'pending' | 'delivered' | 'failed' | null;
+  /** Those that are still kept. */
+  outputs: number;
+  /** The first output. */
+  preview: {
+    url: string;
+    content_type: string;
+  } | null;
+};
+
+/** What comes out. */
+export type Kind = 'video' | 'image' | 'text';
+
+export type KeyName = {
+  key_id: string;
+  name: string;
+  last4: string;
+  revoked: boolean;
+};
+
+export type RequestDetail = {
+  request_id: string;
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  /** From 0 to 1. */
+  progress: number | null;
+  quoted_usd_micro: string;
+  charged_usd_micro: string | null;
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  key_id: string;
+  logs: Array<string>;
+  queue_position: number | null;
+  error: {
+    code: string;
+    message: string;
+  } | null;
+  input: Record<string, unknown>;
+  quote: {
+    unit: string;
+    unit_price_usd_micro: string;
+    quantity: number;
+    breakdown: Array<{
+      label: string;
+      quantity: number;
+      unit_price_usd_micro: string;
+      amount_usd_micro: string;
+    }>;
+    assumptions: Record<string, unknown>;
+  };
+  delivered_quantity: number | null;
+  attempts: Array<{
+    at: string;
+    outcome: string | null;
+  }>;
+  output: Record<string, unknown> | null;
+  outputs: Array<RequestOutput>;
+  expires_at: string | null;
+  cleared_at: string | null;
+  webhook: {
+    url: string;
+    state: 'pending' | 'delivered' | 'failed' | null;
+  } | null;
+  deliveries: Array<{
+    at: string;
+    status: number | null;
+    error: string | null;
+    duration_ms: number;
+  }>;
+};
+
+export type RequestOutput = {
+  index: number;
+  field: string;
+  content_type: string;
+  size: number;
+  width: number | null;
+  height: number | null;
+  duration_seconds: number | null;
+  file_name: string;
+  /** Null: its bytes are gone. */
+  url: string | null;
+};
 
 export type Key = {
   key_id: string;
@@ -231,6 +725,156 @@ export type NewKey = {
   previous_used_at: string | null;
 };
 
+export type Overview = {
+  /** What the account may spend. */
+  available_usd_micro: string;
+  /** For open requests. */
+  reserved_usd_micro: string;
+  month: {
+    spent_usd_micro: string;
+    resets_at: string | null;
+    keys_total: number;
+    keys: Array<KeyMonth>;
+  };
+  running: {
+    total: number;
+    data: Array<RunningRequest>;
+  };
+  steps: {
+    topped_up: boolean;
+    has_key: boolean;
+    has_request: boolean;
+  };
+  refused: Array<RefusedCalls>;
+};
+
+export type KeyMonth = {
+  key_id: string;
+  name: string;
+  is_studio: boolean;
+  revoked: boolean;
+  monthly_limit_usd_micro: string | null;
+  /** What is reserved included. */
+  spent_usd_micro: string;
+};
+
+export type RunningRequest = {
+  request_id: string;
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  quoted_usd_micro: string;
+  created_at: string;
+  started_at: string | null;
+};
+
+export type Spend = {
+  days: Array<string>;
+  data: Array<SpendDay>;
+};
+
+export type SpendDay = {
+  day: string;
+  /** What comes out. */
+  kind: Kind;
+  /** Null: models that cost less than those named. */
+  model_id: string | null;
+  charged_usd_micro: string;
+  requests: number;
+};
+
+export type Movement = {
+  transfer_id: string;
+  seq: number;
+  kind: MovementKind;
+  direction: 'in' | 'out';
+  amount_usd_micro: string;
+  /** Of the available balance. */
+  change_usd_micro: string;
+  /** Of a charge or release: what was reserved. */
+  reserved_usd_micro: string | null;
+  available_after_usd_micro: string;
+  request_id: string | null;
+  model_id: string | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: string;
+};
+
+export type MovementKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+
+/** A top-up, a correction, or a request with its cost. */
+export type StatementLine = {
+  id: string;
+  seq: number;
+  kind: MovementKind;
+  /** What it did to the balance. */
+  effect_usd_micro: string;
+  /** With what is held. */
+  balance_usd_micro: string;
+  /** For an open request. */
+  held_usd_micro: string | null;
+  request_id: string | null;
+  model_id: string | null;
+  model_name: string | null;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status | null;
+  /** What is priced. `MP` is a megapixel. */
+  unit: Unit | null;
+  /** Delivered, or asked for while that is not known. */
+  quantity: number | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: string;
+};
+
+/** What is priced. `MP` is a megapixel. */
+export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
+
+export type StatementTotals = {
+  movements: number;
+  in_usd_micro: string;
+  out_usd_micro: string;
+  net_usd_micro: string;
+  charged_usd_micro: string;
+};
+
+export type AlertSettings = {
+  /** Null: there is no alert. */
+  low_balance_usd_micro: string | null;
+  emails: boolean;
+  webhook_url: string | null;
+  told_at: string | null;
+  has_mail: boolean;
+  recipients: Array<string>;
+};
+
+export type WebhookSecrets = {
+  secrets: Array<string>;
+};
+
+export type SendResult = {
+  delivered: boolean;
+  /** Null: no answer came. */
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+};
+
+export type Delivery = {
+  delivery_id: string;
+  request_id: string | null;
+  cause: 'final' | 'resend' | 'test' | 'low_balance';
+  url: string;
+  /** Null: no answer came. */
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+  created_at: string;
+};
+
 export type Balance = {
   /** The currency of the account: 1 USDT counts as 1 USD, `"1000000"`. */
   currency: 'USDT';
@@ -284,12 +928,6 @@ export type Estimate = {
   /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
   unknown_inputs?: Array<UnknownInput>;
 };
-
-/** What comes out. */
-export type Kind = 'video' | 'image' | 'text';
-
-/** What is priced. `MP` is a megapixel. */
-export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
 
 export type QuoteLine = {
   /** What is paid for. */
@@ -481,9 +1119,6 @@ export type QueuedRequest = {
   /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
   unknown_inputs?: Array<UnknownInput>;
 };
-
-/** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-export type Status = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 export type RequestList = {
   /** Newest first. */
@@ -680,6 +1315,18 @@ export type UploadedFile = {
   created_at: string;
   /** When it is deleted, 7 days later. */
   expires_at: string;
+};
+
+export type Allowance = {
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  /** The studio key's monthly limit. */
+  limit_usd_micro: string | null;
+  spent_usd_micro: string;
+  resets_at: string | null;
+  open_jobs: number;
+  open_jobs_limit: number;
+  upload_max_bytes: number;
 };
 
 export type Voucher = {

@@ -127,6 +127,11 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
   return (text === '' ? null : JSON.parse(text)) as T;
 }
 
+/** Calls the sign-in library, whose replies have no schema here. Throws as `call` does. */
+export function authCall<T = unknown>(path: string, body?: object): Promise<T> {
+  return call<T>(`/api/auth${path}`, { body });
+}
+
 /** The answer itself, where it is no JSON. Throws as `call` does. */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, query, signal, headers } = options;

@@ -1,6 +1,7 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import { placed, type Entry, type Page, type Search } from './cabinet/request-entries.ts';
+import type { RequestEntry, RequestPage } from './api-types.ts';
+import { placed, type Search } from './cabinet/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
 
 /**
@@ -67,7 +68,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
       setState('on');
       refresh.all();
     });
-    listen<{ data: Entry[] }>('requests', ({ data }) => {
+    listen<{ data: RequestEntry[] }>('requests', ({ data }) => {
       place(account_id, queries, data);
       refresh.soon();
     });
@@ -128,11 +129,14 @@ function follow(account_id: string, queries: QueryClient): () => void {
 }
 
 /** Puts what changed into the lists that are loaded, and has open details asked for again. */
-function place(account_id: string, queries: QueryClient, entries: Entry[]): void {
+function place(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
   const key = ['account', account_id, 'requests', 'page'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
     const search = query.queryKey[4] as Search;
-    queries.setQueryData<Page>(query.queryKey, (page) => page && placed(page, search, entries));
+    queries.setQueryData<RequestPage>(
+      query.queryKey,
+      (page) => page && placed(page, search, entries),
+    );
     // An answer that is under way may be older than this.
     if (query.state.fetchStatus === 'fetching')
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });

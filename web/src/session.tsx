@@ -1,32 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { createContext, use, type ReactNode } from 'react';
-import { accountApi, ApiFailure, call, type AccountCalls, type Caller } from './api.ts';
+import { accountApi, api, ApiFailure, authCall, type AccountCalls, type Caller } from './api.ts';
+import type { Account, Me, Role } from './api-types.ts';
 
 /** Who is signed in, and which of their accounts the pages show. */
 
-export type Role = 'owner' | 'developer' | 'billing' | 'read_only';
-export type Right = 'view' | 'build' | 'pay' | 'own';
-
-export interface Account {
-  account_id: string;
-  name: string;
-  role: Role;
-  status: 'active' | 'suspended';
-  /** Its owners run the service. */
-  is_operator: boolean;
-}
-
-export interface Me {
-  person_id: string;
-  session_id: string;
-  email: string;
-  name: string;
-  email_verified: boolean;
-  two_factor_enabled: boolean;
-  is_operator: boolean;
-  accounts: Account[];
-}
+type Right = 'view' | 'build' | 'pay' | 'own';
 
 const rights: Record<Role, readonly Right[]> = {
   owner: ['view', 'build', 'pay', 'own'],
@@ -39,7 +19,7 @@ export const meQuery = {
   queryKey: ['me'],
   queryFn: async (): Promise<Me | null> => {
     try {
-      return await call<Me>('/api/me');
+      return await api('GET /api/me');
     } catch (error) {
       if (error instanceof ApiFailure && error.status === 401) return null;
       throw error;
@@ -111,7 +91,7 @@ export function useSwitchAccount(): (account_id: string) => void {
 export function useSignOut(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
-    await call('/api/auth/sign-out', { method: 'POST', body: {} });
+    await authCall('/sign-out', {});
     queries.clear();
     // Nothing of this person stays in the page's memory.
     location.assign('/sign-in');

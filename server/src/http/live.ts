@@ -1,8 +1,10 @@
-import { pageEntry } from '../core/request/page-views.ts';
 import type { Links } from '../core/request/views.ts';
 import type { Hints } from '../db/hints.ts';
 import type { EntryRow } from '../db/request-pages.ts';
 import type { Moved } from '../ledger/statement.ts';
+import { entryOf, Funds, RequestEntry } from './dashboard/views.ts';
+import { list, object } from './schema.ts';
+import { serialize } from './serialize.ts';
 
 /**
  * Tells open pages what changes in their accounts. Hints from this or another process make it look
@@ -198,8 +200,11 @@ class Watcher implements Live {
       else changed.set(account, [row]);
     }
     for (const [account, entries] of changed) {
-      if (many.has(account) || entries.length > entriesMax) tell(account, 'changed', {});
-      else tell(account, 'requests', { data: entries.map((row) => pageEntry(row, this.#links)) });
+      if (many.has(account) || entries.length > entriesMax) tell(account, 'changed', '{}');
+      else {
+        const data = entries.map((row) => entryOf(row, this.#links));
+        tell(account, 'requests', serialize(ChangedRequests, { data }));
+      }
     }
   }
 
@@ -232,6 +237,8 @@ class Watcher implements Live {
   }
 }
 
+const ChangedRequests = object({ data: list(RequestEntry) });
+
 function newAccount(id: string): Account {
   const empty = { open: new Map(), told: new Map(), toldBefore: new Map() };
   return { id, pages: new Set(), seq: null, balance: '', ...empty };
@@ -249,19 +256,15 @@ function note({ open, told, toldBefore }: Account, row: EntryRow): boolean {
   return known !== version;
 }
 
-type Balance = Pick<EntryRow, 'available_usd_micro' | 'reserved_usd_micro'>;
+type AccountFunds = Pick<EntryRow, 'available_usd_micro' | 'reserved_usd_micro'>;
 
-function tellBalance(account: Account, row: Balance): void {
-  const balance = JSON.stringify({
-    available_usd_micro: String(row.available_usd_micro),
-    reserved_usd_micro: String(row.reserved_usd_micro),
-  });
+function tellBalance(account: Account, row: AccountFunds): void {
+  const balance = serialize(Funds, row);
   if (balance === account.balance) return;
   account.balance = balance;
   for (const page of account.pages) page.tell('balance', balance);
 }
 
-function tell({ pages }: Account, event: 'requests' | 'changed', data: object): void {
-  const text = JSON.stringify(data);
-  for (const page of pages) page.tell(event, text);
+function tell({ pages }: Account, event: 'requests' | 'changed', data: string): void {
+  for (const page of pages) page.tell(event, data);
 }

@@ -33,32 +33,25 @@ export function optionalOneOf<T extends string>(
   return found;
 }
 
-export function limitOf(query: Query, { usual, max }: { usual: number; max: number }): number {
-  const value = query.limit;
-  if (value === undefined) return usual;
-  const limit = typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : NaN;
-  if (!(limit <= max)) throw badParameter('limit', `must be a whole number from 1 to ${max}`);
-  return limit;
-}
-
 /** Without its zone a time is no moment; and a plus sign of an address is read as a space. */
-const momentRule =
-  'must be a date, or a time with Z or an offset (write + as %2B), such as 2026-01-31T00:00:00Z';
+export const momentRule =
+  'a date, or a time with Z or an offset (write + as %2B), such as 2026-01-31T00:00:00Z';
 
 /** In ms since 1970, as precise as a `created_at` is shown. */
 export function momentOf(query: Query, name: 'from' | 'to'): number | null {
   const text = optionalText(query, name);
   if (text === null) return null;
-  const ms = isMoment(text) ? Date.parse(text) : NaN;
-  if (!(ms >= 0 && ms < 2 ** 48)) throw badParameter(name, momentRule);
-  return ms;
+  if (!isMoment(text)) throw badParameter(name, `must be ${momentRule}`);
+  return Date.parse(text);
 }
 
 const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-function isMoment(text: string): boolean {
+/** From 1970 on. `Date.parse` alone takes 30 February for 2 March. */
+export function isMoment(text: string): boolean {
   const day = momentForm.exec(text)?.[1];
-  return day !== undefined && isCalendarDay(day);
+  const ms = day !== undefined && isCalendarDay(day) ? Date.parse(text) : NaN;
+  return ms >= 0 && ms < 2 ** 48;
 }
 
 export function badParameter(param: string, rule: string): ApiError {

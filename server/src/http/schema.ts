@@ -41,13 +41,14 @@ export function list<S extends TSchema>(items: S, description?: string, more: Ke
   return Type.Array(items, about(description, more));
 }
 
-/** One of these texts. */
-export function choice<const T extends string>(
+/** One of these texts or whole numbers. */
+export function choice<const T extends string | number>(
   values: readonly T[],
   description?: string,
   more: Keywords = {},
 ): TUnsafe<T> {
-  return Type.Unsafe<T>({ ...about(description, more), type: 'string', enum: [...values] });
+  const type = typeof values[0] === 'number' ? 'integer' : 'string';
+  return Type.Unsafe<T>({ ...about(description, more), type, enum: [...values] });
 }
 
 /** A reply may gain fields with time; `optional` marks those that can be missing. */
@@ -125,6 +126,11 @@ export function amount(description?: string) {
   return text(description, { pattern: '^[1-9][0-9]{0,17}$' });
 }
 
+/** A date or a time with its zone, as a parameter of an address. */
+export function moment(description?: string) {
+  return text(description, { format: 'moment' });
+}
+
 /** ISO 8601 in UTC. */
 export function time(description?: string) {
   return text(description, { format: 'date-time', example: '2026-03-01T12:00:00.000Z' });
@@ -134,8 +140,8 @@ export function url(description?: string) {
   return text(description, { format: 'uri' });
 }
 
-export function id(description?: string) {
-  return text(description, { format: 'uuid' });
+export function id(description?: string, more: Keywords = {}) {
+  return text(description, { format: 'uuid', ...more });
 }
 
 /** The body of a call: a field that it does not know is refused. */
@@ -147,7 +153,9 @@ export function form<P extends TProperties>(properties: P): TObject<P> {
 export function pageQuery(usual: number, max = 100) {
   return {
     limit: integer('Entries of a page.', { minimum: 1, maximum: max, default: usual }),
-    cursor: optional(id('`next_cursor` of the page before.')),
+    cursor: optional(
+      id('`next_cursor` of the page before.', { rule: 'a next_cursor of this list' }),
+    ),
   };
 }
 

@@ -9,11 +9,15 @@ export type Sendable<T> = T extends string
   ? string extends T
     ? string | bigint | Date
     : T
-  : T extends readonly (infer Entry)[]
-    ? readonly Sendable<Entry>[]
-    : T extends object
-      ? { [Field in keyof T]: Sendable<T[Field]> }
-      : T;
+  : T extends number
+    ? number extends T
+      ? number | bigint
+      : T
+    : T extends readonly (infer Entry)[]
+      ? readonly Sendable<Entry>[]
+      : T extends object
+        ? { [Field in keyof T]: Sendable<T[Field]> }
+        : T;
 
 /** Compiled at first use and kept as long as their schema. */
 const compiled = new WeakMap<TSchema, (value: unknown) => string>();

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ApiError } from '../core/errors.ts';
 import { isUuid } from '../lib/id.ts';
+import { isMoment, momentRule } from './query.ts';
 import type { Static, TObject, TSchema } from './schema.ts';
 
 /** Reads what a call brings by its schema, or refuses it with `bad_request` and the field. */
@@ -9,7 +10,7 @@ const ajv = new Ajv({
   strict: false,
   useDefaults: true,
   verbose: true,
-  formats: { uuid: isUuid, 'date-time': isMoment, uri: true },
+  formats: { uuid: isUuid, 'date-time': isTime, moment: isMoment, uri: true },
 });
 
 /** Compiled at first use and kept as long as their schema. */
@@ -26,9 +27,14 @@ export function readBody<S extends TObject>(schema: S, body: Record<string, unkn
 /** The parameters of an address, of which numbers and flags come as texts. */
 export function readQuery<S extends TObject>(schema: S, query: unknown): Static<S> {
   const given = query as Record<string, unknown>;
-  const read = Object.entries(schema.properties).flatMap(([name, field]) =>
-    given[name] === undefined ? [] : [[name, fromText(given[name], field)]],
-  );
+  const read = Object.entries(schema.properties).flatMap(([name, field]) => {
+    const value = given[name];
+    if (value === undefined) return [];
+    // The database holds no NUL.
+    if (typeof value === 'string' && value.includes('\0'))
+      throw badField(name, 'a text without NUL');
+    return [[name, fromText(value, field)]];
+  });
   return readBody(schema, Object.fromEntries(read));
 }
 
@@ -54,12 +60,13 @@ function refusal(error: ErrorObject): ApiError {
     const missing = String(params.missingProperty);
     const name = fieldName([...at, missing]);
     const field = (error.parentSchema as TObject).properties[missing]!;
-    return refused(name, ruleOf(field as Rule));
+    return badField(name, ruleOf(field as Rule));
   }
-  return refused(fieldName(at), ruleOf(error.parentSchema as Rule));
+  return badField(fieldName(at), ruleOf(error.parentSchema as Rule));
 }
 
-function refused(name: string, rule: string): ApiError {
+/** `bad_request` for a field that is not what it must be. */
+export function badField(name: string, rule: string): ApiError {
   const message = `${name} must be ${rule}.`;
   return new ApiError('bad_request', { message, param: name });
 }
@@ -74,6 +81,8 @@ function unescaped(part: string): string {
 }
 
 interface Rule {
+  /** In words, where the other keywords do not say it well. */
+  rule?: string;
   type?: string;
   enum?: unknown[];
   pattern?: string;
@@ -94,6 +103,7 @@ function ruleOf(rule: Rule): string {
 }
 
 function valueRule(rule: Rule): string {
+  if (rule.rule) return rule.rule;
   if (rule.enum) return `one of ${rule.enum.filter((each) => each !== null).join(', ')}`;
   switch (rule.type) {
     case 'integer':
@@ -113,6 +123,7 @@ function valueRule(rule: Rule): string {
 
 function textRule({ format, pattern, minLength, maxLength }: Rule): string {
   if (format === 'date-time') return 'a time in UTC, such as 2027-01-31T00:00:00.000Z';
+  if (format === 'moment') return momentRule;
   if (format === 'uuid') return 'an id';
   if (format === 'uri') return 'an address';
   if (pattern?.includes('[1-9][0-9]'))
@@ -129,7 +140,7 @@ function range(min: number | undefined, max: number | undefined, unit?: string):
 }
 
 /** From 1970 to 2199, so that a database and a plan can hold it. */
-function isMoment(text: string): boolean {
+function isTime(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return false;
   const year = new Date(text).getUTCFullYear();
   return year >= 1970 && year < 2200;

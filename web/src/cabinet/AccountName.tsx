@@ -3,16 +3,15 @@ import { notice } from '../components/notice.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { showFailure } from '../components/Failure.tsx';
-import { meQuery, useAccount, useAccountPath } from '../session.tsx';
+import { meQuery, useAccount, useAccountApi } from '../session.tsx';
 
 /** What the account is called: in the choice of accounts, and in invitations. */
 export function AccountName() {
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');
   const account = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const [name, setName] = useState(account.name);
   const [busy, setBusy] = useState(false);
@@ -20,7 +19,7 @@ export function AccountName() {
     event.preventDefault();
     setBusy(true);
     try {
-      await call(path('/account'), { method: 'PATCH', body: { name } });
+      await api('PATCH /account', { body: { name } });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
       notice({ message: t('name_saved') });
     } catch (error) {

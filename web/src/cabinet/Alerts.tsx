@@ -17,28 +17,20 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiFailure, call } from '../api.ts';
+import { ApiFailure } from '../api.ts';
+import type { AlertSettings } from '../api-types.ts';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
-import { useAccount, useAccountPath, useMay, useRoleForbids } from '../session.tsx';
+import { useAccount, useAccountApi, useMay, useRoleForbids } from '../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
-
-interface Settings {
-  low_balance_usd_micro: string | null;
-  emails: boolean;
-  webhook_url: string | null;
-  told_at: string | null;
-  has_mail: boolean;
-  recipients: string[];
-}
 
 export function Alerts() {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const settings = useQuery({
     queryKey: ['account', account_id, 'alerts'],
-    queryFn: () => call<Settings>(path('/alerts')),
+    queryFn: () => api('GET /alerts'),
   });
   const { data, error } = settings;
   return (
@@ -53,10 +45,10 @@ export function Alerts() {
 /** What a field begins with, where nothing was set yet. */
 const usualThreshold = '5.00';
 
-function SettingsForm({ settings }: { settings: Settings }) {
+function SettingsForm({ settings }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const pays = useMay('pay');
   const forbids = useRoleForbids('pay');
@@ -74,8 +66,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
   const [asked, setAsked] = useState(false);
   const save = useMutation({
     mutationFn: () =>
-      call<Settings>(path('/alerts'), {
-        method: 'PUT',
+      api('PUT /alerts', {
         body: {
           low_balance_usd_micro: on ? String(amount) : null,
           emails,
@@ -171,7 +162,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
   );
 }
 
-function MailText({ settings: { has_mail, recipients } }: { settings: Settings }) {
+function MailText({ settings: { has_mail, recipients } }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
   if (!has_mail) return t('email_off');
   if (recipients.length === 0) return t('email_nobody');
@@ -179,7 +170,7 @@ function MailText({ settings: { has_mail, recipients } }: { settings: Settings }
 }
 
 /** What holds now, by what was saved. */
-function State({ settings: { low_balance_usd_micro, told_at } }: { settings: Settings }) {
+function State({ settings: { low_balance_usd_micro, told_at } }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
   if (told_at === null) {
     return (

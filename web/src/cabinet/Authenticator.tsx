@@ -16,11 +16,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Modal } from '../components/Dialog.tsx';
-import { meQuery, type Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
+import { meQuery } from '../session.tsx';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
@@ -105,7 +106,7 @@ function Enable({ onDone }: { onDone: () => void }) {
       <PasswordStep
         action="next"
         work={async (password) =>
-          setSetup(await call<Setup>('/api/auth/two-factor/enable', { body: { password } }))
+          setSetup(await authCall<Setup>('/two-factor/enable', { password }))
         }
       />
     );
@@ -128,7 +129,7 @@ function Disable({ onDone }: { onDone: () => void }) {
       action="turn_off"
       note={t('app_disable_text')}
       work={async (password) => {
-        await call('/api/auth/two-factor/disable', { body: { password } });
+        await authCall('/two-factor/disable', { password });
         await refresh();
         onDone();
       }}
@@ -145,8 +146,8 @@ function NewCodes({ onDone }: { onDone: () => void }) {
       action="new_codes"
       note={t('new_codes_text')}
       work={async (password) => {
-        const path = '/api/auth/two-factor/generate-backup-codes';
-        const { backupCodes } = await call<{ backupCodes: string[] }>(path, { body: { password } });
+        const path = '/two-factor/generate-backup-codes';
+        const { backupCodes } = await authCall<{ backupCodes: string[] }>(path, { password });
         setCodes(backupCodes);
       }}
     />
@@ -226,7 +227,7 @@ function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promi
       action="confirm"
       ready={code.length === 6}
       work={async () => {
-        await call('/api/auth/two-factor/verify-totp', { body: { code } });
+        await authCall('/two-factor/verify-totp', { code });
         await onConfirmed();
       }}
     >

@@ -3,23 +3,24 @@ import { IconDeviceDesktop, IconDeviceMobile, IconDevices } from '@tabler/icons-
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { api } from '../api.ts';
+import type { Security, Session } from '../api-types.ts';
 import { Confirm } from '../components/Confirm.tsx';
 import { showFailure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import { browserOf } from './browser-name.ts';
-import { securityQuery, type Security, type SignedIn } from './security.ts';
+import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
 /** Where somebody is signed in; what they do not know can be signed out. */
-export function Browsers({ sessions }: { sessions: SignedIn[] }) {
+export function Browsers({ sessions }: { sessions: Session[] }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
   const { queryKey } = securityQuery;
   const others = sessions.filter(({ is_this }) => !is_this);
   const ordered = [...sessions.filter(({ is_this }) => is_this), ...others];
-  const end = async ({ session_id }: SignedIn) => {
+  const end = async ({ session_id }: Session) => {
     queries.setQueryData<Security>(
       queryKey,
       (before) =>
@@ -29,7 +30,7 @@ export function Browsers({ sessions }: { sessions: SignedIn[] }) {
         },
     );
     try {
-      await call(`/api/me/sessions/${session_id}`, { method: 'DELETE' });
+      await api('DELETE /api/me/sessions/:session_id', { params: { session_id } });
     } catch (error) {
       showFailure(error);
     } finally {
@@ -37,7 +38,7 @@ export function Browsers({ sessions }: { sessions: SignedIn[] }) {
     }
   };
   const endOthers = async () => {
-    await call('/api/me/sessions', { method: 'DELETE' });
+    await api('DELETE /api/me/sessions');
     await queries.invalidateQueries({ queryKey });
   };
   return (
@@ -67,7 +68,7 @@ export function Browsers({ sessions }: { sessions: SignedIn[] }) {
   );
 }
 
-function Browser({ session, onEnd }: { session: SignedIn; onEnd: () => void }) {
+function Browser({ session, onEnd }: { session: Session; onEnd: () => void }) {
   const { t } = useTranslation('settings');
   const { name, system, isPhone } = browserOf(session.user_agent);
   const words =

@@ -1,21 +1,17 @@
 import { Alert, Badge, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { IconMail } from '@tabler/icons-react';
-import { call } from '../api.ts';
+import { api } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
-import type { Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
+import { useSettings } from '../entry/signing-in.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
 /** What somebody signs in with, and how they get another one. */
 export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean }) {
   const { t } = useTranslation('settings');
-  const { data: settings } = useQuery({
-    queryKey: ['web'],
-    queryFn: () => call<{ has_mail: boolean }>('/api/web'),
-    staleTime: 60_000,
-  });
+  const settings = useSettings();
   return (
     <SettingsCard icon={<IconMail size={20} />} title={t('email')} text={t('email_text')}>
       <Stack gap="sm">
@@ -47,7 +43,7 @@ function EmailForm({ hasPassword }: { hasPassword: boolean }) {
     setBusy(true);
     setProblem(null);
     try {
-      await call('/api/me/email', { body: { email, ...(hasPassword && { password }) } });
+      await api('POST /api/me/email', { body: { email, ...(hasPassword && { password }) } });
       setSent(email);
       setEmail('');
       setPassword('');

@@ -3,11 +3,11 @@ import { IconCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Overview } from '../api-types.ts';
 import { useMay } from '../session.tsx';
-import type { OverviewData } from './overview-data.ts';
 
 /** What a new account has still to do: stands where its figures will be. */
-export function FirstSteps({ steps }: { steps: OverviewData['steps'] }) {
+export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
   const { t } = useTranslation('overview');
   const pays = useMay('pay');
   const builds = useMay('build');

@@ -1,31 +1,31 @@
 import { Badge, Box, Button, Card, Group, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import type { Invitee, Team } from '../api-types.ts';
 import { showFailure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
-import { useAccount, useAccountPath } from '../session.tsx';
-import { teamKey, type Invited, type TeamAnswer } from './team.ts';
+import { useAccount, useAccountApi } from '../session.tsx';
+import { teamKey } from './team.ts';
 
 /** Who is invited and has not come yet. */
-export function Invitations({ invitations }: { invitations: Invited[] }) {
+export function Invitations({ invitations }: { invitations: Invitee[] }) {
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const key = teamKey(account_id);
-  const withdraw = async ({ invitation_id: id }: Invited) => {
-    queries.setQueryData<TeamAnswer>(
+  const withdraw = async ({ invitation_id }: Invitee) => {
+    queries.setQueryData<Team>(
       key,
       (before) =>
         before && {
           ...before,
-          invitations: before.invitations.filter(({ invitation_id }) => invitation_id !== id),
+          invitations: before.invitations.filter((each) => each.invitation_id !== invitation_id),
         },
     );
     try {
-      await call(path(`/invitations/${id}`), { method: 'DELETE' });
+      await api('DELETE /invitations/:invitation_id', { params: { invitation_id } });
     } catch (error) {
       showFailure(error);
     } finally {

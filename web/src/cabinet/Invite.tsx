@@ -3,18 +3,12 @@ import { IconLink } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Modal } from '../components/Dialog.tsx';
 import { messageOf } from '../components/Failure.tsx';
-import { useAccount, useAccountPath, type Role } from '../session.tsx';
+import type { NewInvitation, Role } from '../api-types.ts';
+import { useAccount, useAccountApi } from '../session.tsx';
 import { allRoles, teamKey } from './team.ts';
-
-interface Made {
-  email: string;
-  url: string;
-  mailed: boolean;
-}
 
 /** Asks whom and as what; then shows the link, once. */
 export function Invite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -30,19 +24,19 @@ function InviteForm({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
   const [problem, setProblem] = useState<string | null>(null);
-  const [made, setMade] = useState<Made | null>(null);
+  const [made, setMade] = useState<NewInvitation | null>(null);
   const [busy, setBusy] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     setProblem(null);
     try {
-      setMade(await call<Made>(path('/invitations'), { body: { email, role } }));
+      setMade(await api('POST /invitations', { body: { email, role } }));
       await queries.invalidateQueries({ queryKey: teamKey(account_id) });
     } catch (error) {
       setProblem(messageOf(error));
@@ -94,7 +88,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Link({ made, onDone }: { made: Made; onDone: () => void }) {
+function Link({ made, onDone }: { made: NewInvitation; onDone: () => void }) {
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');
   return (

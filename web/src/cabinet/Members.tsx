@@ -16,12 +16,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Confirm } from '../components/Confirm.tsx';
 import { showFailure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
-import { meQuery, useAccount, useAccountPath, useMay, type Role } from '../session.tsx';
-import { allRoles, teamKey, type Member, type TeamAnswer } from './team.ts';
+import type { Member, Role, Team } from '../api-types.ts';
+import { meQuery, useAccount, useAccountApi, useMay } from '../session.tsx';
+import { allRoles, teamKey } from './team.ts';
 
 type Question =
   | { kind: 'remove' | 'leave'; member: Member }
@@ -31,7 +31,7 @@ type Question =
 export function Members({ members }: { members: Member[] }) {
   const { t } = useTranslation('team');
   const { account_id, name: account } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [question, setQuestion] = useState<Question>(null);
@@ -39,7 +39,7 @@ export function Members({ members }: { members: Member[] }) {
   const owners = members.filter(({ role }) => role === 'owner').length;
 
   const setRole = async (member: Member, role: Role) => {
-    queries.setQueryData<TeamAnswer>(
+    queries.setQueryData<Team>(
       key,
       (before) =>
         before && {
@@ -50,7 +50,10 @@ export function Members({ members }: { members: Member[] }) {
         },
     );
     try {
-      await call(path(`/members/${member.person_id}`), { method: 'PATCH', body: { role } });
+      await api('PATCH /members/:person_id', {
+        params: { person_id: member.person_id },
+        body: { role },
+      });
       if (member.is_me) await queries.fetchQuery({ ...meQuery, staleTime: 0 });
     } catch (error) {
       showFailure(error);
@@ -70,10 +73,12 @@ export function Members({ members }: { members: Member[] }) {
         question.role,
       );
     } else if (question.kind === 'remove') {
-      await call(path(`/members/${question.member.person_id}`), { method: 'DELETE' });
+      await api('DELETE /members/:person_id', {
+        params: { person_id: question.member.person_id },
+      });
       await queries.invalidateQueries({ queryKey: key });
     } else {
-      await call(path('/leave'), { method: 'POST', body: {} });
+      await api('POST /leave');
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
       await navigate({ to: '/cabinet' });
     }

@@ -4,15 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Usd } from '../components/Usd.tsx';
-import { useAccount, useAccountPath } from '../session.tsx';
-
-interface Balance {
-  available_usd_micro: string;
-  reserved_usd_micro: string;
-}
+import { useAccount, useAccountApi } from '../session.tsx';
 
 const parts = {
   statement: '/cabinet/money',
@@ -25,10 +19,10 @@ export function MoneyFrame({ part, children }: { part: keyof typeof parts; child
   const { t } = useTranslation('money');
   const { t: everywhere } = useTranslation('common');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const { data } = useQuery({
     queryKey: ['account', account_id, 'balance'],
-    queryFn: () => call<Balance>(path('/balance')),
+    queryFn: () => api('GET /balance'),
   });
   const title = part === 'statement' ? t('title') : `${t('title')}: ${t(`tabs.${part}`)}`;
   return (

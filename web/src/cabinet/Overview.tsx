@@ -17,6 +17,12 @@ import { IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type {
+  KeyMonth,
+  Overview as OverviewReply,
+  RefusedCalls,
+  RunningRequest,
+} from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
@@ -26,9 +32,8 @@ import { Usd } from '../components/Usd.tsx';
 import { formatUsd } from '../money.ts';
 import { useMay } from '../session.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
-import { useOverview, type KeyMonth, type OverviewData, type Running } from './overview-data.ts';
+import { useOverview } from './overview-data.ts';
 import { Refused } from './Refused.tsx';
-import type { RefusedCalls } from '../api-types.ts';
 import { Spend } from './Spend.tsx';
 
 export function Overview() {
@@ -84,7 +89,7 @@ export function Overview() {
   );
 }
 
-function Figures({ data }: { data: OverviewData | undefined }) {
+function Figures({ data }: { data: OverviewReply | undefined }) {
   const { t } = useTranslation('overview');
   const { t: everywhere } = useTranslation('common');
   const locale = useLocale();
@@ -185,7 +190,7 @@ function Panel(props: { title: string; badge?: ReactNode; more: ReactNode; child
   );
 }
 
-function RunningNow({ running }: { running: OverviewData['running'] }) {
+function RunningNow({ running }: { running: OverviewReply['running'] }) {
   const { t } = useTranslation('overview');
   const { total, data } = running;
   return (
@@ -212,7 +217,7 @@ function RunningNow({ running }: { running: OverviewData['running'] }) {
   );
 }
 
-function Job({ job }: { job: Running }) {
+function Job({ job }: { job: RunningRequest }) {
   const { t } = useTranslation('overview');
   const time = elapsed(job.started_at ?? job.created_at);
   return (
@@ -248,7 +253,7 @@ function elapsed(since: string): string {
   return `${hours > 0 ? `${hours}:` : ''}${minutes}:${String(rest % 60).padStart(2, '0')}`;
 }
 
-function KeysThisMonth({ month }: { month: OverviewData['month'] }) {
+function KeysThisMonth({ month }: { month: OverviewReply['month'] }) {
   const { t } = useTranslation('overview');
   const builds = useMay('build');
   return (

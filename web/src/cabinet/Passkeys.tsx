@@ -15,7 +15,7 @@ import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Confirm } from '../components/Confirm.tsx';
 import { Modal } from '../components/Dialog.tsx';
@@ -33,7 +33,7 @@ interface Passkey {
 
 const keysQuery = {
   queryKey: ['me', 'passkeys'],
-  queryFn: () => call<Passkey[]>('/api/auth/passkey/list-user-passkeys'),
+  queryFn: () => authCall<Passkey[]>('/passkey/list-user-passkeys'),
 };
 
 /** They need a name for the site, not an address in figures. */
@@ -50,7 +50,7 @@ export function Passkeys() {
   const [removing, setRemoving] = useState<Passkey | null>(null);
   const nameOf = (key: Passkey | null) => key?.name ?? t('passkey');
   const remove = async () => {
-    await call('/api/auth/passkey/delete-passkey', { body: { id: removing!.id } });
+    await authCall('/passkey/delete-passkey', { id: removing!.id });
     await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
   };
   return (
@@ -147,7 +147,7 @@ function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () =>
     setProblem(null);
     try {
       if (passkey === 'new') await register(name);
-      else await call('/api/auth/passkey/update-passkey', { body: { id: passkey.id, name } });
+      else await authCall('/passkey/update-passkey', { id: passkey.id, name });
       await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
       onDone();
     } catch (error) {
@@ -190,8 +190,8 @@ function thisDevice(): string {
 
 async function register(name: string): Promise<void> {
   const { startRegistration } = await import('@simplewebauthn/browser');
-  const path = '/api/auth/passkey/generate-register-options';
-  const optionsJSON = await call<Parameters<typeof startRegistration>[0]['optionsJSON']>(path);
+  const path = '/passkey/generate-register-options';
+  const optionsJSON = await authCall<Parameters<typeof startRegistration>[0]['optionsJSON']>(path);
   const response = await startRegistration({ optionsJSON });
-  await call('/api/auth/passkey/verify-registration', { body: { response, name } });
+  await authCall('/passkey/verify-registration', { response, name });
 }

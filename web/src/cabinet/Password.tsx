@@ -1,12 +1,13 @@
 import { Alert, Anchor, Button, Group, PasswordInput, Stack } from '@mantine/core';
 import { notice } from '../components/notice.ts';
 import { IconLock } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
+import { useSettings } from '../entry/signing-in.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
@@ -37,18 +38,13 @@ function PasswordForm() {
   const [form, setForm] = useState(nothing);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
-  const { data: settings } = useQuery({
-    queryKey: ['web'],
-    queryFn: () => call<{ password_min: number }>('/api/web'),
-    staleTime: 60_000,
-  });
-  const min = settings?.password_min ?? 10;
+  const min = useSettings()?.password_min ?? 10;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     setProblem(null);
     try {
-      await call('/api/auth/change-password', { body: { ...form, revokeOtherSessions: true } });
+      await authCall('/change-password', { ...form, revokeOtherSessions: true });
       setForm(nothing);
       notice({ message: t('password_changed') });
       await queries.invalidateQueries({ queryKey: securityQuery.queryKey });

@@ -20,6 +20,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { ApiFailure, call } from '../api.ts';
+import type { RequestDetail } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure, showFailure } from '../components/Failure.tsx';
 import { JsonView } from '../components/JsonView.tsx';
@@ -34,7 +35,7 @@ import { useSettings } from '../entry/signing-in.ts';
 import { formatUsd } from '../money.ts';
 import { useAccount, useAccountPath, useMay } from '../session.tsx';
 import { isOpen } from './request-entries.ts';
-import { useRequest, type Detail } from './request-detail.ts';
+import { useRequest } from './request-detail.ts';
 import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
 import './request-words.ts';
 import { said } from '../words.ts';
@@ -74,7 +75,7 @@ function Loading() {
   );
 }
 
-function Whole({ request }: { request: Detail }) {
+function Whole({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const { request_id, model_id, status, kind } = request;
   const mayBuild = useMay('build');
@@ -119,7 +120,7 @@ function Whole({ request }: { request: Detail }) {
   );
 }
 
-function State({ request }: { request: Detail }) {
+function State({ request }: { request: RequestDetail }) {
   const { error, cleared_at, status } = request;
   return (
     <>
@@ -131,7 +132,7 @@ function State({ request }: { request: Detail }) {
   );
 }
 
-function Aside({ request }: { request: Detail }) {
+function Aside({ request }: { request: RequestDetail }) {
   return (
     <>
       <PriceCard request={request} />
@@ -142,7 +143,7 @@ function Aside({ request }: { request: Detail }) {
   );
 }
 
-function Why({ error }: { error: NonNullable<Detail['error']> }) {
+function Why({ error }: { error: NonNullable<RequestDetail['error']> }) {
   const { t, i18n } = useTranslation('request');
   const todo = `error.${error.code}`;
   return (
@@ -166,7 +167,7 @@ function Why({ error }: { error: NonNullable<Detail['error']> }) {
   );
 }
 
-function UnderWay({ request }: { request: Detail }) {
+function UnderWay({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const { status, progress, queue_position: ahead, logs } = request;
   const isQueued = status === 'IN_QUEUE';
@@ -216,7 +217,7 @@ function useMoment(): (at: string) => string {
   return (at) => format.format(new Date(at));
 }
 
-function Outputs({ request }: { request: Detail }) {
+function Outputs({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const moment = useMoment();
   const { outputs, output, expires_at, model_id, kind } = request;
@@ -269,7 +270,7 @@ function Outputs({ request }: { request: Detail }) {
 }
 
 /** The text that was made, of a chat call the model's message, and what else there is. */
-function partsOf(output: Detail['output']): { text: string | null; rest: object | null } {
+function partsOf(output: RequestDetail['output']): { text: string | null; rest: object | null } {
   if (output === null) return { text: null, rest: null };
   const { text, ...rest } = output;
   const [choice] = (output.choices ?? []) as { message?: { content?: unknown } }[];
@@ -281,7 +282,7 @@ function partsOf(output: Detail['output']): { text: string | null; rest: object 
   };
 }
 
-function Input({ request }: { request: Detail }) {
+function Input({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const isChat = request.kind === 'text';
   return (
@@ -291,7 +292,7 @@ function Input({ request }: { request: Detail }) {
   );
 }
 
-function SameInCode({ request }: { request: Detail }) {
+function SameInCode({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const settings = useSettings();
   const { model_id, kind, input, cleared_at } = request;
@@ -307,7 +308,7 @@ function SameInCode({ request }: { request: Detail }) {
   );
 }
 
-function Cancel({ request }: { request: Detail }) {
+function Cancel({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const path = useAccountPath();
   const { account_id } = useAccount();

@@ -1,18 +1,18 @@
 import { Badge, Divider, Group, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { RequestDetail } from '../api-types.ts';
 import { Duration, formatDuration } from '../components/Duration.tsx';
 import { Part } from '../components/Part.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
-import type { Detail } from './request-detail.ts';
 import { useKeyNames } from './requests-data.ts';
 import './requests-words.ts';
 
 /** Beside a request: what it costs, how it went, who was told. */
 
-export function PriceCard({ request }: { request: Detail }) {
+export function PriceCard({ request }: { request: RequestDetail }) {
   const { t, i18n } = useTranslation('request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
   const { breakdown, assumptions, unit, quantity } = quote;
@@ -88,7 +88,7 @@ interface Moment {
   color?: string;
 }
 
-export function TimelineCard({ request }: { request: Detail }) {
+export function TimelineCard({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const moments = useMoments(request);
   return (
@@ -115,7 +115,7 @@ export function TimelineCard({ request }: { request: Detail }) {
   );
 }
 
-function useMoments(request: Detail): Moment[] {
+function useMoments(request: RequestDetail): Moment[] {
   const { t, i18n } = useTranslation('request');
   const { created_at, started_at, completed_at, status, attempts, deliveries } = request;
   const between = (from: string, to: string) =>
@@ -152,7 +152,10 @@ function useMoments(request: Detail): Moment[] {
 
 const stateColors = { pending: 'gray', delivered: 'fare', failed: 'red' } as const;
 
-export function WebhookCard(props: { webhook: NonNullable<Detail['webhook']>; request: Detail }) {
+export function WebhookCard(props: {
+  webhook: NonNullable<RequestDetail['webhook']>;
+  request: RequestDetail;
+}) {
   const { t } = useTranslation('request');
   const { webhook, request } = props;
   const state = webhook.state ?? 'pending';
@@ -183,7 +186,7 @@ export function WebhookCard(props: { webhook: NonNullable<Detail['webhook']>; re
   );
 }
 
-export function Facts({ request }: { request: Detail }) {
+export function Facts({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const { t: common } = useTranslation('common');
   const { t: list } = useTranslation('requests');

@@ -21,6 +21,7 @@ import {
 } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { RequestEntry, RequestPage } from '../api-types.ts';
 import { Duration } from '../components/Duration.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -35,7 +36,7 @@ import { When } from '../components/When.tsx';
 import { useLiveState } from '../live.tsx';
 import { formatUsd } from '../money.ts';
 import { useAccountPath } from '../session.tsx';
-import { filterNames, isOpen, type Entry, type Page, type Search } from './request-entries.ts';
+import { filterNames, isOpen, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
 import './requests-words.ts';
@@ -110,7 +111,7 @@ function Loading() {
   );
 }
 
-function Nothing({ page, search }: { page: Page; search: Search }) {
+function Nothing({ page, search }: { page: RequestPage; search: Search }) {
   const { t } = useTranslation('requests');
   const locale = useLocale();
   const go = useGo();
@@ -150,7 +151,7 @@ function Nothing({ page, search }: { page: Page; search: Search }) {
   );
 }
 
-function Lines({ entries }: { entries: Entry[] }) {
+function Lines({ entries }: { entries: RequestEntry[] }) {
   const { t } = useTranslation('requests');
   const navigate = useNavigate();
   return (
@@ -214,7 +215,7 @@ function Lines({ entries }: { entries: Entry[] }) {
   );
 }
 
-function Cards({ entries }: { entries: Entry[] }) {
+function Cards({ entries }: { entries: RequestEntry[] }) {
   return (
     <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
       {entries.map((entry) => (
@@ -243,7 +244,7 @@ function Cards({ entries }: { entries: Entry[] }) {
   );
 }
 
-function Small({ entry, size = 44 }: { entry: Entry; size?: number }) {
+function Small({ entry, size = 44 }: { entry: RequestEntry; size?: number }) {
   const path = useAccountPath();
   const { preview, request_id, kind } = entry;
   const isSmall = preview !== null && isShrunk(preview);
@@ -251,7 +252,7 @@ function Small({ entry, size = 44 }: { entry: Entry; size?: number }) {
   return <Thumb preview={preview && { ...preview, url: url! }} kind={kind} size={size} />;
 }
 
-function ModelLink({ entry, wide = false }: { entry: Entry; wide?: boolean }) {
+function ModelLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolean }) {
   const { t } = useTranslation('requests');
   const { request_id, model_id } = entry;
   return (
@@ -279,7 +280,7 @@ function ModelLink({ entry, wide = false }: { entry: Entry; wide?: boolean }) {
   );
 }
 
-function State({ entry }: { entry: Entry }) {
+function State({ entry }: { entry: RequestEntry }) {
   const { t } = useTranslation('common');
   const percent = usePercent();
   const { status, progress } = entry;
@@ -309,7 +310,7 @@ function KeyName({ id }: { id: string }) {
   );
 }
 
-function Took({ entry, size = 'sm' }: { entry: Entry; size?: 'xs' | 'sm' }) {
+function Took({ entry, size = 'sm' }: { entry: RequestEntry; size?: 'xs' | 'sm' }) {
   const { created_at, started_at, completed_at } = entry;
   // Of what was cancelled in the queue, the wait.
   const to = isOpen(entry) ? null : completed_at;
@@ -320,7 +321,7 @@ function Took({ entry, size = 'sm' }: { entry: Entry; size?: 'xs' | 'sm' }) {
   );
 }
 
-function Price({ entry }: { entry: Entry }) {
+function Price({ entry }: { entry: RequestEntry }) {
   const { t } = useTranslation('requests');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged } = entry;
   return (
@@ -337,7 +338,7 @@ function Price({ entry }: { entry: Entry }) {
   );
 }
 
-function Pager({ page, search }: { page: Page; search: Search }) {
+function Pager({ page, search }: { page: RequestPage; search: Search }) {
   const { t } = useTranslation('common');
   const { t: own } = useTranslation('requests');
   const go = useGo();

@@ -5,10 +5,11 @@ import { IconUser } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { api } from '../api.ts';
 import { Failure, showFailure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
-import { meQuery, useMe, type Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
+import { meQuery, useMe } from '../session.tsx';
 import { Authenticator } from './Authenticator.tsx';
 import { Browsers } from './Browsers.tsx';
 import { EmailCard } from './Email.tsx';
@@ -55,7 +56,7 @@ function Profile({ me }: { me: Me }) {
     event.preventDefault();
     setBusy(true);
     try {
-      await call('/api/me', { method: 'PATCH', body: { name } });
+      await api('PATCH /api/me', { body: { name } });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
       notice({ message: t('name_saved') });
     } catch (error) {

@@ -58,7 +58,9 @@ export function Spend() {
             aria-label={t('period')}
             data={periods.map((days) => ({ value: String(days), label: t('days', { days }) }))}
             value={String(period)}
-            onChange={(days) => choose({ days: days === '30' ? undefined : Number(days) })}
+            onChange={(days) =>
+              choose({ days: days === '30' ? undefined : (Number(days) as SpendSearch['days']) })
+            }
           />
           <SegmentedControl
             size="xs"

@@ -18,6 +18,7 @@ import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Movement } from '../api-types.ts';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { Usd } from '../components/Usd.tsx';
@@ -26,13 +27,7 @@ import { formatUsd } from '../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { dayOf, kinds, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
-import {
-  periodsAt,
-  useExportPath,
-  useStatement,
-  useTotals,
-  type Movement,
-} from './statement-data.ts';
+import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
 
 export function Statement() {
   const { t } = useTranslation('money');

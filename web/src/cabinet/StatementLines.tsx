@@ -2,12 +2,13 @@ import { Anchor, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/cor
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { StatementLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
-import { daysOf, useLines, type Day, type Line } from './statement-data.ts';
+import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
 
@@ -67,7 +68,7 @@ function DayOf({ day }: { day: Day }) {
   );
 }
 
-function LineOf({ line }: { line: Line }) {
+function LineOf({ line }: { line: StatementLine }) {
   const { t } = useTranslation('money');
   const { held_usd_micro: held, effect_usd_micro: effect } = line;
   return (
@@ -106,7 +107,7 @@ function colorOf(effect: string): string | undefined {
   return effect.startsWith('-') ? undefined : 'var(--mantine-color-fare-text)';
 }
 
-function What({ line }: { line: Line }) {
+function What({ line }: { line: StatementLine }) {
   const { t } = useTranslation('money');
   if (line.request_id === null) {
     return (
@@ -136,6 +137,6 @@ function What({ line }: { line: Line }) {
 }
 
 /** Tokens are counted in millions; nobody reads them so. */
-function amountOf(unit: NonNullable<Line['unit']>, quantity: number) {
+function amountOf(unit: NonNullable<StatementLine['unit']>, quantity: number) {
   return { count: unit === '1M tokens' ? Math.round(quantity * 1e6) : quantity };
 }

@@ -4,26 +4,26 @@ import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import type { Team as TeamReply } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
-import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { useAccount, useAccountApi, useMay } from '../session.tsx';
 import { AccountName } from './AccountName.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Invite } from './Invite.tsx';
 import { Members } from './Members.tsx';
-import { allRoles, teamKey, type TeamAnswer } from './team.ts';
+import { allRoles, teamKey } from './team.ts';
 
 /** The people of the account: who they are, what they may do, and who is invited. */
 export function Team() {
   const { t } = useTranslation('team');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const owns = useMay('own');
   const [inviting, setInviting] = useState(false);
   const team = useQuery({
     queryKey: teamKey(account_id),
-    queryFn: () => call<TeamAnswer>(path('/team')),
+    queryFn: () => api('GET /team'),
   });
   return (
     <>
@@ -45,7 +45,7 @@ export function Team() {
   );
 }
 
-function People({ team }: { team: UseQueryResult<TeamAnswer> }) {
+function People({ team }: { team: UseQueryResult<TeamReply> }) {
   const { t } = useTranslation('team');
   const { account_id } = useAccount();
   const owns = useMay('own');

@@ -16,11 +16,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import { formatUsd } from '../money.ts';
-import { useAccount, useAccountPath, useMay, useRoleForbids } from '../session.tsx';
+import { useAccount, useAccountApi, useMay, useRoleForbids } from '../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
 
 export function TopUp() {
@@ -34,22 +33,16 @@ export function TopUp() {
   );
 }
 
-interface Redeemed {
-  amount_usd_micro: string;
-  available_usd_micro: string;
-  replayed: boolean;
-}
-
 function Redeem() {
   const { t } = useTranslation('money');
   const pays = useMay('pay');
   const forbids = useRoleForbids('pay');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const [code, setCode] = useState('');
   const redeem = useMutation({
-    mutationFn: () => call<Redeemed>(path('/vouchers'), { body: { code } }),
+    mutationFn: () => api('POST /vouchers', { body: { code } }),
     onSuccess: async () => {
       setCode('');
       await queries.invalidateQueries({ queryKey: ['account', account_id] });
@@ -113,10 +106,10 @@ function Redeem() {
 function Pay() {
   const { t } = useTranslation('money');
   const { account_id, status } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const told = useQuery({
     queryKey: ['account', account_id, 'top-up'],
-    queryFn: () => call<{ text: string | null; email: string }>(path('/top-up')),
+    queryFn: () => api('GET /top-up'),
     staleTime: 60_000,
   });
   const email = told.data?.email;

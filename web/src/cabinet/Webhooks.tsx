@@ -23,7 +23,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tansta
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import type { Delivery } from '../api-types.ts';
 import { Clipped } from '../components/Clipped.tsx';
 import { Confirm } from '../components/Confirm.tsx';
 import { Copy } from '../components/Copy.tsx';
@@ -33,7 +33,7 @@ import { Failure, messageOf, showFailure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { When } from '../components/When.tsx';
-import { useAccount, useAccountPath, useMay, useRoleForbids } from '../session.tsx';
+import { useAccount, useAccountApi, useMay, useRoleForbids } from '../session.tsx';
 import { said } from '../words.ts';
 
 export function Webhooks() {
@@ -51,22 +51,18 @@ export function Webhooks() {
   );
 }
 
-interface Signing {
-  secrets: string[];
-}
-
 function Secrets() {
   const { t } = useTranslation('webhooks');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const builds = useMay('build');
   const forbids = useRoleForbids('build');
   const queries = useQueryClient();
   const queryKey = ['account', account_id, 'webhooks'];
-  const secrets = useQuery({ queryKey, queryFn: () => call<Signing>(path('/webhooks')) });
+  const secrets = useQuery({ queryKey, queryFn: () => api('GET /webhooks') });
   const change = useMutation({
     mutationFn: (verb: 'rotate' | 'retire') =>
-      call<Signing>(path(`/webhooks/${verb}`), { method: 'POST' }),
+      api(verb === 'rotate' ? 'POST /webhooks/rotate' : 'POST /webhooks/retire'),
     onSuccess: (data) => queries.setQueryData(queryKey, data),
   });
   const [asks, { open, close }] = useDisclosure(false);
@@ -165,21 +161,14 @@ function Secret(props: { secret: string; name: string; labelled: boolean; whole:
   );
 }
 
-interface Outcome {
-  delivered: boolean;
-  status: number | null;
-  error: string | null;
-  duration_ms: number;
-}
-
 function TestSend() {
   const { t } = useTranslation('webhooks');
-  const path = useAccountPath();
+  const api = useAccountApi();
   const { account_id } = useAccount();
   const queries = useQueryClient();
   const [url, setUrl] = useState('');
   const send = useMutation({
-    mutationFn: () => call<Outcome>(path('/webhooks/test'), { body: { url } }),
+    mutationFn: () => api('POST /webhooks/test', { body: { url } }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] }),
   });
   const submit = (event: FormEvent) => {
@@ -242,32 +231,18 @@ event = Webhook(os.environ["FAREBOX_WEBHOOK_SECRET"]).verify(body, headers)
 # event["request_id"], event["status"]: fetch event["response_url"] with your key.`,
 };
 
-interface Delivery extends Outcome {
-  delivery_id: string;
-  request_id: string | null;
-  cause: 'final' | 'resend' | 'test' | 'low_balance';
-  url: string;
-  created_at: string;
-}
-
-interface Page {
-  data: Delivery[];
-  next_cursor: string | null;
-}
-
 function Deliveries() {
   const { t } = useTranslation('webhooks');
   const { t: everywhere } = useTranslation('common');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const navigate = useNavigate();
   const { failed } = useSearch({ strict: false }) as { failed?: boolean };
   const list = useInfiniteQuery({
     queryKey: ['account', account_id, 'deliveries', failed === true],
-    queryFn: ({ pageParam }) =>
-      call<Page>(path('/deliveries'), { query: { cursor: pageParam, failed: failed && 'true' } }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    queryFn: ({ pageParam }) => api('GET /deliveries', { query: { cursor: pageParam, failed } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
   const rows = list.data?.pages.flatMap(({ data }) => data);
   const columns = useColumns();
@@ -399,10 +374,10 @@ function isTaken({ status }: Pick<Delivery, 'status'>): boolean {
 export function Resend({ request_id }: { request_id: string }) {
   const { t } = useTranslation('webhooks');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const queries = useQueryClient();
   const send = useMutation({
-    mutationFn: () => call<Outcome>(path(`/requests/${request_id}/resend`), { method: 'POST' }),
+    mutationFn: () => api('POST /requests/:request_id/resend', { params: { request_id } }),
     onSuccess: (outcome) => {
       void queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] });
       void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });

@@ -1,23 +1,23 @@
 /** What of the overview and of the statement stands in the address. */
 
-export const periods = [7, 30, 90];
+export const periods = [7, 30, 90] as const;
 
 export interface SpendSearch {
-  days?: number;
+  days?: (typeof periods)[number];
   by?: 'model';
   view?: 'table';
 }
 
 export function spendSearch(given: Record<string, unknown>): SpendSearch {
+  const days = periods.find((each) => each === Number(given.days));
   return {
-    ...(periods.includes(Number(given.days)) && { days: Number(given.days) }),
+    ...(days && { days }),
     ...(given.by === 'model' && { by: given.by }),
     ...(given.view === 'table' && { view: given.view }),
   };
 }
 
 export const kinds = ['deposit', 'adjustment', 'charge', 'reserve', 'release'] as const;
-export type MovementKind = (typeof kinds)[number];
 
 /** Days of the reader's own calendar, both inclusive; none: from the beginning. */
 export interface StatementSearch {

@@ -1,79 +1,29 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { call } from '../api.ts';
-import type { Status } from '../components/StatusBadge.tsx';
-import { useAccount, useAccountPath } from '../session.tsx';
-import type { RefusedCalls } from '../api-types.ts';
+import type { Kind, Spend, SpendDay } from '../api-types.ts';
+import { useAccount, useAccountApi } from '../session.tsx';
+import type { SpendSearch } from './money-search.ts';
 
 /** What the overview asks for. */
-
-export type Kind = 'image' | 'video' | 'text';
-
-export interface OverviewData {
-  available_usd_micro: string;
-  reserved_usd_micro: string;
-  month: {
-    spent_usd_micro: string;
-    resets_at: string | null;
-    keys_total: number;
-    keys: KeyMonth[];
-  };
-  running: { total: number; data: Running[] };
-  refused: RefusedCalls[];
-  steps: { topped_up: boolean; has_key: boolean; has_request: boolean };
-}
-
-export interface KeyMonth {
-  key_id: string;
-  name: string;
-  is_studio: boolean;
-  revoked: boolean;
-  monthly_limit_usd_micro: string | null;
-  spent_usd_micro: string;
-}
-
-export interface Running {
-  request_id: string;
-  model_id: string;
-  kind: Kind;
-  status: Status;
-  quoted_usd_micro: string;
-  created_at: string;
-  started_at: string | null;
-}
-
-export interface SpendData {
-  days: string[];
-  data: SpendRow[];
-}
-
-export interface SpendRow {
-  day: string;
-  kind: Kind;
-  /** Null: models that cost less than those named. */
-  model_id: string | null;
-  charged_usd_micro: string;
-  requests: number;
-}
 
 /** Jobs come and go, and money with them. */
 const lookMs = 5_000;
 
 export function useOverview() {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useQuery({
     queryKey: ['account', account_id, 'overview'],
-    queryFn: () => call<OverviewData>(path('/overview')),
+    queryFn: () => api('GET /overview'),
     refetchInterval: lookMs,
   });
 }
 
-export function useSpend(days: number) {
+export function useSpend(days: SpendSearch['days']) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useQuery({
     queryKey: ['account', account_id, 'spend', days],
-    queryFn: () => call<SpendData>(path('/spend'), { query: { days } }),
+    queryFn: () => api('GET /spend', { query: { days } }),
     refetchInterval: 60_000,
     placeholderData: keepPreviousData,
   });
@@ -97,10 +47,10 @@ export interface Day {
 
 /** Days with their parts; the series that costs most comes first. */
 export function breakDown(
-  { days, data }: SpendData,
+  { days, data }: Spend,
   by: 'kind' | 'model',
 ): { series: Series[]; days: Day[]; total: bigint } {
-  const keyOf = (row: SpendRow) => (by === 'kind' ? row.kind : (row.model_id ?? ''));
+  const keyOf = (row: SpendDay) => (by === 'kind' ? row.kind : (row.model_id ?? ''));
   const found = new Map<string, Series>();
   for (const row of data) {
     const key = keyOf(row);

@@ -1,36 +1,7 @@
-import type { Status } from '../components/StatusBadge.tsx';
+import type { RequestEntry, RequestPage, Status } from '../api-types.ts';
 import { dayOf } from './money-search.ts';
 
-/** Requests as the cabinet's calls give them, and how a change finds its place in a list. */
-
-export type Kind = 'image' | 'video' | 'text';
-
-export interface Entry {
-  request_id: string;
-  model_id: string;
-  kind: Kind;
-  status: Status;
-  progress: number | null;
-  quoted_usd_micro: string;
-  charged_usd_micro: string | null;
-  error_code: string | null;
-  webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  created_at: string;
-  started_at: string | null;
-  completed_at: string | null;
-  /** What it made and is still kept: how many, and the first. */
-  outputs: number;
-  preview: { url: string; content_type: string } | null;
-  key_id: string;
-}
-
-export interface Page {
-  data: Entry[];
-  older: string | null;
-  newer: string | null;
-  /** Where the look for what fits ended before all were looked at. */
-  looked_to: string | null;
-}
+/** How a change finds its place in a list of requests. */
 
 /** What stands in the address of the list. Days are local ones: 2026-01-31. */
 export interface Search {
@@ -86,12 +57,12 @@ function beginOf(day: string, later = 0): string {
   return new Date(year, month - 1, date + later).toISOString();
 }
 
-export function isOpen({ status }: Pick<Entry, 'status'>): boolean {
+export function isOpen({ status }: Pick<RequestEntry, 'status'>): boolean {
   return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 }
 
 /** Puts what changed in its place, and what is new on top, where this page shows the newest. */
-export function placed(page: Page, search: Search, changed: Entry[]): Page {
+export function placed(page: RequestPage, search: Search, changed: RequestEntry[]): RequestPage {
   let { data, older } = page;
   for (const entry of changed) {
     const at = data.findIndex(({ request_id }) => request_id === entry.request_id);
@@ -107,14 +78,14 @@ export function placed(page: Page, search: Search, changed: Entry[]): Page {
   return { ...page, data, older };
 }
 
-function belongsHere(entry: Entry, { data, newer, older }: Page): boolean {
+function belongsHere(entry: RequestEntry, { data, newer, older }: RequestPage): boolean {
   const last = data.at(-1);
   return (
     newer === null && (older === null || (last !== undefined && entry.request_id > last.request_id))
   );
 }
 
-function matches(entry: Entry, search: Search): boolean {
+function matches(entry: RequestEntry, search: Search): boolean {
   const { status, model, key, from, to, id } = search;
   return (
     (!status || entry.status === status) &&

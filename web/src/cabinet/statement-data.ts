@@ -1,24 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { call, withQuery } from '../api.ts';
-import { useAccount, useAccountPath } from '../session.tsx';
-import type { MovementKind, StatementSearch } from './money-search.ts';
+import { withQuery } from '../api.ts';
+import type { StatementLine } from '../api-types.ts';
+import { useAccount, useAccountApi } from '../session.tsx';
+import type { StatementSearch } from './money-search.ts';
 
 /** What the statement asks for. */
-
-export interface Movement {
-  transfer_id: string;
-  seq: number;
-  kind: MovementKind;
-  amount_usd_micro: string;
-  change_usd_micro: string;
-  reserved_usd_micro: string | null;
-  available_after_usd_micro: string;
-  request_id: string | null;
-  model_id: string | null;
-  reference: string | null;
-  reason: string | null;
-  created_at: string;
-}
 
 /** As the service takes it: from the first midnight to the one after the last day. */
 export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
@@ -32,64 +18,40 @@ function midnight(day: string, later: number): string {
 
 export function useStatement(search: StatementSearch) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const query = queryOf(search);
   return useInfiniteQuery({
     queryKey: ['account', account_id, 'statement', query],
     queryFn: ({ pageParam: cursor }) =>
-      call<{ data: Movement[]; next_cursor: string | null }>(path('/statement'), {
-        query: { ...query, cursor, limit: 50 },
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+      api('GET /statement', { query: { ...query, cursor, limit: 50 } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
-}
-
-/** A top-up, a correction, or a request with what it cost. */
-export interface Line {
-  id: string;
-  kind: MovementKind;
-  /** What it did to the balance. */
-  effect_usd_micro: string;
-  /** Held amounts are in it. */
-  balance_usd_micro: string;
-  /** Of an open request. */
-  held_usd_micro: string | null;
-  request_id: string | null;
-  model_name: string | null;
-  status: string | null;
-  unit: 'sec' | 'image' | 'request' | 'MP' | '1M tokens' | null;
-  quantity: number | null;
-  reference: string | null;
-  reason: string | null;
-  created_at: string;
 }
 
 export function useLines(search: StatementSearch) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const { kind: _kind, ...query } = queryOf(search);
   return useInfiniteQuery({
     queryKey: ['account', account_id, 'statement', 'lines', query],
     queryFn: ({ pageParam: cursor }) =>
-      call<{ data: Line[]; next_cursor: string | null }>(path('/statement/lines'), {
-        query: { ...query, cursor, limit: 50 },
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+      api('GET /statement/lines', { query: { ...query, cursor, limit: 50 } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 }
 
 export interface Day {
   /** In the reader's own calendar. */
   date: string;
-  lines: Line[];
+  lines: StatementLine[];
   /** Null while some of the day is not loaded. */
   sums: { in: bigint; out: bigint } | null;
 }
 
 /** Lines by day, with what each day comes to; where there are more, the last day may go on. */
-export function daysOf(lines: Line[], more: boolean): Day[] {
+export function daysOf(lines: StatementLine[], more: boolean): Day[] {
   const byDate = Map.groupBy(lines, ({ created_at }) =>
     new Date(created_at).toLocaleDateString('sv'),
   );
@@ -102,29 +64,21 @@ export function daysOf(lines: Line[], more: boolean): Day[] {
   });
 }
 
-/** Sums over all that the filter finds; each at least 0, but for the net. */
-export interface Totals {
-  movements: number;
-  in_usd_micro: string;
-  out_usd_micro: string;
-  net_usd_micro: string;
-  charged_usd_micro: string;
-}
-
-export function useTotals(search: StatementSearch): Totals | undefined {
+export function useTotals(search: StatementSearch) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const query = queryOf(search);
   return useQuery({
     queryKey: ['account', account_id, 'statement', 'totals', query],
-    queryFn: () => call<Totals>(path('/statement/totals'), { query }),
+    queryFn: () => api('GET /statement/totals', { query }),
   }).data;
 }
 
 /** Where the file of what is shown is. */
 export function useExportPath(search: StatementSearch): (format: 'csv' | 'json') => string {
-  const path = useAccountPath();
-  return (format) => withQuery(path('/statement/export'), { format, ...queryOf(search) });
+  const { account_id } = useAccount();
+  const path = `/api/accounts/${account_id}/statement/export`;
+  return (format) => withQuery(path, { format, ...queryOf(search) });
 }
 
 /** Ready stretches of time, in the reader's own calendar. */

@@ -1,21 +1,11 @@
 import { Anchor, Box, Button, Group, Text } from '@mantine/core';
 import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { RequestOutput } from '../api-types.ts';
 import { Empty } from './Empty.tsx';
 
-export interface Medium {
-  /** Null: it is gone. */
-  url: string | null;
-  content_type: string;
-  file_name: string;
-  size: number;
-  width: number | null;
-  height: number | null;
-  duration_seconds: number | null;
-}
-
 /** What a model made, as it is: seen, heard, read or taken away. */
-export function Media({ medium, alt, gone }: { medium: Medium; alt: string; gone: string }) {
+export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: string; gone: string }) {
   const { t } = useTranslation('common');
   const { url, file_name } = medium;
   return (
@@ -61,7 +51,7 @@ export function Media({ medium, alt, gone }: { medium: Medium; alt: string; gone
   );
 }
 
-function Body({ medium, url, alt }: { medium: Medium; url: string; alt: string }) {
+function Body({ medium, url, alt }: { medium: RequestOutput; url: string; alt: string }) {
   const { content_type, width, height, file_name } = medium;
   const family = content_type.split('/')[0];
   const frame = {
@@ -96,7 +86,7 @@ function Body({ medium, url, alt }: { medium: Medium; url: string; alt: string }
   );
 }
 
-function factsOf({ content_type, width, height, size, duration_seconds }: Medium): string {
+function factsOf({ content_type, width, height, size, duration_seconds }: RequestOutput): string {
   return [
     content_type,
     width && height ? `${width} × ${height}` : null,

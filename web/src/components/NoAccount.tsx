@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core';
 import { IconUsersGroup } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { api } from '../api.ts';
+import { useSettings } from '../entry/signing-in.ts';
 import { meQuery } from '../session.tsx';
 import { Empty } from './Empty.tsx';
 import { showFailure } from './Failure.tsx';
@@ -14,15 +15,10 @@ export default function NoAccount() {
   const { t } = useTranslation('common');
   const queries = useQueryClient();
   const router = useRouter();
-  const { data } = useQuery({
-    queryKey: ['web'],
-    queryFn: () => call<{ sign_up: string }>('/api/web'),
-    staleTime: 60_000,
-  });
-  const mayOpen = data?.sign_up === 'open';
+  const mayOpen = useSettings()?.sign_up === 'open';
   const open = async () => {
     try {
-      await call('/api/me/account', { method: 'POST', body: {} });
+      await api('POST /api/me/account');
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
       await router.invalidate();
     } catch (error) {

@@ -1,6 +1,6 @@
 import { useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense, useState } from 'react';
-import type { Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
 import type { Section } from './sections.tsx';
 
 /** The palette's own code is loaded when it is first asked for. */

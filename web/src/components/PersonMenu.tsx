@@ -2,7 +2,8 @@ import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
 import { IconUserCircle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { useSignOut, type Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
+import { useSignOut } from '../session.tsx';
 import { languages, setLanguage, type Language } from '../words.ts';
 
 /** What concerns the person and not the account: their profile, how the pages look, leaving. */

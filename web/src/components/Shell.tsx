@@ -16,7 +16,8 @@ import { Link, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLive } from '../live.tsx';
-import { AccountScope, chooseAccount, useSwitchAccount, type Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
+import { AccountScope, chooseAccount, useSwitchAccount } from '../session.tsx';
 import { Palette } from './Palette.tsx';
 import { sectionsOf, type Section } from './sections.tsx';
 

@@ -1,7 +1,6 @@
 import { Badge } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-
-export type Status = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+import type { Status } from '../api-types.ts';
 
 const colors: Record<Status, string> = {
   IN_QUEUE: 'gray',

@@ -19,21 +19,15 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
-import {
-  chooseAccount,
-  mayIn,
-  useSignOut,
-  useSwitchAccount,
-  type Account,
-  type Me,
-} from '../session.tsx';
+import { accountApi, call } from '../api.ts';
+import type { Account, Me } from '../api-types.ts';
+import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../session.tsx';
 import { modelsQuery } from '../studio/models.ts';
 import { languages, setLanguage, type Language } from '../words.ts';
 import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
 import './palette-words.ts';
 import type { Section } from './sections.tsx';
-import type { Status } from './StatusBadge.tsx';
+import type { Status } from '../api-types.ts';
 
 /** Who asks, and where they can go. */
 export interface Known {
@@ -190,8 +184,8 @@ function useRequestOffers(account: Account | null, typed: string) {
     queryKey: ['account', account?.account_id, 'palette', id],
     enabled: account !== null && id !== null,
     queryFn: ({ signal }) =>
-      call<{ data: FoundRequest[] }>(`/api/accounts/${account!.account_id}/requests`, {
-        query: { id, limit: shownMax },
+      accountApi(account!.account_id)('GET /requests', {
+        query: { id: id!, limit: shownMax },
         signal,
       }),
   });

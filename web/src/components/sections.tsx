@@ -18,7 +18,7 @@ import {
   IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
-import type { Me } from '../session.tsx';
+import type { Me } from '../api-types.ts';
 
 /** The parts of the web pages and what they hold: the menu and the palette are made of it. */
 export interface Section {

@@ -3,18 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { api, authCall } from '../api.ts';
 import { Failure, showFailure } from '../components/Failure.tsx';
-import { keepAccount, useMe, type Me, type Role } from '../session.tsx';
+import type { Invitation as Invited, Me } from '../api-types.ts';
+import { keepAccount, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
 import { useGoOn, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
-
-interface Invited {
-  email: string;
-  role: Role;
-  account_name: string | null;
-}
 
 /** Where an invitation leads: who is signed in may accept it, others sign in or up first. */
 export function Invitation() {
@@ -25,7 +20,7 @@ export function Invitation() {
   const [sent, setSent] = useState<string | null>(null);
   const invited = useQuery({
     queryKey: ['invitation', token],
-    queryFn: () => call<Invited>('/api/invitation', { body: { token } }),
+    queryFn: () => api('POST /api/invitation', { body: { token } }),
     retry: false,
     staleTime: Infinity,
   });
@@ -101,9 +96,7 @@ function SignedIn({ token, invited, me }: { token: string; invited: Invited; me:
   const goOn = useGoOn('/cabinet');
   const accept = async () => {
     try {
-      const answer = await call<{ account_id: string | null }>('/api/invitation/accept', {
-        body: { token },
-      });
+      const answer = await api('POST /api/invitation/accept', { body: { token } });
       if (answer.account_id) keepAccount(answer.account_id);
       await goOn();
     } catch (error) {
@@ -111,7 +104,7 @@ function SignedIn({ token, invited, me }: { token: string; invited: Invited; me:
     }
   };
   const signOut = async () => {
-    await call('/api/auth/sign-out', { method: 'POST', body: {} });
+    await authCall('/sign-out', {});
     location.reload();
   };
   if (me.email === invited.email)

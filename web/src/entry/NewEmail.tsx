@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { api } from '../api.ts';
 import { messageOf } from '../components/Failure.tsx';
 import { meQuery, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
@@ -21,7 +21,7 @@ export function NewEmail() {
     setBusy(true);
     setProblem(null);
     try {
-      setEmail((await call<{ email: string }>('/api/email', { body: { token } })).email);
+      setEmail((await api('POST /api/email', { body: { token } })).email);
       await queries.invalidateQueries({ queryKey: meQuery.queryKey });
     } catch (error) {
       setProblem(messageOf(error));

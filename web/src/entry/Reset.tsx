@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@m
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useSettings } from './signing-in.ts';
@@ -19,7 +19,7 @@ export function Forgot() {
     setState('busy');
     setProblem(null);
     try {
-      await call('/api/auth/request-password-reset', { body: { email, redirectTo: '/reset' } });
+      await authCall('/request-password-reset', { email, redirectTo: '/reset' });
       setState('sent');
     } catch (error) {
       setProblem(inWords(error));
@@ -73,7 +73,7 @@ export function Reset() {
     event.preventDefault();
     setState('busy');
     try {
-      await call('/api/auth/reset-password', { body: { newPassword, token } });
+      await authCall('/reset-password', { newPassword, token });
       setState('done');
     } catch (failure) {
       setProblem(inWords(failure));

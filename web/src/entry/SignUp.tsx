@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@m
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { api } from '../api.ts';
 import { messageOf } from '../components/Failure.tsx';
 import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
@@ -57,9 +57,8 @@ export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) 
     setBusy(true);
     setProblem(null);
     try {
-      const { status } = await call<{ status: string }>('/api/sign-up', {
-        body: { ...form, token },
-      });
+      const body = { ...form, ...(token !== undefined && { token }) };
+      const { status } = await api('POST /api/sign-up', { body });
       if (status === 'check_mail') return onSent(form.email);
       await signInWithPassword(form.email, form.password).then(goOn, () => setProblem(t('taken')));
     } catch (error) {

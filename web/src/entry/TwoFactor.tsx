@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } fro
 import { useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
@@ -23,7 +23,7 @@ export function TwoFactor() {
     setProblem(null);
     try {
       const path = backup ? 'verify-backup-code' : 'verify-totp';
-      await call(`/api/auth/two-factor/${path}`, { body: { code: given, trustDevice } });
+      await authCall(`/two-factor/${path}`, { code: given, trustDevice });
       await goOn();
     } catch (error) {
       setProblem(inWords(error));

@@ -11,7 +11,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
-import type { Role } from '../session.tsx';
+import type { Role } from '../api-types.ts';
 import { AccountBadges } from './AccountBadges.tsx';
 import { AccountDialog, type Action } from './AccountDialog.tsx';
 import { AccountKeys } from './AccountKeys.tsx';

@@ -17,10 +17,11 @@ import { useTranslation } from 'react-i18next';
 import { messageOf } from '../components/Failure.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
+import type { Allowance } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
 import { useFieldLabel } from './Field.tsx';
 import classes from './Model.module.css';
-import { lacking, type Allowance, type Quote, type Shortage } from './price.ts';
+import { lacking, type Quote, type Shortage } from './price.ts';
 import type { Field } from './schema.ts';
 
 /** Why nothing can be run now. */

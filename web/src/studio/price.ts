@@ -2,8 +2,9 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call } from '../api.ts';
+import type { Allowance } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
-import { useAccount, useAccountPath } from '../session.tsx';
+import { useAccount, useAccountApi, useAccountPath } from '../session.tsx';
 import type { Input } from './draft.ts';
 import type { Model } from './models.ts';
 import type { Field } from './schema.ts';
@@ -26,17 +27,6 @@ export interface QuoteLine {
   quantity: number;
   unit_price_usd_micro: string;
   amount_usd_micro: string;
-}
-
-export interface Allowance {
-  available_usd_micro: string;
-  reserved_usd_micro: string;
-  limit_usd_micro: string | null;
-  spent_usd_micro: string;
-  resets_at: string | null;
-  open_jobs: number;
-  open_jobs_limit: number;
-  upload_max_bytes: number;
 }
 
 const pauseMs = 250;
@@ -88,10 +78,10 @@ function nameOf({ name }: Field): string {
 
 export function useAllowance() {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useQuery({
     queryKey: ['account', account_id, 'allowance'],
-    queryFn: () => call<Allowance>(path('/studio/allowance')),
+    queryFn: () => api('GET /studio/allowance'),
     refetchInterval: 20_000,
   }).data;
 }

@@ -6,7 +6,7 @@ import {
 } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiFailure, call, send } from '../api.ts';
-import type { Status } from '../components/StatusBadge.tsx';
+import type { Status } from '../api-types.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
 import { eventsOf } from '../sse.ts';
 import type { Input } from './draft.ts';

@@ -493,7 +493,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['The call is not valid HTTP.', 'Вызов составлен не по правилам HTTP.'],
   ['The headers are larger than 16 KiB.', 'Заголовки больше 16 КиБ.'],
   ['The request came too slowly and was cut off.', 'Запрос шёл слишком медленно, приём прерван.'],
-  ['There is no field {} here. Allowed: {}.', 'Поля {1} здесь нет. Можно: {2}.'],
+  ['There is no field {}. Allowed: {}.', 'Поля {1} здесь нет. Можно: {2}.'],
 
   // Files, outputs, requests, models.
   [
@@ -897,10 +897,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['must not be empty', 'нельзя оставить пустым'],
   ['must look like 16:9, from 1:{} to {}:1', 'нужно как 16:9, от 1:{1} до {2}:1'],
   ['must be a file_id of POST /files', 'нужен file_id из POST /files'],
-  [
-    'must be a date, or a time with Z or an offset (write + as %2B), such as {}',
-    'нужна дата или время с Z или смещением (+ пишется %2B), например {1}',
-  ],
   ["must be below the video's length of {} s", 'нужно меньше длины видео, {1} с'],
   ['must be {=}; or {=}; or {=}', 'нужно {1}, или {2}, или {3}'],
   ['must be {=}; or {=}', 'нужно {1} или {2}'],
@@ -972,10 +968,25 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['integer', 'целое число'],
   ['object', 'объект'],
   ['more than 0', 'больше 0'],
-  ['not below 0', 'не меньше 0'],
+  [
+    'a date, or a time with Z or an offset (write + as %2B), such as {}',
+    'дата или время с Z или смещением (+ пишется %2B), например {1}',
+  ],
+  ['a text without NUL', 'текст без символа NUL'],
+  ['a text of at most {} characters', 'текст не длиннее {1} знаков'],
+  ['a whole number of at least {}', 'целое число не меньше {1}'],
+  ['a list of {} to {} entries', 'список, записей: от {1} до {2}'],
+  ['an id', 'id'],
+  ['an address', 'адрес'],
+  ['left out where before is given', 'без значения, когда задан «before»'],
+  ['{=}, or null', '{1} или null'],
   [
     'whole micro-USD as a decimal text, such as "2500000" for 2.50 USD',
     'целое число микродолларов текстом, например «2500000» вместо 2.50 USD',
+  ],
+  [
+    'whole micro-USD above 0 as a decimal text, such as "2500000" for 2.50 USD',
+    'целое число микродолларов больше 0 текстом, например «2500000» вместо 2.50 USD',
   ],
   [
     'a time in UTC, such as 2027-01-31T00:00:00.000Z',
@@ -989,12 +1000,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['a next_cursor of this list', 'next_cursor этого списка'],
   ['1 to 100 characters on one line, {}', 'от 1 до 100 знаков в одну строку, {1}'],
   ['at most {}; ask the operator for more', 'не больше {1}; за большим обратитесь к оператору'],
-  [
-    'a list of 1 to {} model ids, or null for all models',
-    'список от 1 до {1} моделей или null для всех',
-  ],
   ['the id of a model, as GET /v1/models lists it', 'id модели из каталога'],
-  ['active or all', 'active или all'],
   ['IN_QUEUE or IN_PROGRESS', 'IN_QUEUE или IN_PROGRESS'],
   ['a {=}', '{1}'],
   ['it', 'Он'],

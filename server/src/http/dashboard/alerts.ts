@@ -1,48 +1,70 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import * as alerts from '../../db/alerts.ts';
 import * as people from '../../db/people.ts';
 import { urlLengthMax } from '../../lib/address.ts';
 import { judgePublic } from '../../operations/check-media.ts';
-import { text } from '../session/entry.ts';
-import { amount, flag, optional } from '../form.ts';
-import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
+import {
+  amount,
+  boolean,
+  form,
+  list,
+  microUsd,
+  named,
+  nullable,
+  object,
+  optional,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import type { WebDeps } from '../session/visit.ts';
+
+const AlertSettings = named(
+  'AlertSettings',
+  object({
+    low_balance_usd_micro: nullable(microUsd('Null: there is no alert.')),
+    emails: boolean(),
+    webhook_url: nullable(text()),
+    told_at: nullable(time()),
+    has_mail: boolean(),
+    recipients: list(text()),
+  }),
+);
 
 const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, told_at: null };
 
 /** GET /alerts: when and how the account wants to hear that its balance runs low. */
-export async function read(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db, web }: WebDeps,
-): Promise<unknown> {
-  const [found, recipients] = await Promise.all([
-    alerts.find(db, visit.account_id),
-    people.payersOf(db, visit.account_id),
-  ]);
-  const { low_balance_usd_micro, emails, webhook_url, told_at } = found ?? none;
-  return {
-    low_balance_usd_micro: low_balance_usd_micro?.toString() ?? null,
-    emails,
-    webhook_url,
-    told_at: told_at?.toISOString() ?? null,
-    has_mail: web.hasMail,
-    recipients,
-  };
-}
+export const read = endpoint({ reply: AlertSettings }, ({ visit }, deps) =>
+  settingsOf(visit.account_id, deps),
+);
 
-/** PUT /alerts {low_balance_usd_micro, emails, webhook_url}; null: never, and nowhere. */
-export async function write(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const form = await readForm(visit, deps);
-  const wanted = {
-    low_balance_usd_micro: optional(form, 'low_balance_usd_micro', amount),
-    emails: flag(form, 'emails'),
-    webhook_url: optional(form, 'webhook_url', (each, name) => text(each, name, urlLengthMax)),
-  };
-  const bad = (reason: string) =>
-    new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
-  if (wanted.webhook_url !== null)
-    await judgePublic(wanted.webhook_url, deps, deps.settings.webhookHttpsOnly, bad);
-  await alerts.put(deps.db, visit.account_id, wanted);
-  return read(visit, reply, deps);
+/** PUT /alerts; null: never, and nowhere. */
+export const write = endpoint(
+  {
+    body: form({
+      low_balance_usd_micro: optional(nullable(amount())),
+      emails: boolean(),
+      webhook_url: optional(nullable(text(undefined, { maxLength: urlLengthMax }))),
+    }),
+    reply: AlertSettings,
+  },
+  async ({ visit, body }, deps) => {
+    const { low_balance_usd_micro: threshold = null, emails } = body;
+    const webhook_url = body.webhook_url || null;
+    const bad = (reason: string) =>
+      new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
+    if (webhook_url !== null)
+      await judgePublic(webhook_url, deps, deps.settings.webhookHttpsOnly, bad);
+    const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
+    await alerts.put(deps.db, visit.account_id, { low_balance_usd_micro, emails, webhook_url });
+    return settingsOf(visit.account_id, deps);
+  },
+);
+
+async function settingsOf(account_id: string, { db, web }: WebDeps) {
+  const [found, recipients] = await Promise.all([
+    alerts.find(db, account_id),
+    people.payersOf(db, account_id),
+  ]);
+  return { ...(found ?? none), has_mail: web.hasMail, recipients };
 }

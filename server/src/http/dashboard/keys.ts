@@ -35,6 +35,7 @@ import { endpoint } from '../session/endpoint.ts';
 import { inWords } from '../session/entry.ts';
 import { keyBounds } from '../session/studio.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
+import { badField } from '../validate.ts';
 
 /** Keys on the customer's pages. A key's secret is in the reply that makes it, and in no other. */
 
@@ -79,6 +80,11 @@ const Key = named(
   }),
 );
 
+export const RefusedCalls = named(
+  'RefusedCalls',
+  object({ key_id: id(), name: text(), code: text(), calls: integer() }),
+);
+
 const NewKey = named('NewKey', object({ key: text('The secret.'), ...Key.properties }));
 
 /** What can be set; null takes a limit away. */
@@ -105,12 +111,7 @@ export const list = endpoint(
       studio: Key,
       defaults: object({ rpm: integer(), open_jobs: integer() }),
       ceilings: Ceilings,
-      refused: listOf(
-        named(
-          'RefusedCalls',
-          object({ key_id: id(), name: text(), code: text(), calls: integer() }),
-        ),
-      ),
+      refused: listOf(RefusedCalls),
     }),
   },
   async ({ query, visit }, deps) => {
@@ -224,7 +225,7 @@ function view({ id: key_id, month, prefix, ...row }: keys.KeyRow) {
 function checkName(given: string): string {
   const trimmed = given.trim();
   if (trimmed !== '' && !unseen.test(trimmed)) return trimmed;
-  throw bad('name', `1 to 100 characters on one line, ${unseenWords}`);
+  throw badField('name', `1 to 100 characters on one line, ${unseenWords}`);
 }
 
 /** Undefined: unchanged; null: removed. */
@@ -246,7 +247,7 @@ function limitsOf(
 function atMost(field: string, value: number | null | undefined, most: number): number | null {
   if (value === undefined || value === null) return null;
   if (value <= most) return value;
-  throw bad(field, `at most ${most}; ask the operator for more`);
+  throw badField(field, `at most ${most}; ask the operator for more`);
 }
 
 /** Ids of the catalog, or ids that the key has already: a model may be away for a while. */
@@ -254,10 +255,6 @@ function checkModels(models: string[], kept: string[], deps: WebDeps): string[] 
   const known = deps.catalog().models;
   for (const [i, model] of models.entries())
     if (!known.has(model) && !kept.includes(model))
-      throw bad(`models[${i}]`, 'the id of a model, as GET /v1/models lists it');
+      throw badField(`models[${i}]`, 'the id of a model, as GET /v1/models lists it');
   return [...new Set(models)];
-}
-
-function bad(field: string, rule: string): ApiError {
-  return new ApiError('bad_request', { message: `${field} must be ${rule}.`, param: field });
 }

@@ -1,11 +1,26 @@
-import type { FastifyReply } from 'fastify';
 import * as accounts from '../../db/accounts.ts';
 import * as refusals from '../../db/refusals.ts';
 import * as spend from '../../db/spend.ts';
-import type { AccountRow } from '../../db/accounts.ts';
 import { rollUpSpend } from '../../operations/roll-up.ts';
-import { badParameter } from '../query.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+import { KindName } from '../api/model-schema.ts';
+import { StatusName } from '../api/request-schema.ts';
+import {
+  boolean,
+  choice,
+  id,
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  object,
+  optional,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { RefusedCalls } from './keys.ts';
+import { Funds } from './views.ts';
 
 /** The first page: what there is, what was spent, what runs. */
 
@@ -15,20 +30,54 @@ const modelsShown = 7;
 const dayMs = 24 * 3600 * 1000;
 
 /** GET /balance: what the account may spend, and what is reserved for open requests. */
-export async function balance(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  return fundsOf((await accounts.find(db, visit.account_id))!);
-}
+export const balance = endpoint(
+  { reply: Funds },
+  async ({ visit }, { db }) => (await accounts.find(db, visit.account_id))!,
+);
+
+const KeyMonth = named(
+  'KeyMonth',
+  object({
+    key_id: id(),
+    name: text(),
+    is_studio: boolean(),
+    revoked: boolean(),
+    monthly_limit_usd_micro: nullable(microUsd()),
+    spent_usd_micro: microUsd('What is reserved included.'),
+  }),
+);
+
+const RunningRequest = named(
+  'RunningRequest',
+  object({
+    request_id: id(),
+    model_id: text(),
+    kind: KindName,
+    status: StatusName,
+    quoted_usd_micro: microUsd(),
+    created_at: time(),
+    started_at: nullable(time()),
+  }),
+);
+
+const Overview = named(
+  'Overview',
+  object({
+    ...Funds.properties,
+    month: object({
+      spent_usd_micro: microUsd(),
+      resets_at: nullable(time()),
+      keys_total: integer(),
+      keys: list(KeyMonth),
+    }),
+    running: object({ total: integer(), data: list(RunningRequest) }),
+    steps: object({ topped_up: boolean(), has_key: boolean(), has_request: boolean() }),
+    refused: list(RefusedCalls),
+  }),
+);
 
 /** GET /overview: all that changes while one looks at it; what was spent a day is /spend. */
-export async function overview(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
+export const overview = endpoint({ reply: Overview }, async ({ visit }, { db }) => {
   const { account_id } = visit;
   const [account, month, running, steps, refused] = await Promise.all([
     accounts.find(db, account_id),
@@ -39,66 +88,55 @@ export async function overview(
   ]);
   const [any] = month;
   return {
-    ...fundsOf(account!),
+    ...account!,
     month: {
-      spent_usd_micro: String(any?.total_usd_micro ?? 0n),
-      resets_at: any?.resets_at.toISOString() ?? null,
+      spent_usd_micro: any?.total_usd_micro ?? 0n,
+      resets_at: any?.resets_at ?? null,
       keys_total: any?.keys ?? 0,
-      keys: month.map((key) => ({
-        key_id: key.key_id,
-        name: key.name,
-        is_studio: key.is_studio,
-        revoked: key.revoked,
-        monthly_limit_usd_micro: key.monthly_limit_usd_micro?.toString() ?? null,
-        spent_usd_micro: String(key.spent_usd_micro),
-      })),
+      keys: month,
     },
     running: {
       total: any?.open_requests ?? 0,
-      data: running.map(({ id: request_id, quoted_usd_micro, ...row }) => ({
-        request_id,
-        ...row,
-        quoted_usd_micro: String(quoted_usd_micro),
-      })),
+      data: running.map(({ id: request_id, ...row }) => ({ request_id, ...row })),
     },
     steps,
     refused,
   };
-}
+});
 
-/** GET /spend?days=: charges of the last days (UTC), today among them, by kind and by model. */
-export async function spending(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  const { days: asked = '30' } = visit.query as { days?: unknown };
-  const days = [7, 30, 90].find((each) => String(each) === asked);
-  if (days === undefined) throw badParameter('days', 'must be 7, 30 or 90');
-  const { account_id } = visit;
-  const now = Date.now();
-  const today = Math.floor(now / dayMs) * dayMs;
-  const since = new Date(today - (days - 1) * dayMs);
-  const kept = await rollUpSpend(db, account_id, now);
-  const live = kept > since ? kept : since;
-  const rows = await spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });
-  return {
-    days: Array.from({ length: days }, (_, i) => dayText(new Date(since.getTime() + i * dayMs))),
-    data: rows.map(({ day, charged_usd_micro, ...row }) => ({
-      day: dayText(day),
-      ...row,
-      charged_usd_micro: String(charged_usd_micro),
-    })),
-  };
-}
+const SpendDay = named(
+  'SpendDay',
+  object({
+    day: text(),
+    kind: KindName,
+    model_id: nullable(text('Null: models that cost less than those named.')),
+    charged_usd_micro: microUsd(),
+    requests: integer(),
+  }),
+);
+
+/** GET /spend: charges of the last days (UTC), today among them, by kind and by model. */
+export const spending = endpoint(
+  {
+    query: object({ days: optional(choice([7, 30, 90])) }),
+    reply: named('Spend', object({ days: list(text()), data: list(SpendDay) })),
+  },
+  async ({ visit, query }, { db }) => {
+    const { days = 30 } = query;
+    const { account_id } = visit;
+    const now = Date.now();
+    const today = Math.floor(now / dayMs) * dayMs;
+    const since = new Date(today - (days - 1) * dayMs);
+    const kept = await rollUpSpend(db, account_id, now);
+    const live = kept > since ? kept : since;
+    const rows = await spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });
+    return {
+      days: Array.from({ length: days }, (_, i) => dayText(new Date(since.getTime() + i * dayMs))),
+      data: rows.map((row) => ({ ...row, day: dayText(row.day) })),
+    };
+  },
+);
 
 function dayText(midnight: Date): string {
   return midnight.toISOString().slice(0, 10);
-}
-
-function fundsOf({ available_usd_micro, reserved_usd_micro }: AccountRow) {
-  return {
-    available_usd_micro: String(available_usd_micro),
-    reserved_usd_micro: String(reserved_usd_micro),
-  };
 }

@@ -1,55 +1,79 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { pageDetail, pageEntry } from '../../core/request/page-views.ts';
-import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/deliveries.ts';
 import * as keys from '../../db/keys.ts';
 import * as pages from '../../db/request-pages.ts';
 import * as requests from '../../db/requests.ts';
 import { isUuid } from '../../lib/id.ts';
+import { StatusName } from '../api/request-schema.ts';
 import {
-  badParameter,
-  limitOf,
-  momentOf,
-  optionalId,
-  optionalOneOf,
-  optionalText,
-  type Query,
-} from '../query.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+  boolean,
+  id,
+  list as listOf,
+  moment,
+  named,
+  nullable,
+  object,
+  optional,
+  pageQuery,
+  text,
+  time,
+  type Static,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import type { WebDeps } from '../session/visit.ts';
+import { badField } from '../validate.ts';
+import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
 
-const limits = { usual: 25, max: 100 };
 /** Requests that one call looks at for those that fit; where few do, the page asks on. */
 const lookMax = 100_000;
 
-/**
- * GET /requests?status=&model_id=&key_id=&from=&to=&id=&before=&after=&limit=: a page of the
- * account's requests, newest first. `older` and `newer` are the ids to ask on from. `looked_to`
- * says how far back was looked where that ended before the page was full.
- */
-export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const query = visit.query as Query;
-  const limit = limitOf(query, limits);
-  const before = optionalId(query, 'before', 'must be the id of a request');
-  const after = optionalId(query, 'after', 'must be the id of a request');
-  if (before !== null && after !== null)
-    throw badParameter('after', 'and before exclude each other');
-  const filter = filterOf(query, visit.account_id);
-  const { ids, more, reached, isTop } =
-    after === null
-      ? await pageBelow(filter, before, limit, deps)
-      : await pageAbove(filter, after, limit, deps);
-  const rows = new Map(
-    (await pages.findEntries(deps.db, ids, [visit.account_id])).map((row) => [row.id, row]),
-  );
-  const found = ids.flatMap((id) => rows.get(id) ?? []);
-  return {
-    data: found.map((row) => pageEntry(row, deps.links)),
-    older: more ? (ids.at(-1) ?? null) : (reached?.id ?? null),
-    newer: isTop ? null : (ids[0] ?? before),
-    looked_to: reached?.created_at.toISOString() ?? null,
-  };
-}
+const PageQuery = object({
+  status: optional(StatusName),
+  model_id: optional(text(undefined, { maxLength: 300 })),
+  key_id: optional(id()),
+  from: optional(moment()),
+  to: optional(moment()),
+  id: optional(text('Of a request, or its beginning.', { maxLength: 300 })),
+  before: optional(id('Of a request: the next older ones.')),
+  after: optional(id('Of a request: the next newer ones.')),
+  limit: pageQuery(25).limit,
+});
+
+/** GET /requests: a page of the account's requests, newest first. */
+export const list = endpoint(
+  {
+    query: PageQuery,
+    reply: named(
+      'RequestPage',
+      object({
+        data: listOf(RequestEntry),
+        older: nullable(id('To ask on from; null: there are none.')),
+        newer: nullable(id('To ask on from; null: there are none.')),
+        looked_to: nullable(time('Where the search ended before the page was full.')),
+      }),
+    ),
+  },
+  async ({ query, visit }, deps) => {
+    const { limit, before = null, after = null } = query;
+    if (before !== null && after !== null)
+      throw badField('after', 'left out where before is given');
+    const filter = filterOf(query, visit.account_id);
+    const { ids, more, reached, isTop } =
+      after === null
+        ? await pageBelow(filter, before, limit, deps)
+        : await pageAbove(filter, after, limit, deps);
+    const rows = new Map(
+      (await pages.findEntries(deps.db, ids, [visit.account_id])).map((row) => [row.id, row]),
+    );
+    const found = ids.flatMap((id) => rows.get(id) ?? []);
+    return {
+      data: found.map((row) => entryOf(row, deps.links)),
+      older: more ? (ids.at(-1) ?? null) : (reached?.id ?? null),
+      newer: isTop ? null : (ids[0] ?? before),
+      looked_to: reached?.created_at ?? null,
+    };
+  },
+);
 
 interface Found {
   ids: string[];
@@ -86,41 +110,43 @@ async function pageAbove(
   return { ids: ids.slice(0, limit).toReversed(), more: true, reached: null, isTop: false };
 }
 
-function filterOf(query: Query, account_id: string): pages.PageFilter {
-  return {
-    account_id,
-    status: optionalOneOf(query, 'status', statuses),
-    model_id: optionalText(query, 'model_id'),
-    key_id: optionalId(query, 'key_id', 'must be the id of a key'),
-    from_ms: momentOf(query, 'from'),
-    to_ms: momentOf(query, 'to'),
-    ...idsOf(query),
-  };
+function filterOf(query: Static<typeof PageQuery>, account_id: string): pages.PageFilter {
+  const { status = null, model_id = null, key_id = null, from, to } = query;
+  const from_ms = from === undefined ? null : Date.parse(from);
+  const to_ms = to === undefined ? null : Date.parse(to);
+  return { account_id, status, model_id, key_id, from_ms, to_ms, ...idsOf(query.id) };
 }
 
 /** The beginning of an id stands for all that begin so. */
-function idsOf(query: Query): Pick<pages.PageFilter, 'first_id' | 'last_id'> {
-  const text = optionalText(query, 'id')?.trim().toLowerCase() ?? null;
-  if (text === null) return { first_id: null, last_id: null };
+function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | 'last_id'> {
+  if (given === undefined) return { first_id: null, last_id: null };
+  const text = given.trim().toLowerCase();
   const first_id = `${text}${'00000000-0000-0000-0000-000000000000'.slice(text.length)}`;
   const last_id = `${text}${'ffffffff-ffff-ffff-ffff-ffffffffffff'.slice(text.length)}`;
   if (text.length <= 36 && isUuid(first_id) && isUuid(last_id)) return { first_id, last_id };
-  throw badParameter('id', 'must be the id of a request, or how it begins');
+  throw badField('id', 'the id of a request, or how it begins');
 }
 
 /** GET /requests/choices: what the list can be narrowed to. */
-export async function choices(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const rows = await keys.list(deps.db, visit.account_id);
-  return {
-    keys: rows.map(({ id, name, last4, revoked_at }) => {
-      return { key_id: id, name, last4, revoked: revoked_at !== null };
+export const choices = endpoint(
+  {
+    reply: object({
+      keys: listOf(
+        named('KeyName', object({ key_id: id(), name: text(), last4: text(), revoked: boolean() })),
+      ),
     }),
-  };
-}
+  },
+  async ({ visit }, { db }) => {
+    const rows = await keys.list(db, visit.account_id);
+    return {
+      keys: rows.map((row) => ({ ...row, key_id: row.id, revoked: row.revoked_at !== null })),
+    };
+  },
+);
 
 /** GET /requests/:request_id: everything about one. */
-export async function read(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const id = (visit.params as { request_id: string }).request_id.toLowerCase();
+export const read = endpoint({ reply: RequestDetail }, async ({ visit, params }, deps) => {
+  const id = params.request_id!.toLowerCase();
   const row = isUuid(id) ? await deps.operations.card(id) : null;
   if (row === null || row.account_id !== visit.account_id) throw new ApiError('not_found');
   const { db, queue } = deps;
@@ -132,6 +158,5 @@ export async function read(visit: Visit, _reply: FastifyReply, deps: WebDeps): P
     row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
   ]);
   const progress = status?.progress ?? null;
-  const beside = { now: new Date(), outputs, progress, queue_position, attempts, deliveries };
-  return pageDetail(row, beside, deps.links);
-}
+  return detailOf(row, { outputs, progress, queue_position, attempts, deliveries }, deps.links);
+});

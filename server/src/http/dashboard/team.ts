@@ -1,6 +1,5 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { isRole, may, roles, type Role } from '../../core/account/role.ts';
+import { may } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as members from '../../db/members.ts';
@@ -14,89 +13,137 @@ import {
   setRole as giveRole,
   withdrawInvitation,
 } from '../../operations/team.ts';
-import { inWords, text } from '../session/entry.ts';
+import { boolean, form, id, list, named, object, optional, text, time, url } from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { inWords } from '../session/entry.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { throttle } from '../session/throttle.ts';
-import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
+import type { Visit, WebDeps } from '../session/visit.ts';
+import { Role } from './views.ts';
 
 /** The people of an account. */
 
 /** Each may send a letter to somebody who did not ask for it. */
 const invitationsOfAccount = { max: 30, seconds: 3600 };
 
+const Member = named(
+  'Member',
+  object({
+    person_id: id(),
+    name: text(),
+    email: text(),
+    role: Role,
+    is_me: boolean(),
+    two_factor_enabled: optional(boolean('Told to owners only.')),
+    joined_at: time(),
+  }),
+);
+
+const Invitee = named(
+  'Invitee',
+  object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+);
+
 /** GET /team: who belongs to the account; to its owners also who is invited. */
-export async function team(visit: Visit, _reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
-  const { account_id, role } = visit;
-  const owns = may(role, 'own');
-  const [account, list, open] = await Promise.all([
-    accounts.find(db, account_id),
-    members.list(db, account_id),
-    owns ? invitations.listOpen(db, account_id) : [],
-  ]);
-  return {
-    is_operator: account!.is_operator,
-    members: list.map(({ created_at, two_factor_enabled, ...member }) => ({
-      ...member,
-      is_me: member.person_id === visit.session.person_id,
-      ...(owns && { two_factor_enabled }),
-      joined_at: created_at.toISOString(),
-    })),
-    invitations: open.map(({ id, email, role: invited, expires_at }) => ({
-      invitation_id: id,
-      email,
-      role: invited,
-      expires_at: expires_at.toISOString(),
-    })),
-  };
-}
+export const team = endpoint(
+  {
+    reply: named(
+      'Team',
+      object({ is_operator: boolean(), members: list(Member), invitations: list(Invitee) }),
+    ),
+  },
+  async ({ visit }, { db }) => {
+    const { account_id, role } = visit;
+    const owns = may(role, 'own');
+    const [account, belonging, open] = await Promise.all([
+      accounts.find(db, account_id),
+      members.list(db, account_id),
+      owns ? invitations.listOpen(db, account_id) : [],
+    ]);
+    return {
+      is_operator: account!.is_operator,
+      members: belonging.map(({ created_at: joined_at, two_factor_enabled, ...member }) => ({
+        ...member,
+        is_me: member.person_id === visit.session.person_id,
+        ...(owns && { two_factor_enabled }),
+        joined_at,
+      })),
+      invitations: open.map(({ id: invitation_id, ...invitee }) => ({ invitation_id, ...invitee })),
+    };
+  },
+);
 
-/** PATCH /account {name}. */
-export async function rename(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const name = text(await readForm(visit, deps), 'name', 100);
-  await inWords(renameAccount(deps.db, visit.account_id, name));
-  return { name: name.trim() };
-}
+const name = text(undefined, { minLength: 1, maxLength: 100 });
 
-/** PATCH /members/:person_id {role}. */
-export async function setRole(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const role = roleOf(await readForm(visit, deps));
-  const member = memberOf(visit);
-  if (!(await inWords(giveRole(deps.db, { ...member, role }, byOf(visit))))) throw nobody();
-  return { person_id: member.person_id, role };
-}
+/** PATCH /account */
+export const rename = endpoint(
+  { body: form({ name }), reply: object({ name: text() }) },
+  async ({ visit, body }, deps) => {
+    await inWords(renameAccount(deps.db, visit.account_id, body.name));
+    return { name: body.name.trim() };
+  },
+);
 
-/** DELETE /members/:person_id. */
-export async function remove(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+/** PATCH /members/:person_id */
+export const setRole = endpoint(
+  {
+    body: form({ role: Role }),
+    reply: object({ person_id: id(), role: Role }),
+  },
+  async ({ visit, body: { role } }, deps) => {
+    const member = memberOf(visit);
+    if (!(await inWords(giveRole(deps.db, { ...member, role }, byOf(visit))))) throw nobody();
+    return { person_id: member.person_id, role };
+  },
+);
+
+/** DELETE /members/:person_id */
+export const remove = endpoint({ reply: object({ person_id: id() }) }, async ({ visit }, deps) => {
   const member = memberOf(visit);
   if (!(await inWords(removeMember(deps.db, member, byOf(visit))))) throw nobody();
-  return { person_id: member.person_id };
-}
+  return member;
+});
 
 /** POST /leave: who is signed in goes. */
-export async function leave(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const { account_id } = visit;
+export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ visit }, deps) => {
   const by = byOf(visit);
-  const member = { account_id, person_id: by.person_id };
+  const member = { account_id: visit.account_id, person_id: by.person_id };
   if (!(await inWords(removeMember(deps.db, member, by)))) throw nobody();
-  return { account_id };
-}
+  return member;
+});
 
-/** POST /invitations {email, role}: the link is told here and never again. */
-export async function invite(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const { account_id } = visit;
-  const form = await readForm(visit, deps);
-  const wanted = { account_id, email: text(form, 'email', 254), role: roleOf(form) };
-  await throttle(deps, 'invite', account_id, invitationsOfAccount);
-  const made = await inWords(inviteMember(deps.db, wanted, byOf(visit)));
-  const link = (token: string) => `${deps.web.origin()}/invitation?token=${token}`;
-  return {
-    invitation_id: made.id,
-    email: made.email,
-    role: wanted.role,
-    url: link(made.token),
-    mailed: await write(made.email, link(made.mail_token), visit, deps),
-  };
-}
+/** POST /invitations: the link is told here and never again. */
+export const invite = endpoint(
+  {
+    body: form({
+      email: text(undefined, { minLength: 1, maxLength: 254 }),
+      role: Role,
+    }),
+    reply: named(
+      'NewInvitation',
+      object({
+        invitation_id: id(),
+        email: text(),
+        role: Role,
+        url: url(),
+        mailed: boolean(),
+      }),
+    ),
+  },
+  async ({ visit, body }, deps) => {
+    const { account_id } = visit;
+    await throttle(deps, 'invite', account_id, invitationsOfAccount);
+    const made = await inWords(inviteMember(deps.db, { account_id, ...body }, byOf(visit)));
+    const link = (token: string) => `${deps.web.origin()}/invitation?token=${token}`;
+    return {
+      invitation_id: made.id,
+      email: made.email,
+      role: body.role,
+      url: link(made.token),
+      mailed: await write(made.email, link(made.mail_token), visit, deps),
+    };
+  },
+);
 
 /** False where there is no mail, or the server did not take it: the link goes another way then. */
 async function write(
@@ -114,22 +161,23 @@ async function write(
   );
 }
 
-/** DELETE /invitations/:invitation_id. */
-export async function withdraw(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  const { invitation_id: id } = visit.params as { invitation_id: string };
-  const withdrawn =
-    isUuid(id) && (await withdrawInvitation(db, { account_id: visit.account_id, id }, byOf(visit)));
-  if (!withdrawn) {
-    throw new ApiError('not_found', {
-      message: 'This invitation is accepted or withdrawn already.',
-    });
-  }
-  return { invitation_id: id };
-}
+/** DELETE /invitations/:invitation_id */
+export const withdraw = endpoint(
+  { reply: object({ invitation_id: id() }) },
+  async ({ visit, params }, { db }) => {
+    const { account_id } = visit;
+    const invitation_id = params.invitation_id!;
+    const withdrawn =
+      isUuid(invitation_id) &&
+      (await withdrawInvitation(db, { account_id, id: invitation_id }, byOf(visit)));
+    if (!withdrawn) {
+      throw new ApiError('not_found', {
+        message: 'This invitation is accepted or withdrawn already.',
+      });
+    }
+    return { invitation_id };
+  },
+);
 
 function byOf({ session }: Visit): Operator {
   return { person_id: session.person_id, email: session.email };
@@ -143,12 +191,4 @@ function memberOf({ account_id, params }: Visit): { account_id: string; person_i
 
 function nobody(): ApiError {
   return new ApiError('not_found', { message: 'They do not belong to this account.' });
-}
-
-function roleOf(form: Record<string, unknown>): Role {
-  if (isRole(form.role)) return form.role;
-  throw new ApiError('bad_request', {
-    message: `role must be one of ${roles.join(', ')}.`,
-    param: 'role',
-  });
 }

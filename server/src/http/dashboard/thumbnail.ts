@@ -1,42 +1,38 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { expiry } from '../../core/request/views.ts';
 import * as requests from '../../db/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
 import { matches } from '../api/cached.ts';
-import { optionalOneOf, optionalText, type Query } from '../query.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+import { choice, object, optional, text } from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
 
 /** A browser asks each time, so that it shows nothing after a sign-out. */
 const cacheControl = 'private, no-cache';
 
 /**
- * GET /requests/:request_id/thumbnail?index=&size=: a picture that a request made, the first one if
- * none is named, made small.
+ * GET /requests/:request_id/thumbnail: a picture that a request made, the first one if none is
+ * named, made small.
  */
-export async function thumbnail(
-  visit: Visit,
-  reply: FastifyReply,
-  deps: WebDeps,
-): Promise<unknown> {
-  const { request_id: id } = visit.params as { request_id: string };
-  const query = visit.query as Query;
-  const size = optionalOneOf(query, 'size', thumbnailSizes) ?? 'square';
-  const index = optionalText(query, 'index') ?? '0';
-  const row = isUuid(id) ? await deps.operations.status(id) : null;
-  if (row?.account_id !== visit.account_id || row.status !== 'COMPLETED')
-    throw new ApiError('not_found');
-  const isOver = row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now();
-  if (isOver) throw new ApiError('expired');
-  const outputs = await requests.findOutputs(deps.db, [id]);
-  const output = outputs.find((each) => String(each.index) === index);
-  const etag = `"${output?.sha256}-${size}"`;
-  const headers = { etag, 'cache-control': cacheControl };
-  if (output && matches(visit.headers['if-none-match'], etag))
-    return reply.code(304).headers(headers).send();
-  // What is no picture after all has no small one either.
-  const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
-  if (bytes === null) throw new ApiError('not_found');
-  return reply.type('image/webp').headers(headers).send(bytes);
-}
+export const thumbnail = endpoint(
+  { query: object({ index: optional(text()), size: optional(choice(thumbnailSizes)) }) },
+  async ({ visit, reply, query, params }, deps) => {
+    const { index = '0', size = 'square' } = query;
+    const id = params.request_id!;
+    const row = isUuid(id) ? await deps.operations.status(id) : null;
+    if (row?.account_id !== visit.account_id || row.status !== 'COMPLETED')
+      throw new ApiError('not_found');
+    const isOver = row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now();
+    if (isOver) throw new ApiError('expired');
+    const outputs = await requests.findOutputs(deps.db, [id]);
+    const output = outputs.find((each) => String(each.index) === index);
+    const etag = `"${output?.sha256}-${size}"`;
+    const headers = { etag, 'cache-control': cacheControl };
+    if (output && matches(visit.headers['if-none-match'], etag))
+      return reply.code(304).headers(headers).send();
+    // What is no picture after all has no small one either.
+    const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
+    if (bytes === null) throw new ApiError('not_found');
+    return reply.type('image/webp').headers(headers).send(bytes);
+  },
+);

@@ -1,11 +1,12 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { parseVoucherCode } from '../../core/account/voucher.ts';
 import * as accounts from '../../db/accounts.ts';
 import { redeemVoucher } from '../../operations/voucher.ts';
-import { inWords, text } from '../session/entry.ts';
+import { boolean, form, id, microUsd, nullable, object, text } from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { inWords } from '../session/entry.ts';
 import { throttle } from '../session/throttle.ts';
-import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
+import { Funds } from './views.ts';
 
 /** Ways to get money into an account. */
 
@@ -13,39 +14,48 @@ import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
 const triesOfAccount = { max: 20, seconds: 900 };
 const triesOfAddress = { max: 40, seconds: 900 };
 
-/** GET /top-up: how to pay, in the operator's words; null: they have said nothing. */
-export async function read(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db, web }: WebDeps,
-): Promise<unknown> {
-  const { id: account_id, email } = (await accounts.find(db, visit.account_id))!;
-  const said = web.topUpText?.trim() || null;
-  const told = said
-    ?.replaceAll('{account_id}', () => account_id)
-    .replaceAll('{email}', () => email);
-  return { text: told ?? null, account_id, email };
-}
+/** GET /top-up */
+export const read = endpoint(
+  {
+    reply: object({
+      text: nullable(text("How to pay, in the operator's words.")),
+      account_id: id(),
+      email: text(),
+    }),
+  },
+  async ({ visit }, { db, web }) => {
+    const { id: account_id, email } = (await accounts.find(db, visit.account_id))!;
+    const said = web.topUpText?.trim() || null;
+    const told = said
+      ?.replaceAll('{account_id}', () => account_id)
+      .replaceAll('{email}', () => email);
+    return { text: told ?? null, account_id, email };
+  },
+);
 
-/** POST /vouchers {code}: books what the voucher is worth, once. */
-export async function redeem(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const code = parseVoucherCode(text(await readForm(visit, deps), 'code', 100));
-  if (code === null) {
-    throw new ApiError('bad_request', {
-      message:
-        'This is no voucher code, or there is a slip in it. It looks like FB-XXXX-XXXX-XXXX-XXXX-XXXX.',
-      param: 'code',
-    });
-  }
-  const { account_id } = visit;
-  await throttle(deps, 'voucher of account', account_id, triesOfAccount);
-  await throttle(deps, 'voucher from address', visit.ip, triesOfAddress);
-  const redeemed = await inWords(redeemVoucher(deps.db, { account_id, code }));
-  return {
-    transfer_id: redeemed.transfer_id,
-    replayed: redeemed.replayed,
-    amount_usd_micro: String(redeemed.amount_usd_micro),
-    available_usd_micro: String(redeemed.available_usd_micro),
-    reserved_usd_micro: String(redeemed.reserved_usd_micro),
-  };
-}
+/** POST /vouchers: books what the voucher is worth, once. */
+export const redeem = endpoint(
+  {
+    body: form({ code: text(undefined, { minLength: 1, maxLength: 100 }) }),
+    reply: object({
+      transfer_id: id(),
+      replayed: boolean(),
+      amount_usd_micro: microUsd(),
+      ...Funds.properties,
+    }),
+  },
+  async ({ visit, body }, deps) => {
+    const code = parseVoucherCode(body.code);
+    if (code === null) {
+      throw new ApiError('bad_request', {
+        message:
+          'This is no voucher code, or there is a slip in it. It looks like FB-XXXX-XXXX-XXXX-XXXX-XXXX.',
+        param: 'code',
+      });
+    }
+    const { account_id } = visit;
+    await throttle(deps, 'voucher of account', account_id, triesOfAccount);
+    await throttle(deps, 'voucher from address', visit.ip, triesOfAddress);
+    return inWords(redeemVoucher(deps.db, { account_id, code }));
+  },
+);

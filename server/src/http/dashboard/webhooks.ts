@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { may } from '../../core/account/role.ts';
@@ -7,12 +6,31 @@ import * as accounts from '../../db/accounts.ts';
 import * as deliveries from '../../db/deliveries.ts';
 import * as people from '../../db/people.ts';
 import * as requests from '../../db/requests.ts';
+import { urlLengthMax } from '../../lib/address.ts';
 import { isUuid, newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/account.ts';
 import { sendNotification, type Sent } from '../../operations/notification.ts';
 import { judgePublic } from '../../operations/check-media.ts';
-import { inWords, text } from '../session/entry.ts';
-import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
+import { pageFrom } from '../form.ts';
+import {
+  boolean,
+  choice,
+  form,
+  id,
+  integer,
+  list as listOf,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { inWords } from '../session/entry.ts';
+import type { Visit, WebDeps } from '../session/visit.ts';
 
 /** The page of webhooks: secrets, what was sent, and sending by hand. */
 
@@ -20,52 +38,55 @@ const pageSize = 50;
 /** By hand, of one account. */
 const sendsMax = { max: 30, seconds: 60 };
 
+const Secrets = named('WebhookSecrets', object({ secrets: listOf(text()) }));
+
 /** GET /webhooks: the signing secrets; whole for who builds with them. */
-export async function read(visit: Visit, _reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
+export const read = endpoint({ reply: Secrets }, async ({ visit }, { db }) => {
   const account = await accounts.find(db, visit.account_id);
-  return { secrets: account!.webhook_secrets.map((secret) => shown(secret, visit)) };
-}
+  const shown = (secret: string) => (may(visit.role, 'build') ? secret : `${secret.slice(0, 8)}…`);
+  return { secrets: account!.webhook_secrets.map(shown) };
+});
 
 /** POST /webhooks/rotate: a new secret beside the one there is; both sign from now on. */
-export async function rotate(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  return { secrets: await inWords(rotateWebhookSecret(db, visit.account_id)) };
-}
+export const rotate = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
+  secrets: await inWords(rotateWebhookSecret(db, visit.account_id)),
+}));
 
 /** POST /webhooks/retire: the older of two secrets signs no more. */
-export async function retire(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  return { secrets: await inWords(retireWebhookSecret(db, visit.account_id)) };
-}
+export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
+  secrets: await inWords(retireWebhookSecret(db, visit.account_id)),
+}));
 
-function shown(secret: string, { role }: Visit): string {
-  return may(role, 'build') ? secret : `${secret.slice(0, 8)}…`;
-}
+const result = {
+  status: nullable(integer('Null: no answer came.')),
+  error: nullable(text()),
+  duration_ms: integer(),
+};
+const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));
 
-/** POST /webhooks/test {url}: sends an example there and says what came back. */
-export async function test(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const url = text(await readForm(visit, deps), 'url', 2048);
-  const bad = (reason: string) =>
-    new ApiError('bad_webhook_url', { message: `url ${reason}.`, param: 'url' });
-  await judgePublic(url, deps, deps.settings.webhookHttpsOnly, bad);
-  const request_id = newId();
-  const response_url = `${deps.links.baseUrl}/requests/${request_id}/response`;
-  const body = JSON.stringify({ type: 'test', request_id, status: 'COMPLETED', response_url });
-  const sent = await send(visit, deps, { id: `test_${request_id}`, url, body });
-  await record(visit, deps, { cause: 'test', request_id: null, url }, sent);
-  return outcome(sent);
-}
+/** POST /webhooks/test: sends an example there and says what came back. */
+export const test = endpoint(
+  {
+    body: form({ url: text(undefined, { minLength: 1, maxLength: urlLengthMax }) }),
+    reply: SendResult,
+  },
+  async ({ visit, body: { url } }, deps) => {
+    const bad = (reason: string) =>
+      new ApiError('bad_webhook_url', { message: `url ${reason}.`, param: 'url' });
+    await judgePublic(url, deps, deps.settings.webhookHttpsOnly, bad);
+    const request_id = newId();
+    const response_url = `${deps.links.baseUrl}/requests/${request_id}/response`;
+    const body = JSON.stringify({ type: 'test', request_id, status: 'COMPLETED', response_url });
+    const sent = await send(visit, deps, { id: `test_${request_id}`, url, body });
+    await record(visit, deps, { cause: 'test', request_id: null, url }, sent);
+    return sent;
+  },
+);
 
 /** POST /requests/:request_id/resend: tells the end of a request once more. */
-export async function resend(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+export const resend = endpoint({ reply: SendResult }, async ({ visit, params }, deps) => {
   const { db, links } = deps;
-  const { request_id: id } = visit.params as { request_id: string };
+  const id = params.request_id!;
   const request = isUuid(id) ? await deps.operations.card(id) : null;
   if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
   if (!isFinal(request.status)) {
@@ -81,8 +102,8 @@ export async function resend(visit: Visit, _reply: FastifyReply, deps: WebDeps):
   const sent = await send(visit, deps, { id, url, body });
   await record(visit, deps, { cause: 'resend', request_id: id, url }, sent);
   if (sent.delivered) await deliveries.noteResent(db, id);
-  return outcome(sent);
-}
+  return sent;
+});
 
 async function send(
   { account_id }: Visit,
@@ -111,44 +132,47 @@ async function record(
   await deliveries.insert(db, { id, account_id, ...what, status, error, duration_ms });
 }
 
-function outcome({ delivered, status, error, duration_ms }: Sent) {
-  return { delivered, status, error, duration_ms };
-}
+const Delivery = named(
+  'Delivery',
+  object({
+    delivery_id: id(),
+    request_id: nullable(id()),
+    cause: choice(['final', 'resend', 'test', 'low_balance']),
+    url: text(),
+    ...result,
+    created_at: time(),
+  }),
+);
 
-/** GET /deliveries?failed=&cursor=: newest first. */
-export async function list(visit: Visit, _reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
-  const { cursor, failed } = visit.query as Record<string, unknown>;
-  if (cursor !== undefined && !isUuid(cursor)) {
-    throw new ApiError('bad_request', {
-      message: 'cursor must be a next_cursor of this list.',
-      param: 'cursor',
-    });
-  }
-  const rows = await deliveries.list(db, {
-    account_id: visit.account_id,
-    failed: failed === 'true',
-    below_id: cursor ?? null,
-    limit: pageSize + 1,
-  });
-  const page = rows.slice(0, pageSize);
-  return {
-    data: page.map(view),
-    next_cursor: rows.length > pageSize ? page.at(-1)!.id : null,
-  };
-}
+/** GET /deliveries: newest first. */
+export const list = endpoint(
+  {
+    query: object({
+      failed: optional(boolean('Only those that were not taken.')),
+      cursor: pageQuery(pageSize).cursor,
+    }),
+    reply: pageOf(Delivery),
+  },
+  async ({ visit, query }, { db }) => {
+    const { failed = false, cursor: below_id = null } = query;
+    const { account_id } = visit;
+    const limit = pageSize + 1;
+    const rows = await deliveries.list(db, { account_id, failed, below_id, limit });
+    return pageFrom(rows, { limit: pageSize }, view);
+  },
+);
 
 /** GET /requests/:request_id/deliveries: all that was sent about one request. */
-export async function ofRequest(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db, operations }: WebDeps,
-): Promise<unknown> {
-  const { request_id: id } = visit.params as { request_id: string };
-  const request = isUuid(id) ? await operations.status(id) : null;
-  if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
-  return { data: (await deliveries.ofRequest(db, id)).map(view) };
-}
+export const ofRequest = endpoint(
+  { reply: object({ data: listOf(Delivery) }) },
+  async ({ visit, params }, { db, operations }) => {
+    const id = params.request_id!;
+    const request = isUuid(id) ? await operations.status(id) : null;
+    if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
+    return { data: (await deliveries.ofRequest(db, id)).map(view) };
+  },
+);
 
-function view({ id, attempt: _attempt, created_at, ...delivery }: deliveries.DeliveryRow) {
-  return { delivery_id: id, ...delivery, created_at: created_at.toISOString() };
+function view({ id: delivery_id, ...row }: deliveries.DeliveryRow) {
+  return { delivery_id, ...row };
 }

@@ -1,15 +1,17 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/people.ts';
 import * as sessions from '../../db/sessions.ts';
 import { verifyPassword } from '../../lib/password.ts';
 import { emailOf } from '../../operations/account.ts';
 import { askForEmail, confirmEmail } from '../../operations/email.ts';
-import { freshAge } from './auth-library.ts';
-import { guessesOfPerson, inWords, letters, text } from './entry.ts';
+import { choice, form, object, optional, text } from '../schema.ts';
+import { badField } from '../validate.ts';
+import { freshAge, passwordMax } from './auth-library.ts';
+import { endpoint, openEndpoint } from './endpoint.ts';
+import { guessesOfPerson, inWords, letters, linkToken } from './entry.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
 import { mayTry, networkOf, throttle } from './throttle.ts';
-import { readForm, type Visit, type WebDeps } from './visit.ts';
+import type { Visit, WebDeps } from './visit.ts';
 
 /** Another e-mail address to sign in with, by who signs in with it. */
 
@@ -17,49 +19,59 @@ const asksOfPerson = { max: 5, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
 /**
- * POST /api/me/email {email, password}: the answer is the same whether somebody has the address or
- * not; letters tell those who may know.
+ * POST /api/me/email: the answer is the same whether somebody has the address or not; letters tell
+ * those who may know.
  */
-export async function ask(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const { web, db } = deps;
-  const { person_id, session_id, email: before } = visit.session;
-  if (!web.hasMail) {
-    throw new ApiError('forbidden', {
-      message: 'This service sends no mail. Ask the operator to change your e-mail address.',
-    });
-  }
-  const form = await readForm(visit, deps);
-  const email = await inWords(readEmail(form));
-  if (email === before)
-    throw new ApiError('bad_request', { message: 'This is your address already.', param: 'email' });
-  await demandHolder(visit, form, deps);
-  await throttle(deps, 'ask for e-mail', person_id, asksOfPerson);
-  const taken = (await people.find(db, email)) !== null;
-  const token = await askForEmail(db, { person_id, session_id, email });
-  const url = `${web.origin()}/email?token=${token}`;
-  web.post?.(emailAskedLetter(before, email));
-  if (await mayTry(db, 'e-mail to', email, letters))
-    web.post?.(taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url));
-  return { status: 'check_mail' };
-}
+export const ask = endpoint(
+  {
+    body: form({
+      email: text(undefined, { minLength: 1, maxLength: 254 }),
+      password: optional(text('Of those who have one.', { maxLength: passwordMax })),
+    }),
+    reply: object({ status: choice(['check_mail']) }),
+  },
+  async ({ visit, body }, deps) => {
+    const { web, db } = deps;
+    const { person_id, session_id, email: before } = visit.session;
+    if (!web.hasMail) {
+      throw new ApiError('forbidden', {
+        message: 'This service sends no mail. Ask the operator to change your e-mail address.',
+      });
+    }
+    const email = await inWords(readEmail(body.email));
+    if (email === before) {
+      throw new ApiError('bad_request', {
+        message: 'This is your address already.',
+        param: 'email',
+      });
+    }
+    await demandHolder(visit, body.password, deps);
+    await throttle(deps, 'ask for e-mail', person_id, asksOfPerson);
+    const taken = (await people.find(db, email)) !== null;
+    const token = await askForEmail(db, { person_id, session_id, email });
+    const url = `${web.origin()}/email?token=${token}`;
+    web.post?.(emailAskedLetter(before, email));
+    if (await mayTry(db, 'e-mail to', email, letters))
+      web.post?.(taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url));
+    return { status: 'check_mail' as const };
+  },
+);
 
-/** POST /api/email {token}: whoever reads the new address has opened the link. */
-export async function confirm(
-  req: FastifyRequest,
-  _reply: FastifyReply,
-  deps: WebDeps,
-): Promise<unknown> {
-  await throttle(deps, 'e-mail link', networkOf(req.ip), looksOfAddress);
-  const token = text(await readForm(req, deps), 'token', 100);
-  const { email, before } = await inWords(confirmEmail(deps.db, token));
-  deps.web.post?.(emailChangedLetter(before, email));
-  return { email };
-}
+/** POST /api/email: whoever reads the new address has opened the link. */
+export const confirm = openEndpoint(
+  { body: form({ token: linkToken }), reply: object({ email: text() }) },
+  async ({ visit, body }, deps) => {
+    await throttle(deps, 'e-mail link', networkOf(visit.ip), looksOfAddress);
+    const { email, before } = await inWords(confirmEmail(deps.db, body.token));
+    deps.web.post?.(emailChangedLetter(before, email));
+    return { email };
+  },
+);
 
 /** A browser that was found open does not take the way in away. */
 async function demandHolder(
   { session }: Visit,
-  form: Record<string, unknown>,
+  password: string | undefined,
   deps: WebDeps,
 ): Promise<void> {
   const { person_id, session_id } = session;
@@ -71,7 +83,7 @@ async function demandHolder(
       details: { reason: 'SESSION_NOT_FRESH' },
     });
   }
-  const password = text(form, 'password', 128);
+  if (!password) throw badField('password', `a text of 1 to ${passwordMax} characters`);
   await throttle(deps, 'guess', person_id, guessesOfPerson);
   if (await verifyPassword(password, stored)) return;
   throw new ApiError('bad_request', {
@@ -81,6 +93,6 @@ async function demandHolder(
   });
 }
 
-async function readEmail(form: Record<string, unknown>): Promise<string> {
-  return emailOf(text(form, 'email', 254));
+async function readEmail(given: string): Promise<string> {
+  return emailOf(given);
 }

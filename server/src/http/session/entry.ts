@@ -11,11 +11,28 @@ import {
   resetLink,
   signUp as makePerson,
 } from '../../operations/person.ts';
+import { Role } from '../dashboard/views.ts';
+import {
+  boolean,
+  choice,
+  form,
+  id,
+  integer,
+  list,
+  named,
+  nullable,
+  object,
+  optional,
+  text as textOf,
+  time,
+  url,
+} from '../schema.ts';
 import { cookiePrefix, passwordMax, passwordMin } from './auth-library.ts';
+import { endpoint, openEndpoint } from './endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
 import { mayTry, networkOf, throttle, type Throttle } from './throttle.ts';
-import { findSession, readForm, type Visit, type WebDeps } from './visit.ts';
+import { findSession, type WebDeps } from './visit.ts';
 
 /** The way in: what a visitor may do before and right after signing in. */
 
@@ -48,21 +65,33 @@ const signUpsOfAddress = { max: 10, seconds: 3600 };
 export const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
+/** Of a link in a letter. */
+export const linkToken = textOf(undefined, { minLength: 1, maxLength: 100 });
+const name = textOf(undefined, { minLength: 1, maxLength: 100 });
+const email = textOf(undefined, { minLength: 1, maxLength: 254 });
+
 /** GET /api/web: what the pages need to know before anybody has signed in. */
-export async function settings(
-  _req: FastifyRequest,
-  reply: FastifyReply,
-  { web, links }: WebDeps,
-): Promise<unknown> {
-  reply.header('cache-control', 'no-store');
-  return {
+export const settings = openEndpoint(
+  {
+    reply: named(
+      'WebSettings',
+      object({
+        base_url: url(),
+        sign_up: choice(['open', 'invite', 'closed']),
+        has_mail: boolean(),
+        oidc_name: nullable(textOf("On the identity provider's button; null: there is none.")),
+        password_min: integer(),
+      }),
+    ),
+  },
+  async (_call, { web, links }) => ({
     base_url: links.baseUrl,
     sign_up: web.signUp,
     has_mail: web.hasMail,
     oidc_name: web.oidcName,
     password_min: passwordMin,
-  };
-}
+  }),
+);
 
 /** What `authCalls` names: the sign-in library's own calls. */
 export async function auth(
@@ -118,39 +147,37 @@ function rememberDevice(reply: FastifyReply, email: string, deps: WebDeps): void
   );
 }
 
-/**
- * POST /api/sign-up {name, email, password, token?}: the answer is the same whether the address was
- * free or not.
- */
-export async function signUp(
-  req: FastifyRequest,
-  _reply: FastifyReply,
-  deps: WebDeps,
-): Promise<unknown> {
-  await throttle(deps, 'sign-up', networkOf(req.ip), signUpsOfAddress);
-  const form = await readForm(req, deps);
-  const wanted = {
-    name: text(form, 'name', 100),
-    email: text(form, 'email', 254),
-    password: text(form, 'password', passwordMax, passwordMin),
-    token: form.token === undefined || form.token === null ? null : text(form, 'token', 100),
-    email_verified: false,
-    has_mail: deps.web.hasMail,
-  };
-  const { signUp: mode } = deps.web;
-  if (mode === 'closed') throw closed('Nobody can sign up here. Ask the operator for an account.');
-  if (mode === 'invite' && wanted.token === null)
-    throw closed('Signing up needs an invitation. Ask the operator for one.');
-  const made = await inWords(makePerson(deps.db, wanted));
-  const { hasMail } = deps.web;
-  // Not waited for: how long a letter takes would tell which one it is.
-  if (hasMail) {
-    write(made, deps).catch((error: Error) =>
-      deps.log.error({ cause: error.message }, 'e-mail not sent'),
-    );
-  }
-  return { status: hasMail && !made.email_verified ? 'check_mail' : 'sign_in' };
-}
+/** POST /api/sign-up: the answer is the same whether the address was free or not. */
+export const signUp = openEndpoint(
+  {
+    body: form({
+      name,
+      email,
+      password: textOf(undefined, { minLength: passwordMin, maxLength: passwordMax }),
+      token: optional(nullable(linkToken)),
+    }),
+    reply: object({ status: choice(['check_mail', 'sign_in']) }),
+  },
+  async ({ visit, body }, deps) => {
+    await throttle(deps, 'sign-up', networkOf(visit.ip), signUpsOfAddress);
+    const { signUp: mode, hasMail } = deps.web;
+    const { token = null } = body;
+    if (mode === 'closed')
+      throw closed('Nobody can sign up here. Ask the operator for an account.');
+    if (mode === 'invite' && token === null)
+      throw closed('Signing up needs an invitation. Ask the operator for one.');
+    const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
+    const made = await inWords(makePerson(deps.db, wanted));
+    // Not waited for: how long a letter takes would tell which one it is.
+    if (hasMail) {
+      write(made, deps).catch((error: Error) =>
+        deps.log.error({ cause: error.message }, 'e-mail not sent'),
+      );
+    }
+    const status = hasMail && !made.email_verified ? 'check_mail' : 'sign_in';
+    return { status } as const;
+  },
+);
 
 /** The answer does not tell whether they are known, so a letter does. */
 async function write(
@@ -164,51 +191,70 @@ async function write(
   web.post?.(person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url));
 }
 
-/** POST /api/invitation {token}: what the link is good for. */
-export async function invitation(
-  req: FastifyRequest,
-  _reply: FastifyReply,
-  deps: WebDeps,
-): Promise<unknown> {
-  await throttle(deps, 'invitation', networkOf(req.ip), looksOfAddress);
-  const token = text(await readForm(req, deps), 'token', 100);
-  const found = await invitations.findOpen(deps.db, hashToken(token));
-  if (!found) {
+/** POST /api/invitation: what the link is good for. */
+export const invitation = openEndpoint(
+  {
+    body: form({ token: linkToken }),
+    reply: named(
+      'Invitation',
+      object({
+        email: textOf(),
+        role: Role,
+        account_name: nullable(textOf('Null: with an account of their own.')),
+        expires_at: time(),
+      }),
+    ),
+  },
+  async ({ visit, body }, deps) => {
+    await throttle(deps, 'invitation', networkOf(visit.ip), looksOfAddress);
+    const found = await invitations.findOpen(deps.db, hashToken(body.token));
+    if (found) return found;
     throw new ApiError('not_found', {
       message: 'This invitation is used up or no longer good. Ask again.',
     });
-  }
-  const { email, role, account_name, expires_at } = found;
-  return { email, role, account_name, expires_at: expires_at.toISOString() };
-}
+  },
+);
 
-/** POST /api/invitation/accept {token}: into the account, for who is signed in. */
-export async function accept(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const token = text(await readForm(visit, deps), 'token', 100);
-  const { person_id: id, email } = visit.session;
-  const { account_id } = await inWords(acceptInvitation(deps.db, { id, email }, token));
-  return { account_id };
-}
+/** POST /api/invitation/accept: into the account, for who is signed in. */
+export const accept = endpoint(
+  { body: form({ token: linkToken }), reply: object({ account_id: nullable(id()) }) },
+  async ({ visit, body }, deps) => {
+    const { person_id: id, email } = visit.session;
+    return inWords(acceptInvitation(deps.db, { id, email }, body.token));
+  },
+);
+
+const Account = named(
+  'Account',
+  object({
+    account_id: id(),
+    name: textOf(),
+    role: Role,
+    status: choice(['active', 'suspended']),
+    is_operator: boolean('Its owners run the service.'),
+  }),
+);
+
+const Me = named(
+  'Me',
+  object({
+    person_id: id(),
+    session_id: id(),
+    email: textOf(),
+    name: textOf(),
+    email_verified: boolean(),
+    two_factor_enabled: boolean(),
+    is_operator: boolean(),
+    accounts: list(Account),
+  }),
+);
 
 /** GET /api/me: who is signed in, and where they may go. */
-export async function me(visit: Visit, reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
-  reply.header('cache-control', 'no-store');
-  const { person_id, session_id, ...session } = visit.session;
-  const accounts = await people.memberships(db, person_id);
-  return {
-    person_id,
-    session_id,
-    ...session,
-    is_operator: await people.isOperator(db, person_id),
-    accounts: accounts.map(({ account_id, name, role, status, is_operator }) => ({
-      account_id,
-      name,
-      role,
-      status,
-      is_operator,
-    })),
-  };
-}
+export const me = endpoint({ reply: Me }, async ({ visit: { session } }, { db }) => ({
+  ...session,
+  is_operator: await people.isOperator(db, session.person_id),
+  accounts: await people.memberships(db, session.person_id),
+}));
 
 /** The operator's own words for what cannot be done fit who asks here as well. */
 export async function inWords<T>(work: Promise<T>): Promise<T> {

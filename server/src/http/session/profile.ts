@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/people.ts';
 import * as sessions from '../../db/sessions.ts';
@@ -9,71 +8,99 @@ import {
   openAccount as makeAccount,
   renamePerson,
 } from '../../operations/person.ts';
-import { inWords, text } from './entry.ts';
-import { readForm, type Visit, type WebDeps } from './visit.ts';
+import {
+  boolean,
+  form,
+  id,
+  integer,
+  list,
+  named,
+  nullable,
+  object,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from './endpoint.ts';
+import { inWords } from './entry.ts';
 
 /** What people see and change of themselves. What they sign in with is the sign-in library's. */
 
-/** PATCH /api/me {name}. */
-export async function rename(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const name = text(await readForm(visit, deps), 'name', 100);
-  await inWords(renamePerson(deps.db, visit.session.person_id, name));
-  return { name: name.trim() };
-}
+/** PATCH /api/me */
+export const rename = endpoint(
+  {
+    body: form({ name: text(undefined, { minLength: 1, maxLength: 100 }) }),
+    reply: object({ name: text() }),
+  },
+  async ({ visit, body }, deps) => {
+    await inWords(renamePerson(deps.db, visit.session.person_id, body.name));
+    return { name: body.name.trim() };
+  },
+);
+
+const Session = named(
+  'Session',
+  object({
+    session_id: id(),
+    is_this: boolean('Of the browser that asks.'),
+    ip_address: nullable(text()),
+    user_agent: nullable(text()),
+    created_at: time(),
+    expires_at: time(),
+  }),
+);
 
 /** GET /api/me/security: how they can sign in, and where they are signed in. */
-export async function security(
-  { session }: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  const [logins, signedIn] = await Promise.all([
-    people.loginsOf(db, session.person_id),
-    sessions.list(db, session.person_id),
-  ]);
-  return {
-    has_password: logins.includes('credential'),
-    has_oidc: logins.includes('oidc'),
-    sessions: signedIn.map(({ id, created_at, expires_at, ...row }) => ({
-      session_id: id,
-      is_this: id === session.session_id,
-      ...row,
-      created_at: created_at.toISOString(),
-      expires_at: expires_at.toISOString(),
-    })),
-  };
-}
+export const security = endpoint(
+  {
+    reply: named(
+      'Security',
+      object({ has_password: boolean(), has_oidc: boolean(), sessions: list(Session) }),
+    ),
+  },
+  async ({ visit: { session } }, { db }) => {
+    const [logins, signedIn] = await Promise.all([
+      people.loginsOf(db, session.person_id),
+      sessions.list(db, session.person_id),
+    ]);
+    return {
+      has_password: logins.includes('credential'),
+      has_oidc: logins.includes('oidc'),
+      sessions: signedIn.map(({ id: session_id, ...row }) => ({
+        session_id,
+        is_this: session_id === session.session_id,
+        ...row,
+      })),
+    };
+  },
+);
 
 /** DELETE /api/me/sessions/:session_id: signs one browser out. */
-export async function endSession(
-  { session, params }: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  const { session_id: id } = params as { session_id: string };
-  const ended = isUuid(id) && (await end(db, session.person_id, id));
-  if (!ended) throw new ApiError('not_found', { message: 'This browser is signed out already.' });
-  return { session_id: id };
-}
+export const endSession = endpoint(
+  { reply: object({ session_id: id() }) },
+  async ({ visit, params }, { db }) => {
+    const session_id = params.session_id!;
+    const ended = isUuid(session_id) && (await end(db, visit.session.person_id, session_id));
+    if (!ended) throw new ApiError('not_found', { message: 'This browser is signed out already.' });
+    return { session_id };
+  },
+);
 
 /** DELETE /api/me/sessions: signs all browsers out but this one. */
-export async function endOtherSessions(
-  { session }: Visit,
-  _reply: FastifyReply,
-  { db }: WebDeps,
-): Promise<unknown> {
-  return { ended: await endOthers(db, session.person_id, session.session_id) };
-}
+export const endOtherSessions = endpoint(
+  { reply: object({ ended: integer() }) },
+  async ({ visit: { session } }, { db }) => ({
+    ended: await endOthers(db, session.person_id, session.session_id),
+  }),
+);
 
 /** POST /api/me/account: for who belongs to none. */
-export async function openAccount(
-  { session }: Visit,
-  _reply: FastifyReply,
-  { db, web }: WebDeps,
-): Promise<unknown> {
-  if (web.signUp !== 'open') {
-    throw new ApiError('forbidden', { message: 'Accounts are opened by invitation here.' });
-  }
-  const { person_id: id, email } = session;
-  return { account_id: await inWords(makeAccount(db, { id, email })) };
-}
+export const openAccount = endpoint(
+  { reply: object({ account_id: id() }) },
+  async ({ visit: { session } }, { db, web }) => {
+    if (web.signUp !== 'open') {
+      throw new ApiError('forbidden', { message: 'Accounts are opened by invitation here.' });
+    }
+    const { person_id: id, email } = session;
+    return { account_id: await inWords(makeAccount(db, { id, email })) };
+  },
+);

@@ -9,6 +9,8 @@ import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../api/chat.ts';
 import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
+import { integer, microUsd, named, nullable, object, time } from '../schema.ts';
+import { endpoint } from './endpoint.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
@@ -69,24 +71,36 @@ function suspended(): ApiError {
 }
 
 /** GET /studio/allowance: all that decides whether the next request can be paid. */
-export async function allowance(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db, settings }: WebDeps,
-): Promise<unknown> {
-  const account = (await accounts.find(db, visit.account_id))!;
-  const key = await keys.studioSpending(db, visit.account_id);
-  return {
-    available_usd_micro: String(account.available_usd_micro),
-    reserved_usd_micro: String(account.reserved_usd_micro),
-    limit_usd_micro: key?.monthly_limit_usd_micro?.toString() ?? null,
-    spent_usd_micro: String(key?.spent_usd_micro ?? 0n),
-    resets_at: key?.resets_at ?? null,
-    open_jobs: key?.open_requests ?? 0,
-    open_jobs_limit: key?.open_jobs ?? settings.openJobs,
-    upload_max_bytes: settings.uploadMaxBytes,
-  };
-}
+export const allowance = endpoint(
+  {
+    reply: named(
+      'Allowance',
+      object({
+        available_usd_micro: microUsd(),
+        reserved_usd_micro: microUsd(),
+        limit_usd_micro: nullable(microUsd("The studio key's monthly limit.")),
+        spent_usd_micro: microUsd(),
+        resets_at: nullable(time()),
+        open_jobs: integer(),
+        open_jobs_limit: integer(),
+        upload_max_bytes: integer(),
+      }),
+    ),
+  },
+  async ({ visit }, { db, settings }) => {
+    const account = (await accounts.find(db, visit.account_id))!;
+    const key = await keys.studioSpending(db, visit.account_id);
+    return {
+      ...account,
+      limit_usd_micro: key?.monthly_limit_usd_micro ?? null,
+      spent_usd_micro: key?.spent_usd_micro ?? 0n,
+      resets_at: key?.resets_at ?? null,
+      open_jobs: key?.open_requests ?? 0,
+      open_jobs_limit: key?.open_jobs ?? settings.openJobs,
+      upload_max_bytes: settings.uploadMaxBytes,
+    };
+  },
+);
 
 /** GET /studio/models: the catalog at the prices that this account pays. */
 export async function models(

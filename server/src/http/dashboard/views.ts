@@ -1,0 +1,159 @@
+import { roles } from '../../core/account/role.ts';
+import type { Output, Progress } from '../../core/request/request.ts';
+import { expiry, failureOf, outputUrl, type Links } from '../../core/request/views.ts';
+import type { DeliveryRow } from '../../db/deliveries.ts';
+import type { EntryRow } from '../../db/request-pages.ts';
+import type { AttemptRow, CardRow } from '../../db/requests.ts';
+import { KindName } from '../api/model-schema.ts';
+import { StatusName } from '../api/request-schema.ts';
+import {
+  anything,
+  choice,
+  id,
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  text,
+  time,
+  url,
+} from '../schema.ts';
+
+/** What several calls of the pages, or their events, show alike. */
+
+export const Role = named('Role', choice(roles));
+
+export const Funds = named(
+  'Funds',
+  object({
+    available_usd_micro: microUsd('What the account may spend.'),
+    reserved_usd_micro: microUsd('For open requests.'),
+  }),
+);
+
+const webhookState = nullable(choice(['pending', 'delivered', 'failed']));
+
+const facts = {
+  request_id: id(),
+  model_id: text(),
+  kind: KindName,
+  status: StatusName,
+  progress: nullable(number('From 0 to 1.')),
+  quoted_usd_micro: microUsd(),
+  charged_usd_micro: nullable(microUsd()),
+  created_at: time(),
+  started_at: nullable(time()),
+  completed_at: nullable(time()),
+  key_id: id(),
+};
+
+/** A line of the list. */
+export const RequestEntry = named(
+  'RequestEntry',
+  object({
+    ...facts,
+    error_code: nullable(text()),
+    webhook_state: webhookState,
+    outputs: integer('Those that are still kept.'),
+    preview: nullable(
+      object({ url: url(), content_type: text() }, { description: 'The first output.' }),
+    ),
+  }),
+);
+
+export function entryOf(row: EntryRow, links: Links) {
+  const { id: request_id, output_index: index, output_type: content_type } = row;
+  const hasPreview = index !== null && content_type !== null;
+  const preview = hasPreview ? { url: outputUrl(row, index, links), content_type } : null;
+  return { ...row, request_id, preview };
+}
+
+const RequestOutput = named(
+  'RequestOutput',
+  object({
+    index: integer(),
+    field: text(),
+    content_type: text(),
+    size: integer(),
+    width: nullable(integer()),
+    height: nullable(integer()),
+    duration_seconds: nullable(number()),
+    file_name: text(),
+    url: nullable(url('Null: its bytes are gone.')),
+  }),
+);
+
+/** Everything about one. Nothing in it names an upstream, or tells what one took or said. */
+export const RequestDetail = named(
+  'RequestDetail',
+  object({
+    ...facts,
+    logs: list(text()),
+    queue_position: nullable(integer()),
+    error: nullable(object({ code: text(), message: text() })),
+    input: anything(),
+    quote: object({
+      unit: text(),
+      unit_price_usd_micro: microUsd(),
+      quantity: number(),
+      breakdown: list(
+        object({
+          label: text(),
+          quantity: number(),
+          unit_price_usd_micro: microUsd(),
+          amount_usd_micro: microUsd(),
+        }),
+      ),
+      assumptions: anything(),
+    }),
+    delivered_quantity: nullable(number()),
+    attempts: list(object({ at: time(), outcome: nullable(text()) })),
+    output: nullable(anything()),
+    outputs: list(RequestOutput),
+    expires_at: nullable(time()),
+    cleared_at: nullable(time()),
+    webhook: nullable(object({ url: url(), state: webhookState })),
+    deliveries: list(
+      object({
+        at: time(),
+        status: nullable(integer()),
+        error: nullable(text()),
+        duration_ms: integer(),
+      }),
+    ),
+  }),
+);
+
+interface Beside {
+  outputs: Output[];
+  progress: Progress | null;
+  queue_position: number | null;
+  attempts: AttemptRow[];
+  deliveries: DeliveryRow[];
+}
+
+export function detailOf(row: CardRow, beside: Beside, links: Links) {
+  const { outputs, attempts, deliveries, progress, queue_position } = beside;
+  const until = expiry(row, links);
+  const isKept = row.expires_at !== null && until > new Date();
+  return {
+    ...row,
+    request_id: row.id,
+    progress: progress?.progress ?? null,
+    logs: progress?.logs ?? [],
+    queue_position,
+    error: row.error_code === null ? null : failureOf(row),
+    delivered_quantity: row.quantity,
+    attempts: attempts.map(({ created_at: at, outcome }) => ({ at, outcome })),
+    outputs: outputs.map((output) => ({
+      ...output,
+      url: isKept ? outputUrl(row, output.index, links) : null,
+    })),
+    expires_at: outputs.length > 0 ? until : null,
+    webhook: row.webhook_url === null ? null : { url: row.webhook_url, state: row.webhook_state },
+    deliveries: deliveries.map(({ created_at: at, ...delivery }) => ({ at, ...delivery })),
+  };
+}
