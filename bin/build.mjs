@@ -15,7 +15,12 @@ const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 /** What npm packs beside what is built. */
 const packed = ['LICENSE', 'README.md', 'bin', 'man'];
 
-make('web', 'the web pages', ['index.html', 'vite.config.ts', 'src', 'public'], pages);
+make(
+  'web',
+  'the web pages',
+  ['index.html', 'vite.config.ts', 'src', 'public', '../client/src'],
+  pages,
+);
 make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', ...packed, 'src'], client);
 
 /** `work` fills the folder `aside` of the workspace. */

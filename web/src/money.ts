@@ -1,17 +1,11 @@
-/** Amounts are texts of micro-USD, as the service gives them; nothing is ever rounded. */
+import { formatUsd as exactUsd } from '../../client/src/money.ts';
 
-const micro = 1_000_000n;
+/** Amounts are texts of micro-USD, as the service gives them; nothing is ever rounded. */
 
 /** `1234500000` → `1,234.50`; at least two decimals, and as many as there are. */
 export function formatUsd(amount: string | bigint): string {
-  const value = BigInt(amount);
-  const size = value < 0n ? -value : value;
-  const whole = (size / micro).toString().replace(/\B(?=(\d{3})+$)/g, ',');
-  const decimals = (size % micro)
-    .toString()
-    .padStart(6, '0')
-    .replace(/0{1,4}$/, '');
-  return `${value < 0n ? '−' : ''}${whole}.${decimals}`;
+  const text = exactUsd(BigInt(amount)).replace('-', '−').replace('$', '');
+  return text.replace(/\B(?=(\d{3})+\.)/g, ',');
 }
 
 /** What somebody typed, as micro-USD; null where it is no amount or has more than six decimals. */
@@ -19,7 +13,7 @@ export function parseUsd(text: string): bigint | null {
   const [, sign, whole, decimals = ''] =
     /^\s*([-−]?)(\d{1,9})(?:[.,](\d{1,6}))?\s*$/.exec(text) ?? [];
   if (whole === undefined) return null;
-  const size = BigInt(whole) * micro + BigInt(decimals.padEnd(6, '0'));
+  const size = BigInt(whole) * 1_000_000n + BigInt(decimals.padEnd(6, '0'));
   return sign ? -size : size;
 }
 

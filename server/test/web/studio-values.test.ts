@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { createEventParser } from '../../../web/src/sse.ts';
+import { eventsOf } from '../../../web/src/sse.ts';
 import { choose, firstChoice, taking, type Model } from '../../../web/src/studio/models.ts';
 import { readMarkdown, safeAddress } from '../../../web/src/studio/read-markdown.ts';
 import {
@@ -31,16 +31,18 @@ describe('server-sent events', () => {
     { event: 'message', data: 'x' },
   ];
 
-  test('are the same wherever the stream is cut', () => {
+  const read = (...pieces: string[]) =>
+    Array.fromAsync(eventsOf(ReadableStream.from(pieces.map((piece) => Buffer.from(piece)))));
+
+  test('are the same wherever the stream is cut', async () => {
     for (let at = 0; at <= text.length; at++) {
-      const parser = createEventParser();
-      const found = [...parser(text.slice(0, at)), ...parser(text.slice(at)), ...parser('\n')];
+      const found = await read(text.slice(0, at), text.slice(at), '\n');
       assert.deepEqual(found, [...events, { event: 'message', data: 'y' }], `cut at ${at}`);
     }
   });
 
-  test('that are not complete are none', () => {
-    assert.deepEqual(createEventParser()('data: half\n'), []);
+  test('that are not complete are none', async () => {
+    assert.deepEqual(await read('data: half\n'), []);
   });
 });
 

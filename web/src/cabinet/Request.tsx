@@ -19,6 +19,7 @@ import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-rea
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { isFinal } from '../../../client/src/watch.ts';
 import { ApiFailure, call } from '../api.ts';
 import type { RequestDetail } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
@@ -34,7 +35,6 @@ import { Snippets } from '../components/Snippets.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { formatUsd } from '../money.ts';
 import { useAccount, useAccountPath, useMay } from '../session.tsx';
-import { isOpen } from './request-entries.ts';
 import { useRequest } from './request-detail.ts';
 import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
 import './request-words.ts';
@@ -125,7 +125,7 @@ function State({ request }: { request: RequestDetail }) {
   return (
     <>
       {error && <Why error={error} />}
-      {isOpen(request) && <UnderWay request={request} />}
+      {!isFinal(request) && <UnderWay request={request} />}
       {cleared_at && <Cleared at={cleared_at} />}
       {status === 'COMPLETED' && !cleared_at && <Outputs request={request} />}
     </>

@@ -21,6 +21,7 @@ import {
 } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { isFinal } from '../../../client/src/watch.ts';
 import type { RequestEntry, RequestPage } from '../api-types.ts';
 import { Duration } from '../components/Duration.tsx';
 import { Empty } from '../components/Empty.tsx';
@@ -36,7 +37,7 @@ import { When } from '../components/When.tsx';
 import { useLiveState } from '../live.tsx';
 import { formatUsd } from '../money.ts';
 import { useAccountPath } from '../session.tsx';
-import { filterNames, isOpen, type Search } from './request-entries.ts';
+import { filterNames, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
 import './requests-words.ts';
@@ -313,9 +314,9 @@ function KeyName({ id }: { id: string }) {
 function Took({ entry, size = 'sm' }: { entry: RequestEntry; size?: 'xs' | 'sm' }) {
   const { created_at, started_at, completed_at } = entry;
   // Of what was cancelled in the queue, the wait.
-  const to = isOpen(entry) ? null : completed_at;
+  const to = isFinal(entry) ? completed_at : null;
   return (
-    <Text size={size} span c={isOpen(entry) ? 'dimmed' : undefined}>
+    <Text size={size} span c={isFinal(entry) ? undefined : 'dimmed'}>
       <Duration from={started_at ?? created_at} to={to} />
     </Text>
   );

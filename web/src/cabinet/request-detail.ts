@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
+import { isFinal } from '../../../client/src/watch.ts';
 import { useAccount, useAccountApi } from '../session.tsx';
-import { isOpen } from './request-entries.ts';
 
 /** How often an open request is looked at, should nothing be told of it: its place moves too. */
 const lookMs = 5_000;
@@ -11,6 +11,6 @@ export function useRequest(request_id: string) {
   return useQuery({
     queryKey: ['account', account_id, 'request', request_id],
     queryFn: ({ signal }) => api('GET /requests/:request_id', { params: { request_id }, signal }),
-    refetchInterval: ({ state }) => (state.data && isOpen(state.data) ? lookMs : false),
+    refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? lookMs : false),
   });
 }

@@ -57,10 +57,6 @@ function beginOf(day: string, later = 0): string {
   return new Date(year, month - 1, date + later).toISOString();
 }
 
-export function isOpen({ status }: Pick<RequestEntry, 'status'>): boolean {
-  return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
-}
-
 /** Puts what changed in its place, and what is new on top, where this page shows the newest. */
 export function placed(page: RequestPage, search: Search, changed: RequestEntry[]): RequestPage {
   let { data, older } = page;

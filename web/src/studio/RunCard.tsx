@@ -27,6 +27,7 @@ import { usePercent } from '../components/Percent.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
+import { isFinal } from '../../../client/src/watch.ts';
 import { formatUsd } from '../money.ts';
 import { useMay } from '../session.tsx';
 import { download } from './download.ts';
@@ -35,7 +36,6 @@ import { Shown, Words } from './Shown.tsx';
 import classes from './Runs.module.css';
 import {
   isExpired,
-  isFinal,
   shownAs,
   useCancel,
   useCard,
@@ -60,7 +60,7 @@ export function RunCard(props: {
   const { run, isChosen, onChoose, actions } = props;
   const { t } = useTranslation('studio');
   const now = useStatus(run);
-  const status = isFinal(run.status) ? run.status : now.status;
+  const status = isFinal(run) ? run.status : now.status;
   const card = useCard(run.request_id);
   const output = useOutput({ request_id: run.request_id, status });
   const [viewed, setViewed] = useState<Medium | null>(null);
@@ -183,7 +183,7 @@ function Stage(props: {
         </Text>
       )}
       {now.status === 'FAILED' && <WhyFailed run={run} />}
-      {!isFinal(now.status) && <UnderWay run={run} now={now} />}
+      {!isFinal(now) && <UnderWay run={run} now={now} />}
     </Box>
   );
 }

@@ -5,6 +5,7 @@ import {
   type InfiniteData,
 } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { isFinal } from '../../../client/src/watch.ts';
 import { ApiFailure, call, send } from '../api.ts';
 import type { Status } from '../api-types.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
@@ -52,10 +53,6 @@ const pollMs = 1_500;
 const streamsMax = 2;
 /** Before somebody is asked to try again themselves. */
 const tries = [0, 700, 2_000, 5_000];
-
-export function isFinal(status: Status): boolean {
-  return status !== 'IN_QUEUE' && status !== 'IN_PROGRESS';
-}
 
 function useRunsKey(model_id: string) {
   const { account_id } = useAccount();
@@ -213,7 +210,7 @@ export function useStatus(run: Run): StatusNow {
   const keepCard = useRef((_card: Card) => {});
   keepCard.current = (card) => queries.setQueryData(cardKey, card);
   const { request_id } = run;
-  const isOver = isFinal(run.status);
+  const isOver = isFinal(run);
   const moved = useRef(moneyMoved);
   moved.current = moneyMoved;
   const addressOf = useRef(path);
@@ -224,7 +221,7 @@ export function useStatus(run: Run): StatusNow {
     const stop = new AbortController();
     void watch(request_id, addressOf.current, stop.signal, (status) => {
       setNow(status);
-      if (!isFinal(status.status)) return;
+      if (!isFinal(status)) return;
       moved.current();
       void call<Card>(addressOf.current(`/v1/requests/${request_id}`)).then(
         (card) => {
@@ -252,7 +249,7 @@ async function watch(
     last = status;
     if (!signal.aborted) told(status);
   };
-  const isDone = () => signal.aborted || (last !== undefined && isFinal(last.status));
+  const isDone = () => signal.aborted || (last !== undefined && isFinal(last));
   while (!isDone()) {
     try {
       if (streams < streamsMax) await stream(address, signal, tell);

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { ApiFailure, call, send } from '../api.ts';
+import { isFinal } from '../../../client/src/watch.ts';
 import { eventsOf } from '../sse.ts';
 import {
   bodyOf,
@@ -14,7 +15,7 @@ import {
   type Message,
   type Picture,
 } from './conversations.ts';
-import { isFinal, newKey, type Card } from './runs.ts';
+import { newKey, type Card } from './runs.ts';
 
 /**
  * The conversations of one account and the replies that are on their way. It lives beside the
@@ -315,7 +316,7 @@ async function charged(address: string): Promise<string | null> {
   for (const ms of settleTries) {
     await new Promise((resolve) => setTimeout(resolve, ms));
     const card = await call<Card>(address).catch(() => null);
-    if (card && isFinal(card.status)) return card.charged_usd_micro ?? '0';
+    if (card && isFinal(card)) return card.charged_usd_micro ?? '0';
   }
   return null;
 }
