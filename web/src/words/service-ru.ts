@@ -836,9 +836,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'тип {1} модель {2} не принимает; она принимает: {3}. Его не принимает ни одна модель',
   ],
   [
-    'may count as more than {} tokens, the most that {} takes; send less text, or no file',
-    'токенов может быть больше {1}, а модель {2} принимает не больше; сократите текст или уберите файл',
+    'may count as more than {=}; send less text, or no file',
+    'может оказаться больше, чем {1}; сократите текст или уберите файл',
   ],
+  ['{} tokens, the most that {} takes', '{1} токенов, предел модели {2}'],
   ['name more than {} files and addresses', 'больше {1} файлов и адресов'],
   ['names more than {} files and addresses', 'больше {1} файлов и адресов'],
   [
