@@ -14,7 +14,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const rooms = /\/src\/(core|http|lib|operations|upstreams|worker)\//;
 /** Read by programs, by those who run the service from a shell, or in documents. */
 const elsewhere =
-  /http\/(api\/)?(docs|fal|callbacks|openapi|guide)|worker\/jobs|core\/(\w+\/)?(fal|catalog|snapshot|chat-schema)|operations\/(export|import)\.|lib\/metrics|upstreams\/.*(offers|misfits|callback|look)\.|sandbox\/(drawing|media\/analyse|replies\/answer)|letters\.ts|\.test\.ts$/;
+  /http\/(api\/)?(docs|fal|callbacks|openapi|guide)|-schema\.|worker\/jobs|core\/(\w+\/)?(fal|catalog|snapshot|chat-schema)|operations\/(export|import)\.|lib\/metrics|upstreams\/.*(offers|misfits|callback|look)\.|sandbox\/(drawing|media\/analyse|replies\/answer)|letters\.ts|\.test\.ts$/;
 const notShown = new Set([
   // To programs.
   'Poll the status_url.',
@@ -114,7 +114,7 @@ function missing(told: Text[], sentence: (text: string) => string): string[] {
 
 /** Before the description of a field in a schema. */
 const ofSchema =
-  /\b(text|textOf|integer|number|boolean|list|listOf|amount|time|moment|url|id|\w*icroUsd)\((\w+, )?$|description: $/;
+  /\b(text|textOf|integer|number|boolean|list|listOf|choice|anything|amount|time|moment|url|id|\w*icroUsd)\((\w+,|\[[^[]*\],)?\s*$|description:\s*$/;
 
 const hole = /\{(?:=|\.\.\.|)\}/;
 

@@ -905,8 +905,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['one or more of {}, with commas between', 'одно или несколько через запятую: {1}'],
   ['one of {}', 'одно из: {1}'],
   ['one value of at most 300 characters', 'одно значение не длиннее 300 знаков'],
-  ['seconds from 0 to {}', 'число секунд от 0 до {1}'],
-  ['the id of a key', 'id ключа'],
   ['the id of a request', 'id запроса'],
   ['the id of a request, or how it begins', 'id запроса или его начало'],
   ['a number of seconds above 0 and at most {}', 'число секунд больше 0 и не больше {1}'],
