@@ -1,79 +1,19 @@
-/** A row as callers see it. */
-
-import type {
-  Extra,
-  Kind,
-  Modality,
-  Model,
-  OnDisconnect,
-  PriceRules,
-  Resolution,
-  Task,
-  Unit,
-} from './catalog.ts';
+import type { Extra, Model, PriceRules, Resolution } from './catalog.ts';
 import { toUsdNumber } from '../price/money.ts';
 import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from '../price/rates.ts';
 import type { Rates } from '../price/rates.ts';
 
-/** An entry of `GET /models`: JSON, prices in US dollars per unit. */
-export interface CatalogEntry {
-  id: string;
-  object: 'model';
-  /** Unix seconds. */
-  created: number;
-  owned_by: string;
-  name: string;
-  description: string;
-  kind: Kind;
-  task: Task;
-  /** The highest if there are several. */
-  price: number | { input: number; output: number };
-  unit: Unit;
-  /** Only if they differ. */
-  price_by_resolution?: Partial<Record<Resolution, number>>;
-  extras: CatalogExtra[];
-  max: number;
-  max_unit: string;
-  resolutions: Resolution[];
-  uncensored: boolean;
-  input_schema: Record<string, unknown>;
-  example: Record<string, unknown>;
-  /** Only if the row rounds up to it, or limits it. */
-  step?: number;
-  charged?: 'asked';
-  max_prompt_tokens?: number;
-  /** Text rows only. */
-  context_tokens?: number;
-  /** Only if true. */
-  refuse_longer_prompts?: true;
-  max_output_tokens?: number;
-  image_tokens?: number;
-  on_disconnect?: OnDisconnect;
-  input_modalities?: Modality[];
-}
-
 /**
- * One rule that adds `add_usd` to the price of a unit: per item beyond `free`, or when the field
- * `equals`.
+ * What `GET /models` says of one row: prices in US dollars per unit, for an account that pays
+ * `price_ppm` millionths of the list's.
  */
-export interface CatalogExtra {
-  label: string;
-  field: string;
-  add_usd: number;
-  per_item?: true;
-  free?: number;
-  equals?: string | number | boolean;
-  default?: string | number | boolean;
-}
-
-/** At the prices of an account that pays `price_ppm` millionths of list prices. */
-export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
+export function catalogEntry(model: Model, price_ppm = LIST_PPM) {
   const { price: rules, kind } = model;
   const usd = (rate: bigint) => toUsdNumber(ownRate(rate, price_ppm));
   const rates = ratesByResolution(rules);
   return {
     id: model.id,
-    object: 'model',
+    object: 'model' as const,
     created: model.created,
     owned_by: model.owned_by,
     name: model.name,
@@ -106,7 +46,8 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
 
 type Usd = (rate: bigint) => number;
 
-function highestPrice(rules: PriceRules, usd: Usd): CatalogEntry['price'] {
+/** The highest rate, if several exist. */
+function highestPrice(rules: PriceRules, usd: Usd) {
   if (rules.unit === '1M tokens') {
     return {
       input: usd(rules.input_usd_micro ?? 0n),
@@ -121,7 +62,8 @@ function highestPrice(rules: PriceRules, usd: Usd): CatalogEntry['price'] {
   );
 }
 
-function entryExtra(extra: Extra, usd: Usd): CatalogExtra {
+/** One rule that adds `add_usd` to a unit: per item beyond `free`, or when the field `equals`. */
+function entryExtra(extra: Extra, usd: Usd) {
   const { label, field } = extra;
   const shown = { label, field, add_usd: usd(extra.add_usd_micro) };
   if (extra.kind === 'per_item') return { ...shown, per_item: true, free: extra.free };

@@ -1,6 +1,10 @@
-import { catalogEntry, type CatalogEntry } from '../../core/catalog/catalog-entry.ts';
+import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { Model } from '../../core/catalog/catalog.ts';
 import { requiredByChoice } from '../../core/catalog/input-choice.ts';
+import type { Model as ModelSchema } from '../api/model-schema.ts';
+import type { Static } from '../schema.ts';
+
+type Entry = Static<typeof ModelSchema>;
 
 /** The live catalog, a line a model. */
 export function catalogLines(models: readonly Model[]): string {
@@ -8,7 +12,7 @@ export function catalogLines(models: readonly Model[]): string {
   return [head, '', ...models.map((model) => catalogLine(catalogEntry(model)))].join('\n');
 }
 
-function catalogLine(entry: CatalogEntry): string {
+function catalogLine(entry: Entry): string {
   const { id, kind, task, resolutions, uncensored, input_schema } = entry;
   const required = Array.isArray(input_schema.required) ? [...input_schema.required] : [];
   const choice = requiredByChoice(input_schema.anyOf ?? input_schema.oneOf);
@@ -25,13 +29,13 @@ function catalogLine(entry: CatalogEntry): string {
   return cells.join(' | ');
 }
 
-function maxWords({ max, max_unit, context_tokens, max_output_tokens }: CatalogEntry): string {
+function maxWords({ max, max_unit, context_tokens, max_output_tokens }: Entry): string {
   if (context_tokens !== undefined)
     return `${context_tokens} tokens in, ${max_output_tokens} tokens out`;
   return max === 0 ? 'none stated' : `${max} ${max_unit}`;
 }
 
-function priceWords({ price, unit, price_by_resolution: rates, extras }: CatalogEntry): string {
+function priceWords({ price, unit, price_by_resolution: rates, extras }: Entry): string {
   if (typeof price === 'object') {
     return `$${amount(price.input)} in, $${amount(price.output)} out per ${unit}`;
   }
