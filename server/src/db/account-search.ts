@@ -5,23 +5,25 @@ import { rawSql, type Connection } from '../lib/sql.ts';
 import type { AccountRow } from './accounts.ts';
 import { monthStart } from './month.ts';
 
-/** How an operator finds an account: by what it is called, and by whatever leads to it. */
+/** How an operator finds an account: by its own names, and by everything that leads to it. */
 
 export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
-  /** Charged and reserved this month (UTC), by all of its keys. */
+  /** Charged and reserved this month (UTC), over all its keys. */
   month_usd_micro: bigint;
-  /** What was found; empty where all are listed. */
+  /** What matched; empty if all accounts are listed. */
   matched: Match[];
 }
 
-/** `said`: which one it is, where that does not show by itself. */
+/** `said`: which one matched, if the account's row does not show it. */
 export interface Match {
   by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
   said: string | null;
 }
 
 export interface AccountSearch {
-  /** The beginnings of words, an id, a reference, or the hint of a key or a voucher. Null: all. */
+  /**
+   * Beginnings of words, an id, a reference, or the hint of a key or a voucher. Null: all accounts.
+   */
   words: string | null;
   only: 'active' | 'suspended' | 'operators' | null;
   below_id: string | null;
@@ -40,7 +42,7 @@ const matchedMax = 3;
 /** Newest first. */
 export async function search(db: Connection, wanted: AccountSearch): Promise<FoundRow[]> {
   const { words, only, below_id } = wanted;
-  // In the text: a plan for any limit reads whole tables, in case of a large one.
+  // Part of the text, because a plan for any limit reads whole tables in case of a large one.
   const limit = Math.floor(wanted.limit);
   const values = [below_id ?? lastId];
   if (words === null) {
@@ -49,11 +51,11 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
       order by a.id desc limit ${limit}`;
     return db.run<FoundRow>(rawSql(withFigures(page), values));
   }
-  // One look-up for each account: of the accounts as a whole only few are wanted.
+  // One look-up per account, because only few of all accounts are wanted.
   const more =
     only === null ? '' : `and (select ${conditions[only]} from accounts a where a.id = f.id)`;
-  // All that fit first, by the indexes; then the newest of them. The other way about, a word that
-  // is rare would be looked for in every account.
+  // All matches first, by the indexes, then the newest of them. The other way round, a rare word
+  // would be searched in every account.
   const page = `with found as materialized (${traces}), page as (
       select distinct f.id from found f where f.id < $1 ${more} order by f.id desc limit ${limit}
     )
@@ -81,11 +83,11 @@ function withFigures(page: string): string {
     order by a.id desc`;
 }
 
-/** As the indexes have them. */
+/** Written as in the indexes. */
 const wordsIn = (text: string) =>
   `to_tsvector('simple', regexp_replace(${text}, '[!-/:-@\\[-\`{-~]+', ' ', 'g'))`;
 
-/** Accounts, and by what they were found: each part by an index of its own. */
+/** Accounts, and what they were found by: each part by its own index. */
 const traces = `
   select a.id, 'account' as by, null as said from accounts a
     where ${wordsIn(`a.email || ' ' || coalesce(a.name, '')`)} @@ $2::tsquery
@@ -127,13 +129,13 @@ function tracesOf(words: string): unknown[] {
   ];
 }
 
-/** 'Ana acme' → "'ana':* & 'acme':*"; null where there is no word in it. */
+/** 'Ana acme' → "'ana':* & 'acme':*"; null if there is no word in it. */
 function termsOf(words: string): string | null {
   const found = words.toLowerCase().match(/[^\s!-/:-@[-`{-~]+/g);
   return found && found.map((word) => `'${word}':*`).join(' & ');
 }
 
-/** Ids that begin so; an empty range for what is no beginning of one. */
+/** Ids with this beginning; an empty range if no id begins so. */
 function idRange(words: string): [string, string] {
   const text = words.toLowerCase();
   const isStart =

@@ -15,7 +15,7 @@ export interface AccountRow {
   reserved_usd_micro: bigint;
 }
 
-/** Creates the account with an empty balance; false where the e-mail address is taken. */
+/** Creates the account with an empty balance; false if the e-mail address is taken. */
 export async function insert(
   db: Connection,
   account: { id: string; email: string; is_operator: boolean; webhook_secret: string },
@@ -31,7 +31,7 @@ export async function insert(
   return rows.length > 0;
 }
 
-/** One account by e-mail address or id; null where there is none. */
+/** One account by e-mail address or id, or null. */
 export async function find(db: Connection, emailOrId: string): Promise<AccountRow | null> {
   const name = emailOrId.toLowerCase();
   const id = isUuid(name) ? name : null;
@@ -72,7 +72,10 @@ export interface NewAccounts {
   count: bigint;
 }
 
-/** How many were made on each of the last days (UTC), with today; days without are left out. */
+/**
+ * How many were created on each of the last days (UTC), today included; days without any are left
+ * out.
+ */
 export function countNew(db: Connection, days: number): Promise<NewAccounts[]> {
   return db.run<NewAccounts>(sql`
     select to_char(day, 'YYYY-MM-DD') as day, count from (
@@ -97,7 +100,7 @@ export interface Switches {
   is_operator: boolean;
 }
 
-/** What an operator is about to change; nobody else does until the transaction ends. */
+/** Locks what an operator is about to change until the transaction ends. */
 export async function lock(db: Connection, id: string): Promise<Switches> {
   const [row] = await db.run<Switches>(sql`
     select status, price_ppm, is_operator from accounts where id = ${id} for no key update`);
@@ -112,7 +115,7 @@ export async function setPrice(db: Connection, id: string, price_ppm: number): P
   await db.run(sql`update accounts set price_ppm = ${price_ppm} where id = ${id}`);
 }
 
-/** Puts a secret before the only one; null where there are two already, or no such account. */
+/** Adds a secret before the only one; null if there are two already, or no such account. */
 export async function addSecret(
   db: Connection,
   id: string,
@@ -124,7 +127,7 @@ export async function addSecret(
   return row?.webhook_secrets ?? null;
 }
 
-/** Drops the older of two secrets; null where there is one only, or no such account. */
+/** Drops the older of two secrets; null if there is only one, or no such account. */
 export async function dropOlderSecret(db: Connection, id: string): Promise<string[] | null> {
   const [row] = await db.run<{ webhook_secrets: string[] }>(sql`
     update accounts set webhook_secrets = webhook_secrets[1:1]
@@ -132,7 +135,7 @@ export async function dropOlderSecret(db: Connection, id: string): Promise<strin
   return row?.webhook_secrets ?? null;
 }
 
-/** What its people call it; null: by its address. */
+/** Its display name; null: its address is shown. */
 export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
   await db.run(sql`update accounts set name = ${name} where id = ${id}`);
 }

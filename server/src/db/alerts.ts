@@ -1,6 +1,6 @@
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** Who wants to hear that a balance runs low. */
+/** Settings of low-balance alerts. */
 export interface AlertRow {
   low_balance_usd_micro: bigint | null;
   emails: boolean;
@@ -15,7 +15,7 @@ export async function find(db: Connection, accountId: string): Promise<AlertRow 
   return row ?? null;
 }
 
-/** Without a threshold nothing is told, and nothing counts as told. */
+/** Without a threshold no alert is sent, and none counts as sent. */
 export async function put(
   db: Connection,
   accountId: string,
@@ -31,7 +31,7 @@ export async function put(
       again_at = case when excluded.low_balance_usd_micro is not null then alerts.again_at end`);
 }
 
-/** An account that has fallen below, and that nobody else tells of. */
+/** An account that has fallen below its threshold, claimed by this process. */
 export interface Low extends AlertRow {
   account_id: string;
   low_balance_usd_micro: bigint;
@@ -41,9 +41,9 @@ export interface Low extends AlertRow {
 }
 
 /**
- * Notes which accounts have fallen below what they named, or are above it again, in one statement:
- * of many processes one gets each. What its teller has not ended after the lease is given again,
- * each time later, a few times.
+ * Notes in one statement which accounts have fallen below their threshold or are above it again. Of
+ * many processes one gets each account. An alert that its process has not settled when the lease
+ * ends is claimed again, each time later, a few times.
  */
 export async function claimLow(
   db: Connection,
@@ -71,7 +71,7 @@ export async function claimLow(
   return rows.filter(({ is_low }) => is_low);
 }
 
-/** They have been told: it is not tried again. */
+/** The alert was sent: it is not tried again. */
 export async function settle(
   db: Connection,
   { account_id, told_at }: Pick<Low, 'account_id' | 'told_at'>,

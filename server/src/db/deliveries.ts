@@ -1,7 +1,7 @@
 import { leastIdAt } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** Notifications that were sent, with what came back. */
+/** Notifications that were sent, with the receivers' answers. */
 
 export type DeliveryCause = 'final' | 'resend' | 'test' | 'low_balance';
 
@@ -17,7 +17,7 @@ export interface DeliveryRow {
   created_at: Date;
 }
 
-/** One that no worker's step has sent: by hand, or an alert. */
+/** Records a delivery that no worker's step has made: by hand, or an alert. */
 export async function insert(
   db: Connection,
   delivery: {
@@ -39,7 +39,7 @@ export async function insert(
       ${error?.slice(0, 500) ?? null}, ${duration_ms})`);
 }
 
-/** Whether an alert of this account was sent since then, whatever came back. */
+/** Whether an alert of this account was sent since then, whatever its result. */
 export async function alertedSince(db: Connection, accountId: string, at: Date): Promise<boolean> {
   const rows = await db.run(sql`
     select from webhook_deliveries
@@ -51,7 +51,7 @@ export async function alertedSince(db: Connection, accountId: string, at: Date):
 /** An id is made a moment before its row is written, and by another machine's clock. */
 const idSlackMs = 60_000;
 
-/** A receiver that has taken it at last has been told. */
+/** Notes that a repeated delivery has succeeded. */
 export async function noteResent(db: Connection, requestId: string): Promise<void> {
   await db.run(sql`
     update requests set webhook_state = 'delivered'
@@ -64,7 +64,7 @@ export function ofRequest(db: Connection, requestId: string): Promise<DeliveryRo
     from webhook_deliveries where request_id = ${requestId} order by created_at`);
 }
 
-/** Those of an account, newest first; `failed`: only those that were not taken. */
+/** Deliveries of an account, newest first; `failed`: only failed ones. */
 export function list(
   db: Connection,
   page: { account_id: string; failed: boolean; below_id: string | null; limit: number },
@@ -78,7 +78,7 @@ export function list(
     order by id desc limit ${page.limit}`);
 }
 
-/** What belongs to no request goes with its age, as the rest does with its request. */
+/** Deletes old deliveries without a request; the others go with their request. */
 export async function clear(db: Connection, olderThanDays: number, limit: number): Promise<number> {
   const rows = await db.run(sql`
     delete from webhook_deliveries where id = any(array(

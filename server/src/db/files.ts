@@ -14,7 +14,7 @@ export interface FileRow {
 /** What an account's living files take. */
 export interface FilesHeld {
   bytes: bigint;
-  /** Null where there is none. */
+  /** Null if there is no file. */
   first_expires_at: Date | null;
   /** False: the account never had any money. */
   had_money: boolean;
@@ -30,9 +30,9 @@ export async function held(db: Connection, accountId: string): Promise<FilesHeld
 }
 
 /**
- * Null where the account's living files would take more than `max_bytes` with it, or where there is
- * such a file already. Uploads of one account wait for each other here, so that no two of them
- * count the same room as free.
+ * Null if the account's living files would take more than `max_bytes` together, or if the file
+ * exists already. Uploads of one account wait for each other here, so that no two of them count the
+ * same room as free.
  */
 export function insert(
   db: Database,
@@ -51,7 +51,7 @@ export function insert(
   });
 }
 
-/** A file that has not expired, whosever it is; null where there is none. */
+/** A file that has not expired, of any account, or null. */
 export async function findOne(db: Connection, id: string): Promise<FileRow | null> {
   const [row] = await db.run<FileRow>(sql`
     select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
@@ -68,8 +68,8 @@ export function findLiving(db: Connection, accountId: string, ids: string[]): Pr
 }
 
 /**
- * Expired files, each to one caller only: they are put off until `againSeconds` from now, so that a
- * file whose bytes cannot be removed comes back later and holds up nobody.
+ * Claims expired files, each for one process: they are put off for `againSeconds`, so that a file
+ * whose bytes cannot be removed is tried later and delays no other.
  */
 export function claimExpired(
   db: Connection,
@@ -84,7 +84,7 @@ export function claimExpired(
     returning id, storage_key`);
 }
 
-/** Forgets files whose bytes are gone. */
+/** Deletes the rows of files whose bytes are gone. */
 export async function removeMany(db: Connection, ids: string[]): Promise<void> {
   await db.run(sql`delete from files where id = any(${ids}::uuid[])`);
 }

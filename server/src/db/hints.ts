@@ -4,13 +4,13 @@ import type pg from 'pg';
 import { sql, type Database } from '../lib/sql.ts';
 
 /**
- * Hints between processes: "this request changed", "there is something to claim". Only ever a hint:
- * whoever listens also looks by itself now and then, so a lost one costs a moment and nothing else.
+ * Hints between processes: "this request changed", "there is work to claim". They are only hints:
+ * listeners also check by themselves now and then, so a lost hint costs a moment and nothing else.
  */
 export interface Hints {
-  /** Ids of requests that changed. Told to this process at once, to others in a moment. */
+  /** Ids of requests that changed. This process hears of them at once, others in a moment. */
   changed(ids: string[]): void;
-  /** Ids of requests that are new: nobody can wait for them yet, but lists of requests can. */
+  /** Ids of new requests: nobody can wait for them yet, but lists show them. */
   created(ids: string[]): void;
   /** There is new work to claim. */
   work(): void;
@@ -20,26 +20,28 @@ export interface Hints {
   close(): Promise<void>;
 }
 
-/** Which requests; `any` where they were too many to name. */
+/** Ids of requests, or `any` if they were too many to name. */
 type Ids = string[] | 'any';
 
 const channel = 'farebox';
 /** A NOTIFY takes a lock of the whole database while it commits, so a process sends few. */
 const gatherMs = 25;
-/** PostgreSQL takes payloads below 8000 bytes. Changes come first: callers wait for them. */
+/**
+ * PostgreSQL takes payloads below 8000 bytes. Changes come first, because callers wait for them.
+ */
 const idsMax = 200;
 const reconnectMs = 1_000;
 const pingMs = 15_000;
-/** How long a statement on the connection that listens may take. */
+/** Time limit of a statement on the listening connection. */
 const answerMs = 5_000;
-/** How long is waited for a connection that is being opened or ended. */
+/** How long to wait for a connection that is being opened or closed. */
 const closeMs = 1_000;
 
 export interface HintsOptions {
   /** False: hints stay in this process. */
   remote: boolean;
   onError: (error: Error) => void;
-  /** Between two looks whether the connection that listens is still one. */
+  /** How often the listening connection is checked. */
   pingMs?: number;
 }
 
@@ -53,7 +55,7 @@ class Notifier implements Hints {
   readonly #changedListeners = new Set<(ids: Ids) => void>();
   readonly #createdListeners = new Set<(ids: Ids) => void>();
   readonly #workListeners = new Set<() => void>();
-  /** Marks what came from this process, which has heard it already. */
+  /** Marks this process's own hints, which it has heard already. */
   readonly #self = randomBytes(6).toString('hex');
   #gathered: string[] = [];
   #created: string[] = [];
@@ -106,7 +108,7 @@ class Notifier implements Hints {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    // One that is just being opened would look like somebody else who uses the database.
+    // A connection that is just being opened would look like another user of the database.
     const patience = new AbortController();
     const enough = pause(closeMs, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([this.#opening, enough]);
@@ -147,7 +149,7 @@ class Notifier implements Hints {
     if (work === 'w') for (const listener of this.#workListeners) listener();
   }
 
-  /** One connection after the other, each to its end. */
+  /** Listens with one connection after the other. */
   async #listen(): Promise<void> {
     while (!this.#closed) {
       try {
@@ -177,7 +179,7 @@ class Notifier implements Hints {
       await client.query(inTime(`listen ${channel}`));
       if (this.#closed) throw new Error('closed meanwhile');
       this.#listening = client;
-      // Whatever was told while nobody listened.
+      // Anything may have changed while nobody listened.
       tell(this.#changedListeners, 'any');
       tell(this.#createdListeners, 'any');
       return { client, over };
@@ -187,7 +189,10 @@ class Notifier implements Hints {
     }
   }
 
-  /** Until it ends. Whoever only listens is not told that the line is dead, and has to ask. */
+  /**
+   * Until the connection ends. A connection that only listens does not notice that the line is
+   * dead, so it has to ask.
+   */
   async #watch({ client, over }: Listening): Promise<void> {
     try {
       for (;;) {
@@ -212,7 +217,7 @@ function inTime(text: string) {
   return { text, query_timeout: answerMs };
 }
 
-/** One that had an error, or gives no answer, must not stay open beside its successor. */
+/** A connection with an error, or without an answer, must not stay open beside its successor. */
 async function leave(client: pg.Client): Promise<void> {
   const enough = pause(closeMs, undefined, { ref: false });
   await Promise.race([client.end().catch(() => {}), enough]);

@@ -23,7 +23,7 @@ export async function find(db: Connection): Promise<InstallationRow | null> {
   return row ? { ...row, beat: Number(row.beat) } : null;
 }
 
-/** The first service on a new database. */
+/** Creates the row, for the first service on a new database. */
 export async function make(db: Connection, timeline: number | null): Promise<void> {
   await db.run(sql`
     insert into installation (id, beat, beat_at, writer, database_oid, timeline)
@@ -31,7 +31,7 @@ export async function make(db: Connection, timeline: number | null): Promise<voi
     from pg_database where datname = current_database() on conflict do nothing`);
 }
 
-/** Counts one beat up, if the newest is so old. */
+/** Counts one beat up, if the newest is old enough. */
 export async function beat(
   db: Connection,
   id: string,
@@ -46,19 +46,19 @@ export async function beat(
         or timeline is distinct from coalesce(${timeline}::int, timeline))`);
 }
 
-/** From here on no process starts or sends anything. */
+/** From now on no process starts or sends anything. */
 export async function hold(db: Connection, why: RestoredWhy): Promise<void> {
   await db.run(sql`
     update installation set held_since = now(), held_why = ${why} where held_since is null`);
 }
 
-/** A copy that has just been imported. */
+/** Holds a copy that was just imported. */
 export async function holdImported(db: Connection): Promise<void> {
   await make(db, null);
   await hold(db, 'copy');
 }
 
-/** It is no restored copy, or is to go on although it is one. */
+/** Ends the hold: it is no restored copy, or may go on as one. */
 export async function resume(db: Connection, timeline: number | null): Promise<void> {
   await db.run(sql`
     update installation set id = ${newId()}, beat = beat + 1, beat_at = greatest(now(), beat_at),
@@ -68,8 +68,8 @@ export async function resume(db: Connection, timeline: number | null): Promise<v
 }
 
 /**
- * The timeline of the write-ahead log that is written now; null on a standby. Throws where the
- * server does not tell, as some managed ones.
+ * The current timeline of the write-ahead log; null on a standby. Throws if the server does not
+ * report it, as some managed ones do not.
  */
 export async function currentTimeline(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ timeline: number | null }>(sql`

@@ -1,7 +1,7 @@
 import type { Role } from '../core/account/role.ts';
 import { rawSql, sql, type Connection } from '../lib/sql.ts';
 
-/** Links that let somebody in: into an account, or to sign up. */
+/** Links that let a person into an account, or sign up. */
 export interface Invitation {
   id: string;
   /** Null: to sign up, with an account of their own. */
@@ -12,15 +12,15 @@ export interface Invitation {
   expires_at: Date;
 }
 
-/** What came of a link. */
+/** An invitation found by its link. */
 export interface Found extends Invitation {
-  /** The link proves that the address is theirs. */
+  /** Using this link proves the address. */
   proves: boolean;
 }
 
 /**
- * Neither used up nor over, and whoever made it may still let people in there: an operator, or an
- * owner of the account it leads into. Who was it once has no say any more.
+ * Not accepted, not expired, and its inviter may still invite people there: an operator, or an
+ * owner of the account. A former owner's invitations stop working.
  */
 const isOpen = `i.accepted_at is null and i.expires_at > now()
   and (i.invited_by is null or exists (
@@ -52,7 +52,7 @@ export async function insert(
       now() + make_interval(days => ${days}))`);
 }
 
-/** An open one by what stands in its link; null where it is used up, over or unknown. */
+/** An open invitation by its link's token; null if it is used, expired or unknown. */
 export async function findOpen(db: Connection, hash: Buffer): Promise<Found | null> {
   const [row] = await db.run<Found>(
     rawSql(
@@ -64,7 +64,7 @@ export async function findOpen(db: Connection, hash: Buffer): Promise<Found | nu
   return row ?? null;
 }
 
-/** False where somebody was faster. */
+/** Returns false if it was accepted in the meantime. */
 export async function accept(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run(
     rawSql(
@@ -75,7 +75,7 @@ export async function accept(db: Connection, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Those of an account, or to sign up where it is null; newest first. */
+/** Open invitations of an account, or to sign up if the account is null; newest first. */
 export function listOpen(db: Connection, accountId: string | null): Promise<Invitation[]> {
   return db.run<Invitation>(
     rawSql(
@@ -86,7 +86,7 @@ export function listOpen(db: Connection, accountId: string | null): Promise<Invi
   );
 }
 
-/** Takes an open one back, and tells whose it was; null where there is none of this account. */
+/** Withdraws an open invitation and returns whose it was; null if this account has none. */
 export async function withdraw(
   db: Connection,
   id: string,
@@ -98,7 +98,7 @@ export async function withdraw(
   return row ?? null;
 }
 
-/** Open ones of an address, wherever they lead. */
+/** Open invitations of an address, to any account. */
 export function listFor(db: Connection, email: string): Promise<Invitation[]> {
   return db.run<Invitation>(
     rawSql(
@@ -109,14 +109,14 @@ export function listFor(db: Connection, email: string): Promise<Invitation[]> {
   );
 }
 
-/** Takes all open ones of an address back. */
+/** Withdraws all open invitations of an address. */
 export async function withdrawOf(db: Connection, accountId: string, email: string): Promise<void> {
   await db.run(sql`
     delete from invitations
     where account_id = ${accountId} and email = ${email} and accepted_at is null`);
 }
 
-/** Takes all open ones back that somebody made into an account. */
+/** Withdraws all open invitations into an account by one inviter. */
 export async function withdrawBy(
   db: Connection,
   inviter: { account_id: string; person_id: string },

@@ -1,14 +1,17 @@
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 import type { Limits } from './keys.ts';
 
-/** What an operator has set: people lower it, and neither raise nor remove it. Null: nothing. */
+/**
+ * Ceilings that an operator has set: people may go lower, and neither raise nor remove them. Null:
+ * none.
+ */
 export interface Ceilings {
   monthly_ceiling_usd_micro: bigint | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
 }
 
-/** For the keys that the people of an account make. */
+/** Ceilings for the keys that the people of an account make. */
 export async function ofAccount(db: Connection, accountId: string): Promise<Ceilings> {
   const [row] = await db.run<Ceilings>(sql`
     select key_monthly_ceiling_usd_micro as monthly_ceiling_usd_micro,
@@ -17,7 +20,7 @@ export async function ofAccount(db: Connection, accountId: string): Promise<Ceil
   return row!;
 }
 
-/** An operator has changed what is given of a key. The studio's are its own. */
+/** Sets ceilings on an operator's change of a key. The studio key has its own. */
 export async function set(tx: Transaction, keyId: string, limits: Limits): Promise<void> {
   const { monthly_limit_usd_micro: monthly, rpm, open_jobs } = limits;
   await tx.run(sql`

@@ -1,13 +1,13 @@
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 
-/** What an account's people change of a key besides its limits. */
+/** Changes of a key by an account's people, besides its limits. */
 
 export interface KeyHead {
   last4: string;
   is_studio: boolean;
   rpm: number | null;
   open_jobs: number | null;
-  /** What an operator has set. */
+  /** Ceilings set by an operator. */
   monthly_ceiling_usd_micro: bigint | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
@@ -15,7 +15,7 @@ export interface KeyHead {
   expired: boolean;
 }
 
-/** What its changes are decided on; nobody else changes it until the transaction ends. */
+/** Locks a key and returns what its changes depend on. */
 export async function lock(tx: Transaction, id: string): Promise<KeyHead | null> {
   const [row] = await tx.run<KeyHead>(sql`
     select last4, is_studio, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
@@ -29,7 +29,7 @@ export async function rename(db: Connection, id: string, name: string): Promise<
   await db.run(sql`update keys set name = ${name} where id = ${id}`);
 }
 
-/** Puts a new text in the place of a key's present one, which stays good for so many hours. */
+/** Replaces a key's secret; the old one works for this many hours. */
 export async function rotate(
   tx: Transaction,
   id: string,
@@ -46,7 +46,10 @@ export async function rotate(
   return row!;
 }
 
-/** The text before the last rotation is no longer good. Returns false where it was not. */
+/**
+ * Ends the overlap: the secret before the last rotation stops working. Returns false if it did not
+ * work any longer.
+ */
 export async function dropPrevious(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run<{ was_good: boolean }>(sql`
     with before as (select id, previous_until > now() as was_good from keys

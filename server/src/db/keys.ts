@@ -2,9 +2,7 @@ import { fragment, rawSql, rowsOf, sql, type Connection } from '../lib/sql.ts';
 import { monthEnd, monthStart, spentThisMonth } from './month.ts';
 import type { Ceilings } from './key-ceilings.ts';
 
-/**
- * A key as a call sees it: whom it belongs to, what it may still do, and where its minute stands.
- */
+/** A key as a call sees it: its account, its limits, and its running minute. */
 export interface Caller {
   key_id: string;
   account_id: string;
@@ -14,7 +12,7 @@ export interface Caller {
   price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
-  /** The only ones it may use; null: all. */
+  /** The only models it may use; null: all. */
   models: string[] | null;
   open_requests: number;
   rate: Rate;
@@ -24,15 +22,15 @@ export interface Caller {
 export type Spender = Omit<Caller, 'rate'>;
 
 /**
- * A key that is no longer good, though nobody has revoked it: its time is over, or that of the text
- * before its last rotation.
+ * A key that no longer works although nobody has revoked it: it has expired, or its secret was
+ * replaced.
  */
 export interface Lapsed {
   lapsed: 'expired' | 'replaced';
   at: Date;
 }
 
-/** The running window of a key's calls, or of its account's if that one is nearer its end. */
+/** The running window of a key's calls, or of its account's if that one has fewer calls left. */
 export interface Rate {
   of: 'key' | 'account';
   granted: boolean;
@@ -61,26 +59,26 @@ interface AuthRow {
   account_reset_seconds: number;
 }
 
-/** Calls a minute: of a key without a figure of its own, and of all keys of an account. */
+/** Calls a minute of keys without a limit of their own, and of all keys of an account. */
 export interface Quotas {
   key: number;
   account: number;
 }
 
-/** A text that one or more calls of a batch came with. */
+/** A secret that one or more calls of a batch came with. */
 interface Shown {
   hash: Buffer;
-  /** Places of those calls in the batch. */
+  /** Positions of those calls in the batch. */
   members: number[];
-  /** It is the one before the key's last rotation. */
+  /** It is the secret before the key's last rotation. */
   previous: boolean;
 }
 
 /**
- * Looks up the hashes of one batch of calls and counts each against its key's and its account's
- * minute, exactly, over all processes. Nearly all are the present text of a key, so that one
- * statement does; those that are not are looked up once more, as the text before the last rotation.
- * Null for a hash that belongs to no living key. Order and length are those of `hashes`.
+ * Looks up the hashes of one batch of calls and counts each call against its key's and its
+ * account's minute, exactly, over all processes. Nearly all are present secrets, so one statement
+ * does; the others are looked up once more as secrets before the last rotation. Null for a hash
+ * without a living key. Order and length are those of `hashes`.
  */
 export async function authenticateMany(
   db: Connection,
@@ -105,7 +103,7 @@ export async function authenticateMany(
   return found;
 }
 
-/** One for each text: no statement may count a key twice. */
+/** One entry for each secret: no statement may count a key twice. */
 function grouped(all: Shown[]): Shown[] {
   const groups = new Map<string, Shown>();
   for (const { hash, members, previous } of all) {
@@ -117,7 +115,7 @@ function grouped(all: Shown[]): Shown[] {
   return [...groups.values()];
 }
 
-/** Puts the callers at their places. Returns those whose text is not the present one of a key. */
+/** Fills in the callers. Returns the entries whose secret is not the present one of a key. */
 async function take(
   db: Connection,
   shown: Shown[],
@@ -125,12 +123,12 @@ async function take(
   found: (Caller | Lapsed | null)[],
 ): Promise<Shown[]> {
   const rows = await countCalls(db, shown, quotas);
-  // Of each account's calls in this batch, how many its keys have let through so far.
+  // Calls of each account that its keys have let through so far in this batch.
   const passed = new Map<string, number>();
   for (const row of rows) {
     shown[row.n]!.members.forEach((member, i) => {
       const nth = passed.get(row.account_id) ?? 0;
-      // A key that the account's limit does not count takes nothing of it.
+      // A key that the account's limit does not count takes nothing from it.
       if (row.account_granted !== null && i < row.granted) passed.set(row.account_id, nth + 1);
       found[member] = callerOf(row, nearest(keyRate(row, i), accountRate(row, nth, quotas)));
     });
@@ -154,7 +152,7 @@ function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rat
   return { of: 'account', granted, quota, remaining, reset_seconds: row.account_reset_seconds };
 }
 
-/** The window that refuses the call, else the one with fewer calls left. */
+/** The window that refuses the call, otherwise the one with fewer calls left. */
 function nearest(key: Rate, account: Rate | null): Rate {
   if (!key.granted || account === null) return key;
   return !account.granted || account.remaining < key.remaining ? account : key;
@@ -244,14 +242,14 @@ function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<Aut
 
 interface OtherRow {
   n: number;
-  /** Of the key's present text. */
+  /** Of the key's present secret. */
   hash: Buffer;
   previous: boolean;
   lapsed: 'expired' | 'replaced' | null;
   at: Date | null;
 }
 
-/** Living keys by the text before their last rotation, and those whose time is over. */
+/** Living keys by the secret before their last rotation, and keys that have expired. */
 function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
   return db.run<OtherRow>(sql`
     with asked as (
@@ -271,7 +269,7 @@ function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
     from found`);
 }
 
-/** The account of a key that may be used now; null where it may not. */
+/** The account of a key that may be used now, or null. */
 export async function accountOf(db: Connection, keyId: string): Promise<string | null> {
   const [row] = await db.run<{ account_id: string }>(sql`
     select k.account_id from keys k join accounts a on a.id = k.account_id
@@ -280,7 +278,7 @@ export async function accountOf(db: Connection, keyId: string): Promise<string |
   return row?.account_id ?? null;
 }
 
-/** For each hash, whether it is a key's text now that may be used now. */
+/** For each hash, whether it is the secret of a key that may be used now. */
 export async function areGood(db: Connection, hashes: Buffer[]): Promise<boolean[]> {
   const rows = await db.run<{ n: number }>(sql`
     with asked as (
@@ -310,7 +308,7 @@ export interface KeyRow {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
-  /** What an operator has set: its people may go lower. Null: nothing. */
+  /** Ceilings set by an operator: people may go lower. Null: none. */
   monthly_ceiling_usd_micro: bigint | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
@@ -318,14 +316,14 @@ export interface KeyRow {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
-  /** Until when the text before the last rotation is good; null: it is not. */
+  /** Until when the secret before the last rotation works; null: it does not. */
   previous_until: Date | null;
   /** Its newest call, since the database last crashed. */
   last_used_at: Date | null;
-  /** The newest call with the text before the last rotation. */
+  /** The newest call with the secret before the last rotation. */
   previous_used_at: Date | null;
   month: string;
-  /** Of the running month (UTC), what is reserved included. */
+  /** Of the running month (UTC), reservations included. */
   spent_usd_micro: bigint;
   reserved_usd_micro: bigint;
   open_requests: number;
@@ -367,7 +365,7 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
   return row?.hash ?? null;
 }
 
-/** An account's studio key as a call sees it that is not counted; null before its first use. */
+/** An account's studio key, without counting a call; null before its first use. */
 export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
   const [row] = await db.run<Spender>(sql`
     select k.id as key_id, k.account_id, a.status = 'active' as active, a.price_ppm,
@@ -377,7 +375,9 @@ export async function studioSpender(db: Connection, accountId: string): Promise<
   return row ?? null;
 }
 
-/** What the studio key may spend this month, and what it has; null before its first use. */
+/**
+ * What the studio key may spend this month, and what its account has; null before its first use.
+ */
 export async function studioSpending(
   db: Connection,
   accountId: string,
@@ -391,7 +391,7 @@ export async function studioSpending(
   return row ?? null;
 }
 
-/** What a key can spend from: its account's balance and its month, as of one moment. */
+/** What a key can spend: its account's balance and its month, as of one moment. */
 export interface KeyFunds {
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
@@ -426,7 +426,7 @@ export interface StudioSpending {
   resets_at: string;
 }
 
-/** With the ceilings as its limits. Nothing where another process was faster. */
+/** Inserts a studio key with the ceilings as its limits, unless another process was faster. */
 export async function insertStudio(
   db: Connection,
   key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'> & Ceilings,
@@ -461,7 +461,7 @@ const columns = `
     u.open_requests
   from keys k join key_usage u on u.key_id = k.id left join key_windows w on w.key_id = k.id`;
 
-/** Keys of one account, newest first, or of all where `accountId` is null. */
+/** Keys of one account, newest first, or of all if `accountId` is null. */
 export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
   return db.run<KeyRow>(
     rawSql(
@@ -472,7 +472,7 @@ export function list(db: Connection, accountId: string | null): Promise<KeyRow[]
   );
 }
 
-/** A page of an account's keys, newest first, its studio key left out. */
+/** A page of an account's keys, newest first, without its studio key. */
 export function page(
   db: Connection,
   filter: {
@@ -503,19 +503,19 @@ export async function find(db: Connection, accountId: string, id: string): Promi
   return row ?? null;
 }
 
-/** By its present text, whatever its state. */
+/** By its present secret, whatever its state. */
 export async function findByHash(db: Connection, hash: Buffer): Promise<KeyRow | null> {
   const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.hash = $1`, [hash]));
   return row ?? null;
 }
 
-/** Whosever it is. */
+/** A key of any account. */
 export async function findAny(db: Connection, id: string): Promise<KeyRow | null> {
   const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.id = $1`, [id]));
   return row ?? null;
 }
 
-/** Whether an account has so many keys that are not revoked. */
+/** Whether an account has this many keys that are not revoked. */
 export async function hasLiving(db: Connection, accountId: string, count: number) {
   const rows = await db.run(sql`
     select from keys where account_id = ${accountId} and revoked_at is null
@@ -523,7 +523,7 @@ export async function hasLiving(db: Connection, accountId: string, count: number
   return rows.length > 0;
 }
 
-/** Returns false where there is no such living key, or it is a studio key, which stays. */
+/** Returns false if there is no such living key, or it is a studio key, which stays. */
 export async function revoke(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run(sql`
     update keys set revoked_at = now()
@@ -540,9 +540,8 @@ export interface Limits {
 }
 
 /**
- * Changes the limits that are given; `null` takes a limit away. Those of a revoked key stay. What
- * an operator sets is a ceiling for the key's people from then on.
- * Returns null where there is no such key.
+ * Changes the given limits; `null` removes a limit. Those of a revoked key stay. What an operator
+ * sets is a ceiling for the key's people from then on. Returns null if there is no such key.
  */
 export async function setLimits(
   db: Connection,
@@ -573,7 +572,7 @@ export async function setLimits(
   return row ? (row.revoked ? 'revoked' : 'changed') : null;
 }
 
-/** The only models that the key with this text may use; null: all of them, or there is none. */
+/** The only models that the key with this secret may use; null: all, or there is no such key. */
 export async function findModels(db: Connection, hash: Buffer): Promise<string[] | null> {
   const [row] = await db.run<{ models: string[] | null }>(sql`
     select models from keys

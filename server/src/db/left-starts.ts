@@ -1,9 +1,9 @@
 import { storableText } from '../lib/json.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** Starts whose answer was lost and after which the next route was tried. */
+/** Starts whose answer was lost and after which the next route was called. */
 
-/** How many have a cost that nobody knows yet, by upstream. */
+/** How many have an unknown cost, by upstream. */
 export function countLeft(db: Connection): Promise<{ upstream: string; count: number }[]> {
   return db.run<{ upstream: string; count: number }>(sql`
     select upstream, count(*)::int as count from attempts
@@ -11,12 +11,12 @@ export function countLeft(db: Connection): Promise<{ upstream: string; count: nu
     group by upstream order by upstream`);
 }
 
-/** Of a chat call, which keeps no other attempts. */
+/** A left call of a chat, which keeps no other attempts. */
 export interface LeftCall {
   request_id: string;
   upstream: string;
   model: string;
-  /** Of several keys the one that it was called with. */
+  /** Which of several keys it was called with. */
   key: string | null;
   request_hash: Buffer;
   message: string;
@@ -24,7 +24,7 @@ export interface LeftCall {
   seconds: number;
 }
 
-/** Written before the next route is called: whatever happens then, this one may have cost. */
+/** Written before the next route is called: whatever happens then, this call may have cost. */
 export async function insertLeft(db: Connection, call: LeftCall): Promise<void> {
   await db.run(sql`
     insert into attempts (request_id, attempt, upstream, upstream_model, key, class, request_hash,

@@ -8,8 +8,8 @@ export interface Loss {
 }
 
 /**
- * The losses of the last day, largest first. An account that pays less than the list's prices is
- * the operator's own choice, so its requests are not counted.
+ * The losses of the last day, largest first. An account that pays less than list prices is the
+ * operator's own choice, so its requests are not counted.
  */
 export function lossesOfDay(db: Connection): Promise<Loss[]> {
   return db.run<Loss>(sql`

@@ -2,7 +2,7 @@ import type { QuoteJson } from '../core/price/quote-json.ts';
 import type { Status } from '../core/request/request.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** A request with what it brought and what it cost: for the operator only. */
+/** A request with its charge and its cost: for the operator only. */
 export interface MarginRow {
   id: string;
   model_id: string;
@@ -11,7 +11,7 @@ export interface MarginRow {
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
-  /** With what starts of it that were left cost, as far as that is known. Null: not known. */
+  /** Including left starts, as far as their cost is known. Null: not known. */
   cost_usd_micro: bigint | null;
   error_code: string | null;
   created_at: Date;
@@ -32,7 +32,7 @@ export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]>
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
-/** One of them whole, but for what was asked and answered. */
+/** One request whole, without its input and output. */
 export interface WholeRow extends MarginRow {
   account_id: string;
   email: string;
@@ -40,22 +40,22 @@ export interface WholeRow extends MarginRow {
   key_name: string;
   key_prefix: string;
   key_last4: string;
-  /** Its own name of the model there; null: it is not known. */
+  /** The upstream's own name of the model; null: not known. */
   upstream_model: string | null;
   started_at: Date | null;
   deadline_at: Date | null;
   expires_at: Date | null;
-  /** When what was asked and answered was deleted. */
+  /** When input and output were deleted. */
   cleared_at: Date | null;
   quote: QuoteJson;
   /** Units delivered. */
   quantity: number | null;
   error_message: string | null;
-  /** Null: it is what its caller is told. */
+  /** Null: it is what the caller sees. */
   error_cause: string | null;
   webhook_url: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  /** Newest told by its upstream, from 0 to 1. */
+  /** The newest that its upstream reported, from 0 to 1. */
   progress: number | null;
   outputs: number;
 }
@@ -85,7 +85,7 @@ export async function findWhole(db: Connection, id: string): Promise<WholeRow | 
   return row ?? null;
 }
 
-/** What was asked; null where that was deleted. */
+/** The input; null if it was deleted. */
 export async function findInput(
   db: Connection,
   id: string,

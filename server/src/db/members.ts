@@ -19,12 +19,12 @@ export function list(db: Connection, accountId: string): Promise<Member[]> {
     where m.account_id = ${accountId} order by m.created_at, m.person_id`);
 }
 
-/** Until the transaction ends nobody else changes who belongs to the account. */
+/** Locks the membership of the account until the transaction ends. */
 export async function lock(db: Connection, accountId: string): Promise<void> {
   await db.run(sql`select from accounts where id = ${accountId} for no key update`);
 }
 
-/** One of them; null where they do not belong to it. */
+/** One member, or null. */
 export async function find(
   db: Connection,
   { account_id, person_id }: { account_id: string; person_id: string },
@@ -35,7 +35,7 @@ export async function find(
   return row ?? null;
 }
 
-/** False where they do not belong to it. */
+/** False if they are not a member. */
 export async function setRole(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
@@ -47,7 +47,7 @@ export async function setRole(
   return rows.length > 0;
 }
 
-/** False where they do not belong to it. */
+/** False if they are not a member. */
 export async function remove(
   db: Connection,
   member: { account_id: string; person_id: string },
@@ -65,7 +65,7 @@ export async function countOwners(db: Connection, accountId: string): Promise<nu
   return Number(row!.n);
 }
 
-/** Whether somebody with this address belongs to the account. */
+/** Whether a person with this address is a member of the account. */
 export async function has(db: Connection, accountId: string, email: string): Promise<boolean> {
   const rows = await db.run(sql`
     select from members m join people p on p.id = m.person_id

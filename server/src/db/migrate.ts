@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { rawSql, sql, type Database } from '../lib/sql.ts';
 
 const folder = join(import.meta.dirname, '../../migrations');
-/** Any number will do, as long as every version of the service takes the same one. */
+/** Any number will do, as long as every version of the service uses the same one. */
 const lockKey = 770_219_001;
-/** Of a database that is another program's: enough to recognise it by. */
+/** Tables named in the refusal of another program's database: enough to recognise it. */
 const tablesShown = 3;
 
 type Session = Awaited<ReturnType<Database['connect']>>;
@@ -44,8 +44,8 @@ const shared =
   '(transaction or statement mode). Connect directly, or set the pooler to session mode.';
 
 /**
- * Throws `SchemaUnfit` where a pooler stands in between that takes sessions away: prepared
- * statements, locks and limits belong to a session.
+ * Throws `SchemaUnfit` if a pooler breaks sessions: prepared statements, locks and limits belong to
+ * a session.
  */
 export async function demandSessions(db: Database): Promise<void> {
   const [one, other] = await Promise.all([db.checkout(), db.checkout()]);
@@ -54,7 +54,7 @@ export async function demandSessions(db: Database): Promise<void> {
     return rows[0]!.pid;
   };
   try {
-    // A pooler that shares gives one session two servers, or two sessions the same.
+    // A sharing pooler gives one session two servers, or two sessions the same server.
     for (let round = 0; round < 3; round++) {
       const pids = [await pidOf(one), await pidOf(one), await pidOf(other)];
       if (pids[0] !== pids[1] || pids[1] === pids[2]) throw new SchemaUnfit(shared);
@@ -67,8 +67,8 @@ export async function demandSessions(db: Database): Promise<void> {
 
 /**
  * Brings the schema up to this version: forward only, a file a transaction, one process at a time.
- * Returns the names of what was applied. Refuses a database that a newer version has migrated, one
- * whose applied migrations are not the files of this version, and one that is another program's.
+ * Returns the names of the applied files. Refuses a database that a newer version has migrated, one
+ * whose applied migrations are not this version's files, and one of another program.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const wanted = await readMigrations();
@@ -102,8 +102,8 @@ export async function migrate(db: Database): Promise<string[]> {
 }
 
 /**
- * Proves that the schema is the one of this version, and changes nothing: reading rights are
- * enough. Waits for a migration that is under way.
+ * Checks that the schema is the one of this version, and changes nothing: read access is enough.
+ * Waits for a running migration.
  */
 export async function verifySchema(db: Database): Promise<void> {
   const wanted = await readMigrations();
@@ -118,7 +118,7 @@ export async function verifySchema(db: Database): Promise<void> {
   }
 }
 
-/** True where our migrations are noted, false in an empty database; throws in anybody else's. */
+/** True if our migrations are recorded, false in an empty database; throws in any other. */
 async function findOurs(session: Session): Promise<boolean> {
   const { rows: schema } = await session.query('select where current_schema() is null');
   if (schema.length > 0) {
@@ -186,8 +186,8 @@ async function readMigrations(): Promise<Migration[]> {
 const durable = { fsync: 'on', full_page_writes: 'on' } as const;
 
 /**
- * Proves that what is committed survives a power cut, and that the server is new enough. Returns
- * what is wrong, in words, one sentence each.
+ * Checks that what is committed survives a power cut, and that the server is new enough. Returns
+ * one sentence for each problem.
  */
 export async function unsafeSettings(db: Database): Promise<string[]> {
   const rows = await db.run<{ name: string; setting: string }>(sql`
@@ -210,7 +210,7 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
   return wrong;
 }
 
-/** Resolves when the database answers; rejects where it does not within that time. */
+/** Resolves when the database answers; rejects if it does not within that time. */
 export async function ping(db: Database, withinMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

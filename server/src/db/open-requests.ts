@@ -2,21 +2,21 @@ import type { AttemptOutcome } from '../core/request/request.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 /**
- * Requests that are not final, of all accounts: for the operator. They are found by the indexes
- * that claims use, since the many that have ended are of no interest here.
+ * Open requests of all accounts, for the operator. They are found by the indexes that claims use,
+ * because the many that have ended do not matter here.
  */
 
 export interface OpenFilter {
   upstream: string | null;
   status: 'IN_QUEUE' | 'IN_PROGRESS' | null;
   account_id: string | null;
-  /** Made at this id or before; null: whenever. */
+  /** Made at this id or before; null: at any time. */
   until_id: string | null;
   above_id: string | null;
   limit: number;
   /**
-   * Of running ones without a place the alarm is not later than that: a chat call's is the end of
-   * its time.
+   * Running requests without a slot are due by then at the latest: a chat call is due at its
+   * deadline.
    */
   alarm_seconds: number;
 }
@@ -30,9 +30,9 @@ export interface OpenRow {
   kind: 'video' | 'image' | 'text';
   upstream: string;
   status: 'IN_QUEUE' | 'IN_PROGRESS';
-  /** It has a place at its upstream. */
+  /** It has a slot at its upstream. */
   slot: boolean;
-  /** Its start was tried, and it waits for a place to be tried again. */
+  /** Its start was tried, and it waits for a slot to be tried again. */
   waits: boolean;
   wake_at: Date;
   deadline_at: Date | null;
@@ -40,7 +40,7 @@ export interface OpenRow {
   quoted_usd_micro: bigint;
   created_at: Date;
   started_at: Date | null;
-  /** Of its newest start, where there was one. */
+  /** Of its newest start, if any. */
   started_upstream: string | null;
   outcome: AttemptOutcome;
   has_handle: boolean;
@@ -48,13 +48,13 @@ export interface OpenRow {
   progress: number | null;
 }
 
-/** Waiting requests that are counted, and among which a list looks, at most. */
+/** Most waiting requests that are counted, and that a list searches. */
 export const depthMax = 50_000;
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Oldest first. What is open is found first: to walk all that ever was in order takes too long. */
+/** Oldest first. Open requests are found first: walking all requests in order takes too long. */
 export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
   const { upstream, account_id, status } = filter;
   const above = filter.above_id ?? firstId;
@@ -91,7 +91,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
 }
 
 export interface Depth {
-  /** One of the two. */
+  /** One of the two is set. */
   account_id: string | null;
   model_id: string | null;
   email: string | null;
@@ -99,7 +99,10 @@ export interface Depth {
   oldest_seconds: number;
 }
 
-/** Who has most requests waiting, and of which models most wait: so many of each, most first. */
+/**
+ * The accounts with the most waiting requests and the models that most wait for, so many of each,
+ * most first.
+ */
 export function depths(db: Connection, top: number): Promise<Depth[]> {
   return db.run<Depth>(sql`
     with counted as (
@@ -120,11 +123,11 @@ export function depths(db: Connection, top: number): Promise<Depth[]> {
 export interface Running {
   upstream: string;
   running: number;
-  /** How long ago the oldest of them was first handed over. */
+  /** How long ago the oldest of them was first sent. */
   longest_seconds: number;
 }
 
-/** What runs now at each upstream, chat calls too. */
+/** What runs now at each upstream, chat calls included. */
 export function running(db: Connection, alarm_seconds: number): Promise<Running[]> {
   return db.run<Running>(sql`
     select upstream, count(*)::int as running,
@@ -138,13 +141,12 @@ export function running(db: Connection, alarm_seconds: number): Promise<Running[
     ) r group by upstream order by upstream`);
 }
 
-/** Upstreams named here at most. */
+/** Most upstreams that are named here. */
 const beyondMax = 100;
 
 /**
- * How many jobs have been handed to upstreams that are none of the known ones, or to one of their
- * keys that is not (`name#key`), in order of name. It looks at no more requests than there are
- * places taken.
+ * How many jobs run at unknown upstreams, or with an unknown key of one (`name#key`), in order of
+ * name. Reads no more requests than there are slots taken.
  */
 export function runningBeyond(
   db: Connection,

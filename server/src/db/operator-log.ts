@@ -7,7 +7,7 @@ export interface LogRow {
   by_email: string;
   action: string;
   account_id: string | null;
-  /** The account's address today; null: there is no account in it, or it is gone. */
+  /** The account's address today; null: no account is concerned, or it is gone. */
   account_email: string | null;
   target: string | null;
   details: Record<string, unknown> | null;
@@ -16,13 +16,13 @@ export interface LogRow {
 
 export type NewLogRow = Omit<LogRow, 'account_email' | 'created_at'>;
 
-/** Any number will do, as long as every version of the service takes the same one. */
+/** Any number will do, as long as every version of the service uses the same one. */
 const numberLock = 770_219_012;
 
-/** Rows get their numbers one transaction after the other, so that none is left out. */
+/** Rows get their numbers one transaction after the other, so that none is missing. */
 export function insert(tx: Transaction, row: NewLogRow): void {
   const details = row.details === null ? null : JSON.stringify(row.details);
-  // In a statement of its own: the next one sees what was committed while this waited.
+  // A statement of its own: the next one sees what was committed while this one waited.
   tx.send(sql`select pg_advisory_xact_lock(${numberLock})`);
   tx.send(sql`
     insert into operator_log (id, seq, person_id, by_email, action, account_id, target, details)
@@ -73,9 +73,9 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
     where l.id < ${below} order by l.id desc limit ${limit}`);
 }
 
-/** The addresses of all who have acted, for a choice of them. */
+/** Addresses of everyone who has acted, for a filter. */
 export async function authors(db: Connection): Promise<string[]> {
-  // Each next one is looked up: the log may be long, its authors are few.
+  // Each next author is looked up: the log may be long, its authors are few.
   const rows = await db.run<{ by_email: string }>(sql`
     with recursive author as (
       select min(by_email) as by_email from operator_log

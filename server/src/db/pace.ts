@@ -1,16 +1,16 @@
 import { leastIdAt } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** How upstreams did lately. Ids carry the time, so that what is recent is found by its key. */
+/** How upstreams did lately. Ids contain the time, so recent rows are found by their key. */
 
 export interface Pace {
   upstream: string;
   completed: number;
-  /** Failed through the upstream: also what took too long, and what nobody knows. */
+  /** Failed through the upstream, time-outs and unknown outcomes included. */
   failed: number;
-  /** Refused by it for good: bad input, or its policy. */
+  /** Refused for good: bad input, or the upstream's policy. */
   rejected: number;
-  /** Of completed runs, from the first call to the end. Null: there was none. */
+  /** Over completed runs, from the first call to the end. Null: there was none. */
   run_median_ms: number | null;
   run_p95_ms: number | null;
 }
@@ -20,12 +20,15 @@ export interface StartPace {
   starts: number;
   /** Not taken, or without a clear answer. */
   refused: number;
-  /** Of those that were taken, from the intent to the handle. Null: there was none. */
+  /**
+   * Median time from recorded intent to received handle, over accepted starts. Null: there was
+   * none.
+   */
   start_median_ms: number | null;
   start_p95_ms: number | null;
 }
 
-/** Requests that are looked at, at most, the newest: enough for the figures to stand still. */
+/** Most requests that are read, the newest: enough for stable figures. */
 export const paceMax = 10_000;
 
 /** Requests made in the last so many seconds, by upstream. */
@@ -45,7 +48,7 @@ export function paces(db: Connection, seconds: number, now: number): Promise<Pac
     ) recent group by upstream`);
 }
 
-/** Starts of jobs, so of no chats, made in the last so many seconds, by upstream. */
+/** Starts of jobs, without chats, in the last so many seconds, by upstream. */
 export function startPaces(db: Connection, seconds: number, now: number): Promise<StartPace[]> {
   return db.run<StartPace>(sql`
     select upstream, count(*)::int as starts,

@@ -1,7 +1,7 @@
 import type { Role } from '../core/account/role.ts';
 import { rowsOf, sql, type Connection } from '../lib/sql.ts';
 
-/** Who signs in, and to which accounts they belong. */
+/** People who sign in, and the accounts they belong to. */
 
 export interface PersonRow {
   id: string;
@@ -18,11 +18,11 @@ export interface NewPerson {
   email: string;
   email_verified: boolean;
   login_id: string;
-  /** As `hashPassword` gives it. */
+  /** As `hashPassword` returns it. */
   password: string;
 }
 
-/** A person with a password; false where the e-mail address is taken. */
+/** Creates a person with a password; false if the e-mail address is taken. */
 export async function insert(db: Connection, person: NewPerson): Promise<boolean> {
   const { id, name, email, email_verified, login_id, password } = person;
   const rows = await db.run(sql`
@@ -59,13 +59,13 @@ export async function rename(db: Connection, id: string, name: string): Promise<
   await db.run(sql`update people set name = ${name}, updated_at = now() where id = ${id}`);
 }
 
-/** Until the transaction ends nobody else does anything that needs them unchanged. */
+/** Locks a person until the transaction ends. */
 export async function lock(db: Connection, id: string): Promise<void> {
   await db.run(sql`select from people where id = ${id} for no key update`);
 }
 
 /**
- * Who has this address, has not proven it, and signs in with a password alone; locked as above.
+ * The person with this address who has not proven it and signs in with a password alone; locked.
  */
 export async function lockUnproven(db: Connection, email: string): Promise<string | null> {
   const [row] = await db.run<{ id: string }>(sql`
@@ -78,14 +78,14 @@ export async function lockUnproven(db: Connection, email: string): Promise<strin
   return row?.id ?? null;
 }
 
-/** The address is theirs. */
+/** Marks the address as proven. */
 export async function verify(db: Connection, id: string): Promise<void> {
   await db.run(sql`
     update people set email_verified = true, updated_at = now()
     where id = ${id} and not email_verified`);
 }
 
-/** How they can sign in: providers of `logins`. */
+/** The ways to sign in: providers of `logins`. */
 export async function loginsOf(db: Connection, id: string): Promise<string[]> {
   const rows = await db.run<{ provider_id: string }>(sql`
     select provider_id from logins where person_id = ${id}
@@ -93,7 +93,7 @@ export async function loginsOf(db: Connection, id: string): Promise<string[]> {
   return rows.map((row) => row.provider_id);
 }
 
-/** A password alone signs them in again. */
+/** Removes the second factor: the password alone signs them in again. */
 export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
   await forgetSteps(db, id);
   await db.run(sql`delete from two_factors where person_id = ${id}`);
@@ -101,7 +101,7 @@ export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
     update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
 }
 
-/** Null: none signs them in any more. Returns false where they have none to replace. */
+/** Null: no password. Returns false if they have none to replace. */
 export async function setPassword(
   db: Connection,
   personId: string,
@@ -114,14 +114,14 @@ export async function setPassword(
 }
 
 /**
- * Takes back what stands open in their name: browsers that are trusted without a code, links to a
- * new password, sign-ins that wait for a code. A new password or another app does so by itself.
+ * Ends everything open in their name: browsers that are trusted without a code, links to a new
+ * password, sign-ins that wait for a code. A new password or another app does that by itself.
  */
 export async function forgetSteps(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from verifications where value = ${personId}`);
 }
 
-/** A link that sets a new password, or another e-mail address. */
+/** Stores a link that sets a new password, or another e-mail address. */
 export async function insertLink(
   db: Connection,
   link: { id: string; person_id: string; identifier: string; seconds: number },
@@ -132,7 +132,7 @@ export async function insertLink(
       now() + make_interval(secs => ${link.seconds}))`);
 }
 
-/** Takes the link of this name, so that it is good once; null: there is none, or it is too old. */
+/** Takes the link of this name, so that it works once; null: there is none, or it has expired. */
 export async function takeEmailLink(
   db: Connection,
   name: string,
@@ -148,7 +148,7 @@ export async function dropEmailLinks(db: Connection, personId: string): Promise<
     delete from verifications where value = ${personId} and starts_with(identifier, 'email:')`);
 }
 
-/** Another address, which is proven; returns the one before, null where somebody has it. */
+/** Sets a proven address; returns the one before, or null if the new one is taken. */
 export async function setEmail(db: Connection, id: string, email: string): Promise<string | null> {
   const [row] = await db.run<{ before: string }>(sql`
     update people p set email = ${email}, email_verified = true, updated_at = now()
@@ -159,7 +159,7 @@ export async function setEmail(db: Connection, id: string, email: string): Promi
   return row?.before ?? null;
 }
 
-/** Null: none signs them in. */
+/** Null: they have no password. */
 export async function passwordOf(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ password: string | null }>(sql`
     select password from logins where person_id = ${personId} and provider_id = 'credential'`);
@@ -208,7 +208,7 @@ export async function membership(
   return row ?? null;
 }
 
-/** Proven addresses of those who pay for an account: its owners and billing people. */
+/** Proven addresses of an account's owners and billing people. */
 export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
   const rows = await db.run<{ email: string }>(sql`
     select p.email from members m join people p on p.id = m.person_id
@@ -226,7 +226,7 @@ export async function isOperator(db: Connection, personId: string): Promise<bool
   return rows.length > 0;
 }
 
-/** False where they belong to it already: nothing is changed then. */
+/** Adds a member; false, and no change, if they are one already. */
 export async function join(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
@@ -247,7 +247,7 @@ export async function countMembers(db: Connection, accountId: string): Promise<n
 
 /**
  * Counts a try under `key` in a window of `seconds` from its first one, over all processes; false
- * where there were `max` before it.
+ * if there were `max` before it.
  */
 export async function countTry(
   db: Connection,
@@ -266,7 +266,7 @@ export async function countTry(
   return row!.count <= max;
 }
 
-/** A page that is open: who looks at which account, signed in how. */
+/** An open page: which account it shows, and which sign-in it uses. */
 export interface PersonViewer {
   session_id: string;
   person_id: string;
@@ -291,11 +291,11 @@ export async function areStillThere(db: Connection, viewers: PersonViewer[]): Pr
 
 export interface PersonOf extends PersonRow {
   role: Role;
-  /** When a browser of theirs was last seen, give or take a day; null: none is signed in. */
+  /** When one of their browsers was last seen, within a day; null: none is signed in. */
   seen_at: Date | null;
 }
 
-/** Those who belong to an account, owners first. */
+/** Members of an account, owners first. */
 export function listOf(db: Connection, accountId: string): Promise<PersonOf[]> {
   return db.run<PersonOf>(sql`
     select p.id, p.name, p.email, p.email_verified, p.two_factor_enabled, p.created_at, m.role,

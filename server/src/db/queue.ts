@@ -3,8 +3,8 @@ import { storableText } from '../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database, type Transaction } from '../lib/sql.ts';
 
 /**
- * Claims: which requests a worker takes next. Taking one pushes its alarm forward, which is the
- * lease.
+ * Claims: which requests a worker takes next. Claiming one moves its `wake_at` forward, which is
+ * the lease.
  */
 
 export interface Claim {
@@ -14,11 +14,11 @@ export interface Claim {
 
 export interface Lane {
   upstream: string;
-  /** Its own names of models whose requests are left waiting. */
+  /** The upstream's own names of models whose requests are left waiting. */
   paused_models?: readonly string[];
   /** Ids of models whose requests are left waiting. */
   stopped_models?: readonly string[];
-  /** Jobs of ours it may run at the same time, over all processes. */
+  /** Jobs that may run there at the same time, over all processes. */
   concurrency: number;
 }
 
@@ -26,13 +26,13 @@ export interface Waiting {
   upstream: string;
   /** How long one of its requests has waited, the first in order of account. */
   oldest_seconds: number;
-  /** Its own names of models of it that take nothing now. */
+  /** The upstream's own names of models that take nothing now. */
   paused_models: string[];
   /** Ids of models that an operator stopped. */
   stopped_models: string[];
 }
 
-/** Upstreams for which requests wait, and which may be called now. */
+/** Upstreams with waiting requests that may be called now. */
 export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
   return db.run<Waiting>(sql`
     with recursive w(upstream, created_at) as (
@@ -136,7 +136,7 @@ export async function claimQueued(
   });
 }
 
-/** Claims requests whose alarm rings: to poll, to recover, to notify, to clear away. */
+/** Claims requests that are due: to poll, to recover, to notify, to delete. */
 export function claimDue(db: Connection, limit: number, leaseSeconds: number): Promise<Claim[]> {
   return db.run<Claim>(sql`
     with due as (
@@ -150,8 +150,8 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
 }
 
 /**
- * Claims running requests by their ids, whenever they are due, but for those that another worker
- * has; `orphans` also from one that has them.
+ * Claims running requests by their ids, even before they are due, except those that another worker
+ * has; `orphans` also from their worker.
  */
 export function claimHeld(
   db: Connection,
@@ -171,7 +171,7 @@ export function claimHeld(
     from held where r.id = held.id returning r.id, r.attempt`);
 }
 
-/** Extends leases that still hold; returns those of them. */
+/** Extends leases that still hold and returns them. */
 export function renewMany(
   db: Connection,
   claims: Claim[],
@@ -185,7 +185,7 @@ export function renewMany(
 }
 
 /**
- * Takes a place at an upstream for a claimed request that has none there; false where it is full.
+ * Takes a slot at an upstream for a claimed request that has none there; false if all are taken.
  */
 export async function takePlace(
   db: Database,
@@ -204,13 +204,13 @@ export async function takePlace(
   });
 }
 
-/** The row is the upstream's turn-taking: whoever holds it counts places in a later snapshot. */
+/** The row of the upstream serialises claims: its holder counts slots in a later snapshot. */
 function lockTurn(tx: Transaction, upstream: string): void {
   tx.send(sql`insert into upstreams (name) values (${upstream}) on conflict do nothing`);
   tx.send(sql`select name from upstreams where name = ${upstream} and model = '' for update`);
 }
 
-/** Upstreams that rest while requests wait for them, and models of them that do so alone. */
+/** Paused upstreams with waiting requests, and models that are paused alone. */
 export function restingQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
   return db.run<{ upstream: string; model: string }>(sql`
     select name as upstream, model from upstreams u
@@ -221,7 +221,7 @@ export function restingQueues(db: Connection): Promise<{ upstream: string; model
 }
 
 /**
- * Which of these rest now, and for how many seconds: an upstream by its name, a model as
+ * Which of these are paused now, and for how many seconds: an upstream by its name, a model as
  * `upstream model`.
  */
 export async function restingOf(
@@ -238,8 +238,8 @@ export async function restingOf(
 }
 
 /**
- * Lets queued requests of these models wait for another route instead; `to.model` null: the first
- * that their row names there. Returns how many.
+ * Moves queued requests of these models to another route; `to.model` null: the first that their row
+ * names there. Returns how many.
  */
 export async function moveQueued(
   db: Connection,
@@ -260,7 +260,7 @@ export async function moveQueued(
   return rows.length;
 }
 
-/** Hands claims back until about so many seconds from now; spread, so that they do not all meet. */
+/** Hands claims back for about so many seconds, spread, so that they are not all due at once. */
 export async function putOff(db: Connection, claims: Claim[], seconds: number): Promise<void> {
   await db.run(sql`
     update requests r set leased = false,
@@ -269,7 +269,7 @@ export async function putOff(db: Connection, claims: Claim[], seconds: number): 
     where r.id = d.id and r.attempt = d.attempt`);
 }
 
-/** Milliseconds until the next alarm, at least 0; null where none is set. */
+/** Milliseconds until the next request is due, at least 0; null if there is none. */
 export async function nextAlarmMs(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ ms: number | null }>(sql`
     select greatest(0, extract(epoch from min(wake_at) - now()) * 1000)::float8 as ms from requests
@@ -283,16 +283,16 @@ export interface QueueState {
   ids: string[];
   oldest_seconds: number;
   paused_seconds: number;
-  /** Models of it that rest by themselves, with seconds. */
+  /** Its models that are paused alone, with seconds. */
   resting_models: Record<string, number>;
   /** Ids of models that an operator stopped, whatever their upstreams. */
   stopped_models: string[];
 }
 
 /**
- * Who waits at each of these upstreams, in their order, and how long the oldest has. Of a queue
- * longer than `limit` it sees the first accounts only: enough to know that it is long and about how
- * old.
+ * Waiting requests of each of these upstreams, in their order, and how long the oldest has waited.
+ * Of a queue longer than `limit` it sees the first accounts only: enough to know that it is long
+ * and about how old.
  */
 export function queueStates(
   db: Connection,
@@ -320,8 +320,8 @@ export function queueStates(
 }
 
 /**
- * How long the oldest request of this account has waited for this upstream, but for those of
- * stopped models; 0: none waits.
+ * How long the oldest request of this account has waited for this upstream, stopped models
+ * excluded; 0: none waits.
  */
 export async function waitedSeconds(
   db: Connection,
@@ -337,19 +337,19 @@ export async function waitedSeconds(
   return row?.seconds ?? 0;
 }
 
-/** What an operator looks at. */
+/** State of an upstream for the operator. */
 export interface UpstreamState {
   name: string;
-  /** Requests that wait, counted up to `waitingMax`. */
+  /** Waiting requests, counted up to `waitingMax`. */
   waiting: number;
   oldest_seconds: number;
-  /** Places that are taken, over all processes. */
+  /** Slots in use, over all processes. */
   in_use: number;
   resting_seconds: number;
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
-  /** Of what kind that is; null: a start has gone well since, or there is none. */
+  /** What kind of failure; null: a start has succeeded since, or there was none. */
   last_why: string | null;
 }
 
@@ -357,7 +357,7 @@ export interface UpstreamState {
 export const waitingMax = 10_000;
 const upstreamsMax = 100;
 
-/** The given upstreams and all that were ever called or have something waiting. */
+/** The given upstreams and all that were ever called or have waiting requests. */
 export function upstreamStates(db: Connection, known: string[]): Promise<UpstreamState[]> {
   return db.run<UpstreamState>(sql`
     with recursive w(upstream) as (
@@ -392,7 +392,7 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
 export interface KeyState {
   upstream: string;
   key: string;
-  /** Jobs that were started with it and run, over all processes. */
+  /** Running jobs that were started with it, over all processes. */
   in_use: number;
   resting_seconds: number;
   failures: number;
@@ -401,14 +401,14 @@ export interface KeyState {
   last_why: string | null;
 }
 
-/** What is asked about a key: `name` is what its pauses are kept under. */
+/** A key to report on: `name` is the name of its pauses. */
 export interface NamedKey {
   upstream: string;
   key: string;
   name: string;
 }
 
-/** In the order that is given. */
+/** In the given order. */
 export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
   const numbered = keys.map((key, n) => ({ ...key, n }));
   return db.run<KeyState>(sql`
@@ -431,7 +431,7 @@ export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<Ke
     order by k.n`);
 }
 
-/** A model that rests by itself. */
+/** A model that is paused alone. */
 export interface RestingModel {
   upstream: string;
   /** The upstream's own name of it. */
@@ -444,7 +444,7 @@ export interface RestingModel {
 
 const restingModelsMax = 1_000;
 
-/** Models of these upstreams that rest, in order of name. */
+/** Paused models of these upstreams, in order of name. */
 export function restingModels(db: Connection, upstreams: string[]): Promise<RestingModel[]> {
   return db.run<RestingModel>(sql`
     select name as upstream, model, failures, last_error, last_error_at,
@@ -455,9 +455,9 @@ export function restingModels(db: Connection, upstreams: string[]): Promise<Rest
 
 /** What a failed start has led to: the pause that begins or is longest. */
 export interface PauseRecord {
-  /** What rests: a model of the upstream, or where this is empty all of it. */
+  /** The paused model; empty: the whole upstream. */
   model: string;
-  /** It rested before this failure. */
+  /** It was paused before this failure. */
   rested: boolean;
   resting_seconds: number;
   failures: number;
@@ -469,29 +469,31 @@ export interface Failure {
   why: string;
   /** The upstream's own name of the model. */
   model: string;
-  /** How long the upstream asks to be left alone; how long a model is that it does not have. */
+  /**
+   * How long the upstream asks to be left alone, or how long a model that it does not have is
+   * paused.
+   */
   pause_seconds: number;
   /** False: the pause holds only once two accounts have failed. */
   pauses_at_once: boolean;
-  /** Of busy: the limit is of our whole account there. */
+  /** For `busy`: the limit is that of our whole account there. */
   account_wide: boolean | undefined;
-  /** No input can have brought it about: it counts also where one account alone has failed. */
+  /** No input can have caused it, so it also counts if one account alone has failed. */
   counts_alone: boolean;
-  /** Failures in a row from which on the upstream rests, and the model. */
+  /** Failures in a row that pause the upstream, and the model. */
   threshold: number;
   model_threshold: number;
   rest_seconds: number;
 }
 
-/** An older failure says nothing of today. */
+/** An older failure says nothing about now. */
 const failureCountsSeconds = 600;
 
 /**
- * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
- * rests, and a model of it by itself. Failures of a single account do not count, however many, nor
- * what it alone was told of a model: it may be what that account asks for, and others would have to
- * wait for it. Such as `counts_alone` do. One that is busy is paused as `busy.ts` says. Returns
- * what begins to rest, else what rests longest.
+ * Records a failed start. From `threshold` failures in a row on, or if the upstream asks for it,
+ * the upstream is paused, and a model of it by itself. Failures from one account alone never pause
+ * anything for others (its inputs may be the cause), unless `counts_alone` is set. Busy upstreams
+ * are paused as `busy.ts` says. Returns the newly paused entry, or else the one paused longest.
  */
 export function noteFailure(
   db: Database,
@@ -499,7 +501,7 @@ export function noteFailure(
   failure: Failure,
 ): Promise<PauseRecord> {
   const { why, model, pause_seconds } = failure;
-  // That it has no such model says nothing of the others.
+  // A missing model says nothing about the others.
   if (why === 'model')
     return writeFailure(db, upstream, failure, [{ model, pause: pause_seconds, busy: null }]);
   if (why !== 'busy') {
@@ -585,9 +587,9 @@ async function writeFailure(
 }
 
 /**
- * While each key of an upstream is paused, as a whole or for this model, the upstream is paused as
- * well, until the first of those pauses ends. `keys`: what their pauses are kept under. Returns
- * what is paused so: the model, or where that is empty the upstream.
+ * While every key of an upstream is paused, as a whole or for this model, the upstream is paused as
+ * well, until the first of those pauses ends. `keys`: names of their pauses. Returns what is
+ * paused: the model, or the whole upstream if that is empty.
  */
 export function pauseWithKeys(
   db: Connection,
@@ -621,7 +623,7 @@ export function pauseWithKeys(
     from noted n left join before b using (model) order by n.model`);
 }
 
-/** The newest thing that is wrong there, as its refusal of a look tells; no failed start. */
+/** Records the refusal of a poll as the newest problem; it is not a failed start. */
 export async function noteRefusedLook(
   db: Connection,
   upstream: string,
@@ -635,9 +637,9 @@ export async function noteRefusedLook(
 }
 
 /**
- * A start went well that was made so many seconds ago: the upstream and this model of it are well
- * again. A rest that began since then goes on, as this start says nothing about it. Returns what
- * rested and is well now.
+ * A start succeeded that was made so many seconds ago: the upstream and this model of it are
+ * healthy again. A pause that began since then goes on, because this start says nothing about it.
+ * Returns what was paused and is healthy now.
  */
 export function noteSuccess(
   db: Connection,
@@ -663,7 +665,7 @@ export function noteSuccess(
     select model from d where rested and is_over order by model`);
 }
 
-/** The upstream takes our key: no refusal of it holds any more. */
+/** The upstream takes our key: earlier refusals of it no longer hold. */
 export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
     update upstreams set last_why = null, failures = 0, paused_until = null
@@ -671,8 +673,8 @@ export async function noteKeyTaken(db: Connection, upstream: string): Promise<vo
 }
 
 /**
- * Lets an upstream be called again with all its keys, with all its models or with one of them;
- * true: it rested.
+ * Ends the pauses of an upstream and its keys, with all its models or of one model. True: it was
+ * paused.
  */
 export async function endRest(
   db: Connection,

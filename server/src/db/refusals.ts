@@ -8,10 +8,10 @@ export interface RefusedCalls {
   calls: number;
 }
 
-/** Calls are counted in stretches of this length. */
+/** Calls are counted in periods of this length. */
 const stretch = '10 minutes';
 
-/** Adds to the counts of the stretch that is running. */
+/** Adds to the counts of the running period. */
 export async function add(db: Connection, counts: RefusedCalls[]): Promise<void> {
   await db.run(sql`
     insert into refusals as r (account_id, key_id, began_at, code, calls)
@@ -22,7 +22,7 @@ export async function add(db: Connection, counts: RefusedCalls[]): Promise<void>
       do update set calls = r.calls + excluded.calls`);
 }
 
-/** Deletes what nobody is shown any more. */
+/** Deletes counts that are no longer shown. */
 export async function forget(db: Connection): Promise<void> {
   await db.run(sql`delete from refusals where began_at < now() - interval '2 hours'`);
 }

@@ -7,9 +7,9 @@ import type { RequestRow } from './requests.ts';
 
 /** One line of a page. */
 export interface EntryRow extends RequestRow {
-  /** Of a running one; null: not told. */
+  /** Of a running one; null: not reported. */
   progress: number | null;
-  /** What it made, while that is kept: how many, and the first of them. */
+  /** Outputs that are still kept: how many, and the first of them. */
   outputs: number;
   output_index: number | null;
   output_type: string | null;
@@ -17,7 +17,7 @@ export interface EntryRow extends RequestRow {
   reserved_usd_micro: bigint;
 }
 
-/** Of requests that belong to these accounts, each with its account's balance of this moment. */
+/** These requests if they belong to these accounts, each with its account's present balance. */
 export function findEntries(
   db: Connection,
   ids: string[],
@@ -55,10 +55,10 @@ export interface PageFilter {
 }
 
 export interface PageBounds {
-  /** Only what is older than this one. */
+  /** Only older ones than this. */
   below_id: string | null;
   limit: number;
-  /** How many requests are looked at, whether they fit or not. */
+  /** How many requests are read, whether they match or not. */
   look: number;
 }
 
@@ -67,7 +67,7 @@ const idSlackMs = 60_000;
 const least = '00000000-0000-0000-0000-000000000000';
 const greatest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** `created_at` is in no index; the ids keep a narrow stretch of time from reading all there is. */
+/** `created_at` is in no index; the ids limit what is read to a narrow range of time. */
 function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
   const from = from_ms === null ? least : leastIdAt(from_ms - idSlackMs);
   const to = to_ms === null ? greatest : leastIdAt(to_ms + idSlackMs);
@@ -76,7 +76,7 @@ function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
   return { first: from > first ? from : first, last: to < last ? to : last };
 }
 
-/** Ids that fit, newest first. */
+/** Matching ids, newest first. */
 export async function idsBelow(
   db: Connection,
   filter: PageFilter,
@@ -101,7 +101,7 @@ export async function idsBelow(
   return rows.map(({ id }) => id);
 }
 
-/** Ids that fit and are newer than this one, oldest first. */
+/** Matching ids that are newer than this one, oldest first. */
 export async function idsAbove(
   db: Connection,
   filter: PageFilter,
@@ -126,7 +126,7 @@ export async function idsAbove(
   return rows.map(({ id }) => id);
 }
 
-/** The last one that a look of that many reaches; null where it reaches all there are. */
+/** The last id that a search of that many rows reaches; null if it reaches all there are. */
 export async function reach(
   db: Connection,
   filter: PageFilter,

@@ -9,7 +9,7 @@ import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../lib/s
 /** What a cancelled request may keep of its input. */
 const cancelledInputMaxBytes = 16 * 1024;
 
-/** The clock row of a request, as everything reads it. */
+/** The narrow row of a request, which everything reads. */
 export interface RequestRow {
   id: string;
   account_id: string;
@@ -37,7 +37,7 @@ export interface NewRequest {
   model_id: string;
   kind: string;
   upstream: string;
-  /** Its own name of the model; null of chat calls. */
+  /** The upstream's own name of the model; null for chat calls. */
   upstream_model: string | null;
   quoted_usd_micro: bigint;
   idempotency_key: string | null;
@@ -48,11 +48,10 @@ export interface NewRequest {
   queue_position: number;
   webhook_url: string | null;
   /**
-   * Chat calls only: they are under way at once, and their alarm is the release if nobody comes
-   * back.
+   * Chat calls only: they begin at once, and their row is due for release if nobody settles them.
    */
   call_seconds: number | null;
-  /** As `quote` has them; left out: none. */
+  /** As in `quote`; left out: none. */
   unknown_inputs?: UnknownInput[];
 }
 
@@ -95,7 +94,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
     from d`);
 }
 
-/** A request as an earlier submit with the same Idempotency-Key made it. */
+/** A request that an earlier submit with the same Idempotency-Key made. */
 export interface Earlier {
   request_id: string;
   account_id: string;
@@ -124,8 +123,8 @@ export function findEarlier(
 }
 
 /**
- * Forgets Idempotency-Keys older than their retention, and that of a failed chat call, so that it
- * may run again.
+ * Deletes Idempotency-Keys that are older than their retention, and that of a failed chat call, so
+ * that it may run again.
  */
 export async function forgetKeys(
   db: Connection,
@@ -143,9 +142,9 @@ export async function forgetKeys(
 }
 
 /**
- * Deletes what requests hold that ended so long ago: what was asked and answered, and how it went.
- * The books' part stays: the row, its quote, its result's figures. What an alarm is still due of
- * keeps everything.
+ * Deletes the payloads of requests that ended so long ago: input, output and attempts. The books'
+ * part stays: the row, its quote, the figures of its result. Requests that are still due for
+ * something keep everything.
  */
 export async function clearPayloads(
   db: Connection,
@@ -184,7 +183,7 @@ export interface Locked {
   month: string;
 }
 
-/** Locks rows for their end; after balances and key usage, always in that order. */
+/** Locks rows for their end, always after balances and key usage. */
 export function lockMany(tx: Transaction, ids: string[]): Promise<Locked[]> {
   return tx.run<Locked>(sql`
     select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
@@ -196,7 +195,7 @@ export interface Ended {
   id: string;
   account_id: string;
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  /** Where it ended; null: where it was. */
+  /** The upstream at which it ended; null: the one it had. */
   upstream: string | null;
   charged_usd_micro: bigint;
   error_code: string | null;
@@ -209,7 +208,7 @@ export interface Ended {
   quantity: number | null;
   cost_usd_micro: bigint | null;
   outputs: Output[];
-  /** A call that failed may be made again under the same Idempotency-Key: nothing came of it. */
+  /** A call that failed may be made again under the same Idempotency-Key. */
   frees_key: boolean;
 }
 
@@ -243,7 +242,9 @@ export function endMany(tx: Transaction, rows: Ended[]): void {
   if (cancelled.length > 0) dropLargeInputs(tx, cancelled);
 }
 
-/** A cancel costs nothing; room that is free and kept for long would be taken without end. */
+/**
+ * A cancel costs nothing; keeping large inputs of cancelled requests would fill the disk for free.
+ */
 function dropLargeInputs(tx: Transaction, requestIds: string[]): void {
   tx.send(sql`
     update request_inputs set input = '{}'
@@ -304,8 +305,8 @@ type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Mov
 type Ids = { id: string }[];
 
 /**
- * Commits the intents; returns those that may call. A request that was cancelled or claimed anew is
- * not among them.
+ * Commits the intents and returns those that may call. A request that was cancelled or claimed
+ * again is not among them.
  */
 export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
   return db.run<{ id: string }>(sql`
@@ -336,7 +337,7 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
     returning request_id as id`);
 }
 
-/** Keeps the handles, before anything else is done with the answer. */
+/** Stores the handles before anything else is done with the answer. */
 export function acceptMany(
   db: Connection,
   moves: To<'accepted'>[],
@@ -380,15 +381,15 @@ export function acceptMany(
 export interface CalledBack {
   request_id: string;
   attempt: number;
-  /** What the upstream knows the job by, where the call says so. */
+  /** The upstream's name of the job, if the call states it. */
   handle: Record<string, unknown> | null;
 }
 
 /**
- * Lets the next look at a running request be due at once: now, or when the worker that has it hands
- * it back. Keeps the handle of a start whose answer was lost. Called twice, or late, it changes
- * nothing; where the next route was tried meanwhile the handle is for the operator only. Returns
- * those that are due now.
+ * Makes the next poll of a running request due at once: now, or when its worker hands it back.
+ * Stores the handle of a start whose answer was lost. Repeated or late calls change nothing; if the
+ * next route was called meanwhile, the handle is for the operator only. Returns those that are due
+ * now.
  */
 export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
   const rows = calls.map(({ request_id, attempt, handle }) => ({
@@ -467,7 +468,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
     select id from moved`);
 }
 
-/** Hands claims back: due at once. A queued one also gives its place up. */
+/** Hands claims back: due at once. A queued one also frees its slot. */
 export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now(), leased = false,
@@ -507,7 +508,7 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
       and r.webhook_state = 'pending' returning r.id`);
 }
 
-/** Its outputs' bytes are gone. */
+/** The bytes of its outputs are deleted. */
 export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set expires_at = null, wake_at = null, leased = false
@@ -515,7 +516,7 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
     where r.id = d.id and r.attempt = d.attempt returning r.id`);
 }
 
-/** Final and nothing due: the next alarm is the end of its outputs, where it has any. */
+/** Final with nothing left to do: due when its outputs expire, if it has any. */
 export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at, leased = false
@@ -523,7 +524,7 @@ export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
     where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
 }
 
-/** No more than a status shows, since no row is read as often. */
+/** Only what a status shows, because no row is read as often. */
 export interface StatusRow extends Pick<
   RequestRow,
   | 'id'
@@ -543,7 +544,7 @@ export interface StatusRow extends Pick<
   upstream_model: string | null;
   error_message: string | null;
   progress: { progress: number | null; logs: string[] } | null;
-  /** When its payloads were deleted, its retention being over. */
+  /** When its payloads were deleted, after their retention. */
   cleared_at: Date | null;
 }
 
@@ -580,7 +581,7 @@ export interface CardRow extends RequestRow {
   cleared_at: Date | null;
 }
 
-/** The whole of requests, for cards, responses and webhooks. */
+/** Whole requests, for cards, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
   return db.run<CardRow>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
@@ -618,7 +619,7 @@ export interface ListFilter {
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
-  /** Only what is older than this one. */
+  /** Only older ones than this. */
   below_id: string | null;
   limit: number;
 }
@@ -629,10 +630,10 @@ const idSlackMs = 60_000;
 /** One account's requests, newest first. */
 export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> {
   const { account_id, status, model_id, key_id, from_ms, to_ms, limit } = filter;
-  // `created_at` is in no index; the ids keep a narrow stretch of time from reading all there is.
+  // `created_at` is in no index; the ids limit what is read to a narrow range of time.
   const from_id = from_ms === null ? null : leastIdAt(from_ms - idSlackMs);
   const to_id = to_ms === null ? null : leastIdAt(to_ms + idSlackMs);
-  // An index has the few that are in another state; it is used when the text itself says so.
+  // An index has the few in another state; it is used if the text itself says so.
   const inState =
     status === null || status === 'COMPLETED'
       ? '($9::text is null or status = $9)'
@@ -668,7 +669,7 @@ export interface AnyFilter {
 
 export type AnyRow = RequestRow & { email: string };
 
-/** Requests of all accounts, newest first: for the operator. */
+/** Requests of all accounts, newest first, for the operator. */
 export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
   return db.run<AnyRow>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
@@ -681,22 +682,22 @@ export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
     order by r.id desc limit ${filter.limit}`);
 }
 
-/** One call that was to start a request at an upstream, with what only the operator may see. */
+/** One call that started a request at an upstream, with what only the operator may see. */
 export interface AttemptRow {
   attempt: number;
   upstream: string;
-  /** Of several keys the one that it was called with, by its name. */
+  /** Which of several keys it was called with, by its name. */
   key: string | null;
   class: string;
   outcome: AttemptOutcome;
   message: string | null;
   handle: Record<string, unknown> | null;
   created_at: Date;
-  /** When the next route was tried, its answer being lost: it may have cost all the same. */
+  /** When the next route was called because its answer was lost: it may have cost all the same. */
   left_at: Date | null;
-  /** Of one that was left, once somebody found it out. */
+  /** Of a left start, once its outcome was resolved. */
   cost_usd_micro: bigint | null;
-  /** When its outcome was known; null: it is not, or the answer was the end of the request. */
+  /** When its outcome was known; null: it is not, or the answer ended the request. */
   answered_at: Date | null;
 }
 
@@ -707,7 +708,7 @@ export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRo
     from attempts where request_id = ${requestId} order by attempt`);
 }
 
-/** Which of several keys this attempt was made with; null also for an attempt that is not there. */
+/** Which of several keys this attempt was made with; null also if there is no such attempt. */
 export async function keyOfAttempt(
   db: Connection,
   requestId: string,
@@ -726,9 +727,9 @@ export interface Claimed {
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
-  /** Its own name of the model there; null: the first that the row names. */
+  /** The upstream's own name of the model; null: the first that the row names. */
   upstream_model: string | null;
-  /** It has a place there. */
+  /** It has a slot there. */
   slot: boolean;
   status: Status;
   attempt: number;
@@ -742,20 +743,20 @@ export interface Claimed {
   webhook_url: string | null;
   started_in: number | null;
   started_upstream: string | null;
-  /** Of several keys of that upstream the one that it was called with. */
+  /** Which of several keys of that upstream it was called with. */
   started_key: string | null;
-  /** Keys of the upstream it is meant for that did not take its latest starts. */
+  /** Keys of its upstream that did not take its latest starts. */
   refused_keys: string[] | null;
   /** How many starts there were, and how long ago the newest was. */
   starts: number;
   start_age_seconds: number | null;
   outcome: AttemptOutcome;
-  /** The newest start was left, its outcome unknown; and the routes of all that were. */
+  /** The newest start was left with its outcome unknown; and the routes of all left starts. */
   left: boolean;
   left_routes: Route[] | null;
-  /** Looks in a row at which its upstream knew no such job. */
+  /** Polls in a row at which its upstream knew no such job. */
   missing: number;
-  /** What its upstream said last; internal. */
+  /** The upstream's newest message; internal. */
   said: string | null;
   handle: Record<string, unknown> | null;
   idempotent: boolean;
@@ -763,7 +764,7 @@ export interface Claimed {
   stopped: boolean;
 }
 
-/** After this a key that did not take a start is no longer left out. */
+/** After this time a key that did not take a start is tried again. */
 const refusedKeySeconds = 60;
 
 /** Loads claims whole, in one statement. */
@@ -799,7 +800,7 @@ export function loadClaimed(
     ) a on true`);
 }
 
-/** What an upstream said, as far as it can be kept. */
+/** An upstream's message, as far as it can be stored. */
 function storableMessage(message: string | null): string | null {
   return message === null ? null : storableText(message.slice(0, 2000));
 }

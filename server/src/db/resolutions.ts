@@ -2,9 +2,9 @@ import { rowsOf, sql, type Connection, type Transaction } from '../lib/sql.ts';
 import type { OutcomeId } from './revenue.ts';
 
 /**
- * Outcomes that nobody knows, and what was found out: of a request that ended so, and of a start
- * whose answer was lost and after which the next route was tried. A job that was known to have cost
- * nothing when its time was over is none of them: its cost is 0.
+ * Unknown outcomes and their resolutions: of requests that ended so, and of starts whose answer was
+ * lost and after which the next route was called. A job that was known to have cost nothing at its
+ * deadline is not one of them: its cost is 0.
  */
 
 export interface UnknownRow {
@@ -13,7 +13,7 @@ export interface UnknownRow {
   email: string;
   model_id: string;
   kind: 'video' | 'image' | 'text';
-  /** Where it may have run. */
+  /** The upstream where it may have run. */
   upstream: string;
   /** Of the request. */
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -28,40 +28,40 @@ export interface UnknownRow {
   completed_at: Date | null;
   /** Set: the outcome is that of the start below, which was left then, not that of the request. */
   left_at: Date | null;
-  /** That start, else the newest; null: it is no longer kept, or it was a chat call. */
+  /** That start, otherwise the newest; null: it is no longer kept, or it was a chat call. */
   attempt: number | null;
   class: string | null;
   handle: Record<string, unknown> | null;
   message: string | null;
   attempted_at: Date | null;
-  /** What was found out; null: nothing yet. */
+  /** The resolution; null: none yet. */
   resolved: 'ran' | 'did_not_run' | null;
   note: string | null;
   by_email: string | null;
   resolved_at: Date | null;
 }
 
-/** Those of an upstream that ended, or were left, in that time; null: of all, ever. */
+/** Outcomes of an upstream that ended, or were left, in that time; null: all. */
 export interface Selection {
   upstream: string | null;
   since: Date | null;
-  /** Before then. */
+  /** Before that time. */
   until?: Date | null;
-  /** Of this row of the catalog. */
+  /** Of this catalog row. */
   model?: string | null;
 }
 
 export interface UnknownFilter extends Selection {
-  /** Null: all that have ended so. */
+  /** Null: all of them. */
   resolved: boolean | null;
-  /** Those that come after this one; null: from the first. */
+  /** Those after this one; null: from the first. */
   below: OutcomeId | null;
   limit: number;
 }
 
 const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', attempt: 0 };
 
-/** Those that nobody has resolved, newest first, by indexes that have no others. */
+/** Unresolved ones, newest first, by indexes that contain no others. */
 export function inDoubt(
   db: Connection,
   { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
@@ -118,7 +118,7 @@ function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]
     order by request_id desc, attempt desc limit ${limit}`);
 }
 
-/** Those that have ended so, newest first. One whose cost is known needs no resolution. */
+/** Unknown outcomes, newest first. One whose cost is known needs no resolution. */
 export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
   const ids = await (filter.resolved === false ? inDoubt(db, filter) : everInDoubt(db, filter));
   return db.run<UnknownRow>(sql`
@@ -142,10 +142,10 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
     order by r.id desc, d.attempt desc`);
 }
 
-/** Waiting ones that are looked at, at most: they are few, or something is very wrong. */
+/** Most waiting ones that are read: they are few, or something is very wrong. */
 const waitingMax = 200;
 
-/** Those that still run: their answer was lost, and it is waited for until their time is over. */
+/** Those that still run: their answer was lost, and it is waited for until their deadline. */
 export function waiting(db: Connection): Promise<UnknownRow[]> {
   return db.run<UnknownRow>(sql`
     with running as materialized (select * from requests where slot)
@@ -166,11 +166,11 @@ export function waiting(db: Connection): Promise<UnknownRow[]> {
 export interface DoubtSum {
   upstream: string;
   count: number;
-  /** Made first of them. */
+  /** The one that was made first. */
   oldest_id: string;
 }
 
-/** How many nobody has resolved, by upstream, most first. */
+/** How many are unresolved, by upstream, most first. */
 export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
   return db.run<DoubtSum>(sql`
     select upstream, count(*)::int as count, min(request_id::text) as oldest_id from (
@@ -196,7 +196,7 @@ export async function findEnded(db: Connection, id: string): Promise<Ended | nul
   return rows[0] ?? null;
 }
 
-/** Whose request it was, where this start of it was left. */
+/** The request of a left start. */
 export async function findLeft(
   db: Connection,
   { request_id, attempt }: OutcomeId,
@@ -209,7 +209,7 @@ export async function findLeft(
 
 export interface NewResolution {
   outcome: 'ran' | 'did_not_run';
-  /** Of each. */
+  /** For each of them. */
   cost_usd_micro: bigint;
   note: string | null;
   person_id: string | null;

@@ -2,28 +2,27 @@ import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../lib/s
 import { monthStart } from './month.ts';
 
 /**
- * What requests brought and what they cost, by the day (UTC) on which they ended. A start that was
- * left for the next route counts on the day it was left, as a cost without a request. Days that are
- * over are summed up once: nothing that has ended changes any more. What came since is summed when
- * it is asked for.
+ * What requests brought and what they cost, by the day (UTC) on which they ended. A left start
+ * counts on the day it was left, as a cost without a request. Past days are summed up once, because
+ * nothing that has ended changes; newer days are summed when asked for.
  */
 
 /** A transaction that began before midnight has written its end by then. */
 const settledAfter = `interval '1 hour'`;
 /** The day that is not summed up yet, or the first of two. */
 const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
-/** As far as anybody can look back, and some days more. */
+/** The longest period that can be shown, and some days more. */
 const keptDays = 100;
 
 /**
- * What may have cost something: other failures were refused, or broke at the upstream, which bills
- * for no such job.
+ * What may have cost something: other failures were refused, or failed at the upstream, which does
+ * not bill such jobs.
  */
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
- * What ended, and what was left, at such a time: `done` is null of a start that was left, so that
- * it counts neither as completed nor as failed.
+ * What ended or was left at such a time. `done` is null for a left start, so that it counts neither
+ * as completed nor as failed.
  */
 const entries = (during: (at: string) => string, more = '') => `
   select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
@@ -37,13 +36,13 @@ const entries = (during: (at: string) => string, more = '') => `
   from attempts a join requests r on r.id = a.request_id
   where a.left_at is not null and ${during('a.left_at')} ${more}`;
 
-/** Any number will do, as long as every version of the service takes the same one. */
+/** Any number will do, as long as every version of the service uses the same one. */
 const rollUpLock = 770_219_011;
 
-/** Sums up the days that are over and were not yet; how many. */
+/** Sums up past days that were not summed up yet. Returns how many. */
 export async function rollUp(tx: Transaction): Promise<number> {
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
-  // The bounds are known when this runs, and how much lies between them decides how it is read.
+  // The bounds are known when this runs, and how much lies between them decides the plan.
   await tx.run(rawSql('set local plan_cache_mode = force_custom_plan'));
   const missing = await tx.run<{ day: string }>(
     rawSql(`select to_char(d, 'YYYY-MM-DD') as day
@@ -76,13 +75,13 @@ export async function rollUp(tx: Transaction): Promise<number> {
   return days.length;
 }
 
-/** How many ran, or may have, at a cost that nobody knows. */
+/** How many ran, or may have run, at an unknown cost. */
 const uncosted = `count(*) filter (where ran and cost is null)`;
 
 const sums = `count(*) filter (where done), count(*) filter (where not done),
   coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
 
-/** Of days that are summed up and of what is not, together. */
+/** Over summed and not yet summed days together. */
 const totals = `sum(completed)::bigint as completed, sum(failed)::bigint as failed,
   sum(charged_usd_micro)::bigint as charged_usd_micro,
   sum(cost_usd_micro)::bigint as cost_usd_micro`;
@@ -99,7 +98,7 @@ export interface RevenueRow extends Sum {
   kind: string;
   model_id: string;
   upstream: string;
-  /** How many ran, or may have, at a cost that nobody knows. */
+  /** How many ran, or may have run, at an unknown cost. */
   uncosted: bigint;
 }
 
@@ -113,11 +112,11 @@ export interface SpendingRow extends Sum {
 const from = (days: number) =>
   `date_trunc('day', now() at time zone 'utc') - interval '${Math.floor(days) - 1} days'`;
 
-/** Of what is not summed up yet. */
+/** What is not summed up yet. */
 const fresh = (begin: string, more?: string) =>
   entries((at) => `${at} >= greatest(${boundary}, ${begin}) at time zone 'utc'`, more);
 
-/** By day, kind, model and upstream, for the last so many days, today among them. */
+/** By day, kind, model and upstream, for the last so many days, today included. */
 export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
   return db.run<RevenueRow>(
     rawSql(`
@@ -131,7 +130,7 @@ export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
   );
 }
 
-/** Those who paid most in the last so many days. */
+/** The accounts that paid most in the last so many days. */
 export function topAccounts(db: Connection, days: number, limit: number): Promise<SpendingRow[]> {
   return db.run<SpendingRow>(
     rawSql(
@@ -157,7 +156,7 @@ export interface ModelRow extends Sum {
   uncosted: bigint;
 }
 
-/** Of one model in the last so many days, by upstream. */
+/** One model in the last so many days, by upstream. */
 export function revenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
   return db.run<ModelRow>(
     rawSql(
@@ -179,11 +178,11 @@ export interface UpstreamCosts {
   /** Since midnight UTC, and since the first of the month. */
   today_usd_micro: bigint;
   month_usd_micro: bigint;
-  /** Of this month: how many ran, or may have, at a cost that nobody knows. */
+  /** This month: how many ran, or may have run, at an unknown cost. */
   uncosted: bigint;
 }
 
-/** What upstreams took from the operator. */
+/** What upstreams charged the operator. */
 export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   const today = `date_trunc('day', now() at time zone 'utc')`;
   return db.run<UpstreamCosts>(
@@ -201,7 +200,7 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   );
 }
 
-/** How a request ended, or, with the number of the attempt, one of its starts that was left. */
+/** An outcome of a request, or, with the number of the attempt, of one of its left starts. */
 export interface OutcomeId {
   request_id: string;
   /** 0: of the request itself. */
@@ -209,8 +208,8 @@ export interface OutcomeId {
 }
 
 /**
- * Books what these turned out to cost, each the same, where nobody knew it; returns those. Their
- * days may be summed up already: then the sums grow by as much.
+ * Books the cost of these, the same for each, if it was unknown; returns those booked. If their
+ * days are summed up already, the sums grow by as much.
  */
 export async function bookCosts(
   tx: Transaction,

@@ -1,6 +1,6 @@
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** Browsers that are signed in. Their tokens never leave the database. */
+/** Signed-in browsers. Their tokens never leave the database. */
 export interface SessionRow {
   id: string;
   ip_address: string | null;
@@ -9,14 +9,14 @@ export interface SessionRow {
   expires_at: Date;
 }
 
-/** Those of a person, newest first. */
+/** Sessions of a person, newest first. */
 export function list(db: Connection, personId: string): Promise<SessionRow[]> {
   return db.run<SessionRow>(sql`
     select id, ip_address, user_agent, created_at, expires_at from sessions
     where person_id = ${personId} and expires_at > now() order by id desc limit 200`);
 }
 
-/** Whether somebody signed in with this browser so lately. */
+/** Whether this browser was signed in within so many seconds. */
 export async function isYounger(db: Connection, id: string, seconds: number): Promise<boolean> {
   const rows = await db.run(sql`
     select from sessions
@@ -24,7 +24,7 @@ export async function isYounger(db: Connection, id: string, seconds: number): Pr
   return rows.length > 0;
 }
 
-/** Signs a browser out; false where it is none of theirs. */
+/** Signs a browser out; false if it is not theirs. */
 export async function end(db: Connection, personId: string, id: string): Promise<boolean> {
   const rows = await db.run(sql`
     delete from sessions where id = ${id} and person_id = ${personId} returning id`);
@@ -43,7 +43,7 @@ export async function endAll(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from sessions where person_id = ${personId}`);
 }
 
-/** Throws away what is over: sessions of a person, and a part of all steps that nobody finished. */
+/** Deletes what has expired: sessions of a person, and some unfinished sign-in steps. */
 export async function sweep(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from sessions where person_id = ${personId} and expires_at < now()`);
   await db.run(sql`

@@ -4,9 +4,9 @@ import type { Migration, Table } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /**
- * Whole tables out of one database and into another, whatever the schema: names come from the
- * catalog of the database that is asked, and every value travels as the text that PostgreSQL itself
- * writes and reads, so nothing is rounded on the way.
+ * Copies whole tables out of one database and into another, whatever the schema: names come from
+ * the catalog of the database, and values travel as the text that PostgreSQL itself writes and
+ * reads, so nothing is rounded.
  */
 
 export async function appliedMigrations(db: Connection): Promise<Migration[]> {
@@ -14,8 +14,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * Every table of the schema that outlives a crash, but for what says of the database itself; what
- * another references comes before it. Columns that PostgreSQL computes are left out.
+ * Every table of the schema that survives a crash, except what describes the database itself;
+ * referenced tables come first. Computed columns are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
   const tables = await db.run<Table>(sql`
@@ -54,8 +54,8 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
 }
 
 /**
- * Makes this transaction write and read texts in one form, whatever the server's and the role's
- * settings.
+ * Makes this transaction write and read texts in one form, whatever the settings of server and
+ * role.
  */
 export function fixTextForm(tx: Transaction): void {
   tx.send(
@@ -69,8 +69,8 @@ export function fixTextForm(tx: Transaction): void {
 }
 
 /**
- * The rows of a table in the text form of COPY. How many there were is known once the next
- * statement was answered.
+ * The rows of a table in the text form of COPY. Their number is known once the next statement was
+ * answered.
  */
 export function copyOut(client: pg.Client, table: Table): CopyToStreamQuery {
   return client.query(to(`copy ${target(table)} to stdout`));
@@ -85,7 +85,7 @@ function target({ name, columns }: Table): string {
   return `${quoted(name)} (${columns.map(quoted).join(', ')})`;
 }
 
-/** Keeps everybody else from writing into these tables until the transaction ends. */
+/** Keeps everyone else from writing into these tables until the transaction ends. */
 export async function lockTables(tx: Transaction, tables: Table[]): Promise<void> {
   const names = tables.map(({ name }) => quoted(name)).join(', ');
   await tx.run(rawSql(`lock table ${names} in share row exclusive mode`));
@@ -100,7 +100,7 @@ export async function filledTable(db: Connection, tables: Table[]): Promise<stri
   return null;
 }
 
-/** After rows were put in: sequences go on behind them, and the planner knows the tables. */
+/** After rows were inserted: moves sequences behind them and lets the planner know the tables. */
 export async function settleTables(tx: Transaction, tables: Table[]): Promise<void> {
   const sequences = await tx.run<{ sequence: string; table: string; column: string }>(sql`
     select s.oid::regclass::text as sequence, t.relname as table, a.attname as column
@@ -128,7 +128,7 @@ export interface StoredObject {
   sha256: string;
 }
 
-/** The objects that callers may still ask for. */
+/** Objects that callers may still ask for. */
 export function livingMedia(db: Connection): Promise<StoredObject[]> {
   return db.run<StoredObject>(sql`
     select storage_key, size, sha256 from files where expires_at > now()
@@ -154,7 +154,7 @@ export function openRequests(db: Connection, limit: number): Promise<OpenRequest
     where status in ('IN_QUEUE', 'IN_PROGRESS') order by id limit ${limit}`);
 }
 
-/** The moment this transaction shows, by the database's clock. */
+/** The moment that this transaction shows, by the database's clock. */
 export async function transactionTime(tx: Connection): Promise<Date> {
   const [row] = await tx.run<{ now: Date }>(sql`select now() as now`);
   return row!.now;

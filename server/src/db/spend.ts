@@ -8,17 +8,17 @@ export interface SpendRow {
   /** Midnight (UTC) of the day in which the requests were made. */
   day: Date;
   kind: 'video' | 'image' | 'text';
-  /** Null: all but those that cost most. */
+  /** Null: all except those that cost most. */
   model_id: string | null;
   charged_usd_micro: bigint;
-  /** Requests that were made, whatever came of them. */
+  /** Requests that were made, whatever their end. */
   requests: number;
 }
 
 /** An id is made a moment before its row is written, and by another machine's clock. */
 const idSlackMs = 60_000;
 
-/** Days whose sums are kept, as midnights (UTC): from the first up to but not with the second. */
+/** Days whose sums are kept, as midnights (UTC): from the first, before the second. */
 export interface RolledUp {
   since: Date;
   until: Date;
@@ -33,8 +33,8 @@ export async function rolledUp(db: Connection, accountId: string): Promise<Rolle
 }
 
 /**
- * Locks what is kept of an account, and begins it at `since` where it is not there or has fallen
- * behind that.
+ * Locks the kept sums of an account, and begins them at `since` if there are none or they are older
+ * than that.
  */
 export async function lockRolledUp(
   tx: Connection,
@@ -53,7 +53,9 @@ export async function lockRolledUp(
   return row!;
 }
 
-/** Keeps the sums of the days from `from` up to `to`, or up to the first with an open request. */
+/**
+ * Keeps the sums of the days from `from` up to `to`, or up to the first day with an open request.
+ */
 export async function rollUp(
   tx: Connection,
   accountId: string,
@@ -82,15 +84,15 @@ export async function rollUp(
 }
 
 /**
- * Charges by day, kind and model since a midnight (UTC); before `live` they are taken from what is
- * kept. They count in the day in which their request was made, as they do in the month of its key.
+ * Charges by day, kind and model since a midnight (UTC); before `live` from the kept sums. They
+ * count on the day in which their request was made, as in the month of its key.
  */
 export function byDay(
   db: Connection,
   accountId: string,
   { since, live, modelsMax }: { since: Date; live: Date; modelsMax: number },
 ): Promise<SpendRow[]> {
-  // `created_at` is in no index; the ids keep a stretch of time from reading all there is.
+  // `created_at` is in no index; the ids limit what is read to a range of time.
   return db.run<SpendRow>(sql`
     with made as (
       select day::timestamp at time zone 'utc' as day, kind, model_id,
@@ -122,7 +124,7 @@ export interface MonthRow {
   monthly_limit_usd_micro: bigint | null;
   /** Charged plus reserved. */
   spent_usd_micro: bigint;
-  /** Of all keys of the account. */
+  /** Over all keys of the account. */
   total_usd_micro: bigint;
   keys: number;
   open_requests: number;
@@ -130,7 +132,7 @@ export interface MonthRow {
   resets_at: Date;
 }
 
-/** This month (UTC) of an account's keys: those nearest to their limit first, then the dearest. */
+/** This month (UTC) of an account's keys: those nearest to their limit first, then the largest. */
 export function thisMonth(db: Connection, accountId: string, limit: number): Promise<MonthRow[]> {
   return db.run<MonthRow>(sql`
     with used as (
@@ -162,8 +164,8 @@ export interface RunningRow {
 }
 
 /**
- * Jobs that are not final, newest first. How many there are is counted beside them, so that the
- * search ends with the last of them and does not go through all that have ended.
+ * Open jobs, newest first. Their number is counted beside, so that the search ends with the last of
+ * them and does not read all that have ended.
  */
 export function running(db: Connection, accountId: string, limit: number): Promise<RunningRow[]> {
   return db.run<RunningRow>(sql`

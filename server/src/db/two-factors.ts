@@ -1,13 +1,13 @@
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** What authenticator apps share with us, sealed. */
+/** Encrypted secrets of authenticator apps. */
 export interface Sealed {
   id: string;
   secret: string;
   backup_codes: string;
 }
 
-/** Those whose seal does not begin so. */
+/** Those that are encrypted with another secret: their text does not begin so. */
 export function sealedOtherwise(db: Connection, prefix: string): Promise<Sealed[]> {
   return db.run<Sealed>(sql`
     select id, secret, backup_codes from two_factors
@@ -15,7 +15,7 @@ export function sealedOtherwise(db: Connection, prefix: string): Promise<Sealed[
     limit 100000`);
 }
 
-/** Nothing where it was changed since it was read. */
+/** No change if it was changed since it was read. */
 export async function replace(db: Connection, before: Sealed, after: Sealed): Promise<void> {
   await db.run(sql`
     update two_factors set secret = ${after.secret}, backup_codes = ${after.backup_codes}
@@ -23,7 +23,7 @@ export async function replace(db: Connection, before: Sealed, after: Sealed): Pr
       and backup_codes = ${before.backup_codes}`);
 }
 
-/** The sealed secret of their app; null where there is none, or it takes no codes for a while. */
+/** The encrypted secret of their app; null if there is none, or it is locked for a while. */
 export async function secretOf(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ secret: string }>(sql`
     select secret from two_factors
@@ -31,7 +31,7 @@ export async function secretOf(db: Connection, personId: string): Promise<string
   return row?.secret ?? null;
 }
 
-/** Uses the code of this step up; false where it, or a newer one, was used before. */
+/** Uses up the code of this step; false if it, or a newer one, was used before. */
 export async function useStep(db: Connection, personId: string, step: number): Promise<boolean> {
   const rows = await db.run(sql`
     update two_factors set last_step = ${step}

@@ -9,12 +9,12 @@ export interface Work {
   reserved_usd_micro: bigint;
 }
 
-/** What a worker would do, were everything due at once. */
+/** What a worker would do if everything were due at once. */
 export interface Unfinished {
   work: Work[];
   /** Final, and their notification not yet sent. */
   to_notify: number;
-  /** Open, and a notification is due at their end. */
+  /** Open, with a notification due at their end. */
   to_notify_later: number;
 }
 
@@ -63,12 +63,12 @@ export async function unfinished(db: Connection): Promise<Unfinished> {
   return { work: sorted.map(([, each]) => each), to_notify: ended!.to_notify, to_notify_later };
 }
 
-/** The same once everything open was released. */
+/** The same after everything open was released. */
 export function afterRelease({ to_notify, to_notify_later }: Unfinished): Unfinished {
   return { work: [], to_notify: to_notify + to_notify_later, to_notify_later: 0 };
 }
 
-/** How much there is, and what is reserved for it. */
+/** How many requests, and what is reserved for them. */
 export function sumOf({ work }: Unfinished): { requests: number; reserved_usd_micro: bigint } {
   return {
     requests: work.reduce((sum, { jobs }) => sum + jobs, 0),

@@ -1,13 +1,13 @@
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** What a proof says, as the ledger's audit gives it. */
+/** The result of an audit. */
 interface Report {
   ok: boolean;
   checked: Record<string, number>;
   violations: { law: string; says: string; found: Record<string, unknown>[] }[];
 }
 
-/** The newest proof of the books, by whichever process. */
+/** The newest audit of the books, by any process. */
 export interface Verdict extends Report {
   took_ms: number;
   created_at: Date;
@@ -16,7 +16,7 @@ export interface Verdict extends Report {
 
 const leastIntervalMs = 15 * 60_000;
 
-/** From the end of a proof to the beginning of the next: proofs take 2 % of the time at most. */
+/** From the end of an audit to the beginning of the next: audits take 2 % of the time at most. */
 export function intervalMs(tookMs: number): number {
   return Math.max(leastIntervalMs, 50 * tookMs);
 }

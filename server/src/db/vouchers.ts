@@ -1,12 +1,12 @@
 import { rowsOf, sql, type Connection } from '../lib/sql.ts';
 
-/** Codes worth money. What they are redeemed into is the ledger's matter. */
+/** Codes worth money. The ledger books what they are redeemed into. */
 export interface VoucherRow {
   id: string;
   last4: string;
   amount_usd_micro: bigint;
   note: string | null;
-  /** Address of the operator who made it; null: the command line, or somebody who is gone. */
+  /** Address of the operator who made it; null: the command line, or a person who is gone. */
   created_by: string | null;
   created_at: Date;
   expires_at: Date | null;
@@ -24,7 +24,7 @@ export interface NewVoucher {
   last4: string;
 }
 
-/** Vouchers of one sort. */
+/** Inserts vouchers with the same amount, expiry and note. */
 export async function insertMany(
   db: Connection,
   vouchers: NewVoucher[],
@@ -67,8 +67,8 @@ export interface Redeemed {
 }
 
 /**
- * Takes a living one for this account; null where it is none, or none any more. Whoever comes
- * second waits here for the first one's transaction to end.
+ * Takes a living voucher for this account; null if it is unknown, used, void or expired. The second
+ * of two waits here for the first one's transaction.
  */
 export async function take(
   db: Connection,
@@ -96,7 +96,7 @@ export async function find(db: Connection, codeHash: Buffer): Promise<Known | nu
   return row ?? null;
 }
 
-/** What it is after this; null where there is no such voucher. */
+/** Its status after this; null if there is no such voucher. */
 export async function cancel(
   db: Connection,
   id: string,
