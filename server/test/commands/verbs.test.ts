@@ -666,6 +666,7 @@ describe('beside a running service', () => {
     [['key', 'create', '--account', 'taken@example.com', '--name', ''], /1 to 100 characters/],
     [['key', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
     [['credit', 'taken@example.com', '5', '--reference', 'a\u0007b'], /no control characters/],
+    [['credit', 'taken@example.com', '5', '--reference', 'a\u200bb'], /no control characters/],
     [['credit', 'taken@example.com', '5', '--reference', ' '], /1 to 255 characters/],
     [
       ['adjust', 'taken@example.com', '0', '--reference', 'a', '--reason', 'b'],
