@@ -624,7 +624,7 @@ export function pauseWithKeys(
 }
 
 /** Records the refusal of a poll as the newest problem; it is not a failed start. */
-export async function noteRefusedLook(
+export async function noteRefusedPoll(
   db: Connection,
   upstream: string,
   { message, why }: { message: string; why: string },

@@ -12,7 +12,7 @@ export interface Metrics {
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
   webhooks: Counter<'result'>;
   upstreamFailures: Counter<'upstream' | 'why'>;
-  looksRefused: Counter<'upstream' | 'why'>;
+  pollsRefused: Counter<'upstream' | 'why'>;
   losses: Counter<'upstream'>;
   streams: Gauge;
   inFlight: Gauge;
@@ -110,9 +110,9 @@ function createOutcomes(registers: Registry[]) {
       labelNames: ['upstream'],
       registers,
     }),
-    looksRefused: new Counter({
-      name: 'farebox_upstream_looks_refused_total',
-      help: 'Looks at running jobs that an upstream refused.',
+    pollsRefused: new Counter({
+      name: 'farebox_upstream_polls_refused_total',
+      help: 'Polls of running jobs that an upstream refused.',
       labelNames: ['upstream', 'why'],
       registers,
     }),

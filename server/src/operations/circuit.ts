@@ -21,7 +21,7 @@ const wellMs = 1_000;
 /**
  * The newest refusal of a poll is recorded at most this often, because each job's polls meet it.
  */
-const lookNotedMs = 60_000;
+const pollNotedMs = 60_000;
 
 /** An upstream, its own name of a model, and which of several keys was used. */
 export interface UpstreamCall {
@@ -48,7 +48,7 @@ export interface FailedCall {
 }
 
 /** A poll of a running job that was refused. */
-type RefusedLook = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_after_ms'> & {
+type RefusedPoll = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_after_ms'> & {
   why: Refusal;
 };
 
@@ -66,13 +66,13 @@ export interface Circuit {
    * A refused poll pauses the polls of this process for as long as the upstream asks; starts have
    * limits of their own. Returns the seconds.
    */
-  lookRefused(upstream: Looked, refused: RefusedLook): Promise<number>;
+  pollRefused(upstream: KeyedUpstream, refused: RefusedPoll): Promise<number>;
   /** Seconds until polls are made there again; 0: now. */
-  looksWaitSeconds(upstream: Looked): number;
+  pollWaitSeconds(upstream: KeyedUpstream): number;
 }
 
 /** An upstream together with the key that it is called with. */
-type Looked = Pick<Upstream, 'name' | 'key'>;
+type KeyedUpstream = Pick<Upstream, 'name' | 'key'>;
 
 /** What the operator sees of a failed call: for which model, and what came of it. */
 export interface UpstreamFailure {
@@ -94,7 +94,7 @@ interface Listener {
   keysPaused(failure: UpstreamFailure, record: queue.PauseRecord): void;
   /** `resumed`: models whose pause has ended; an empty name is the whole upstream. */
   startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
-  lookRefused(failure: UpstreamFailure): void;
+  pollRefused(failure: UpstreamFailure): void;
 }
 
 export function openCircuit(
@@ -105,7 +105,7 @@ export function openCircuit(
   return {
     keyFor: openKeys(db, upstreams),
     ...startCircuit(db, upstreams, listener),
-    ...lookCircuit(db, listener),
+    ...pollCircuit(db, listener),
   };
 }
 
@@ -180,30 +180,30 @@ function startCircuit(
   }
 }
 
-function lookCircuit(
+function pollCircuit(
   db: Database,
   listener: Listener,
-): Pick<Circuit, 'lookRefused' | 'looksWaitSeconds'> {
+): Pick<Circuit, 'pollRefused' | 'pollWaitSeconds'> {
   /** Until when no poll is made, by upstream. */
   const waits = new Map<string, number>();
   /** Until when each kind of refusal is known, by upstream. */
   const noted = new Map<string, number>();
   return {
-    async lookRefused({ name: upstream, key }, refused) {
+    async pollRefused({ name: upstream, key }, refused) {
       const { model_id, why, message, cause, retry_after_ms } = refused;
       const now = performance.now();
       const seconds = wishSeconds(retry_after_ms);
       const name = pausedName(upstream, key);
       waits.set(name, Math.max(waits.get(name) ?? 0, now + seconds * 1000));
-      listener.lookRefused({ upstream, ...(key !== undefined && { key }), model_id, why, cause });
+      listener.pollRefused({ upstream, ...(key !== undefined && { key }), model_id, why, cause });
       const kind = `${name} ${why}`;
       if (now >= (noted.get(kind) ?? 0)) {
-        noted.set(kind, now + lookNotedMs);
-        await queue.noteRefusedLook(db, name, { message, why });
+        noted.set(kind, now + pollNotedMs);
+        await queue.noteRefusedPoll(db, name, { message, why });
       }
       return seconds;
     },
-    looksWaitSeconds: ({ name, key }) =>
+    pollWaitSeconds: ({ name, key }) =>
       Math.max(0, ((waits.get(pausedName(name, key)) ?? 0) - performance.now()) / 1000),
   };
 }

@@ -82,9 +82,9 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
         log.warn({ upstream, failed, err }, 'a failed start could not be recorded');
     },
 
-    lookRefused(failure: UpstreamFailure): void {
+    pollRefused(failure: UpstreamFailure): void {
       const { upstream, why } = failure;
-      metrics.looksRefused.inc({ upstream: label(upstream), why });
+      metrics.pollsRefused.inc({ upstream: label(upstream), why });
       operatorFault(failure, { call: 'poll' });
     },
 

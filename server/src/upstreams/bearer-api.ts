@@ -2,10 +2,10 @@ import type { UpstreamSettings } from '../core/catalog/upstream-definition.ts';
 import type { Reply, RequestCall } from '../lib/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 
-/** An HTTP API that speaks JSON under one base address and takes our key as a bearer's. */
+/** An HTTP API that speaks JSON under one base address, with our key as a bearer token. */
 
 const replyMaxBytes = 1024 * 1024;
-/** For a call that only asks. */
+/** For calls that only read. */
 export const askMs = 20_000;
 
 interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body' | 'maxBytes'>> {
@@ -20,7 +20,7 @@ interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body
 export interface BearerApi {
   /** Any status is a reply. @throws FetchError */
   send(call: ApiCall): Promise<Reply>;
-  /** A text without our key, should a reply have repeated it. */
+  /** A text without our key, in case a reply repeated it. */
   quiet(text: string): string;
 }
 

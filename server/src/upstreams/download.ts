@@ -1,16 +1,16 @@
 import { FetchError, type Fetch, type StreamReply } from '../lib/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 
-/** Fetches what callers name by an address, in our time and not in that of their servers. */
+/** Downloads what callers name by an address, within our time limits and not their servers'. */
 
-/** A start holds a place of its upstream, which a server that drips would else keep from others. */
+/** A start holds a slot of its upstream, which a slow server would otherwise keep from others. */
 const secondsMax = 60;
-/** Of the time that a start may take; the rest is for the upstream, or it would seem to be slow. */
+/** Share of the time of a start; the rest is for the upstream, or it would seem slow. */
 const share = 2 / 3;
 /** For a server that sends nothing at all. */
 const idleTimeoutMs = 20_000;
 
-/** The addresses of one call took all the time that they have together. */
+/** The addresses of one call used up their time. */
 export class TooSlow extends Error {
   readonly seconds: number;
   constructor(seconds: number, cause: unknown) {
@@ -19,17 +19,17 @@ export class TooSlow extends Error {
   }
 }
 
-/** How long the addresses of one call may take, where its start may take `startSeconds`. */
+/** How long the addresses of one call may take if its start may take `startSeconds`. */
 function inputSeconds(startSeconds: number): number {
   return Number(Math.min(secondsMax, startSeconds * share).toPrecision(2));
 }
 
-/** `stepSeconds`: of a start that does not say how long it may take. */
+/** `stepSeconds`: for a start that states no time limit. */
 export function createDownload(
   inputs: Pick<Fetch, 'stream'>,
   { maxBytes, stepSeconds }: { maxBytes: number; stepSeconds: number },
 ): UpstreamTools['download'] {
-  /** By the signal of the call that the addresses are for. */
+  /** By the signal of the call that the addresses belong to. */
   const leftMs = new WeakMap<AbortSignal, number>();
 
   async function fetched(url: string, signal: AbortSignal, seconds: number): Promise<StreamReply> {

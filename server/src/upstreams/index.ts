@@ -14,7 +14,7 @@ import { createHttpJob } from './http-job/http-job.ts';
 import { misfitsOf } from './misfits.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
-/** What speaks to a kind of upstream. Throws where the definition's options do not fit. */
+/** Makes the adapter of one kind of upstream. Throws if the definition's options are invalid. */
 type Adapter = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
 
 const adapters: Record<AdapterName, Adapter> = {
@@ -32,7 +32,7 @@ function speaking(name: AdapterName, settings: UpstreamSettings, tools: Upstream
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
 }
 
-/** An adapter of its own for each key: what one key may see is not asked for by another. */
+/** An adapter of its own for each key: what one key may see is not requested with another. */
 function speakingByKeys(
   name: AdapterName,
   { keys: given, ...settings }: UpstreamSettings & { keys: readonly string[] },
@@ -48,21 +48,21 @@ function speakingByKeys(
   return { ...keys.values().next().value!, key: undefined, keys };
 }
 
-/** The upstream that no catalog file has to define. */
+/** The upstream that needs no catalog file. */
 export const builtIn = ['sandbox'];
 
-/** The upstreams of this process, as the catalog files define them at the moment. */
+/** The upstreams of this process, as the catalog files define them now. */
 export interface Upstreams {
   live: ReadonlyMap<string, Upstream>;
   /** Why a definition cannot be used as it is written; null also while it is not set up. */
   faultOf(definition: UpstreamDefinition): string | null;
-  /** Judges rows by the definition of their upstream. */
+  /** Checks rows against the definition of their upstream. */
   misfitsOf(definition: UpstreamDefinition): MisfitOf;
-  /** Takes new definitions; an upstream whose settings stay the same goes on as it is. */
+  /** Takes new definitions; an upstream with unchanged settings goes on as it is. */
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
   usable(name: string): true | string;
-  /** Where it is and whether it has a key to show; nothing secret is in it. */
+  /** Its address and whether it has a key; contains no secret. */
   about(name: string): UpstreamAddress;
   close(): Promise<void>;
 }
@@ -70,14 +70,14 @@ export interface Upstreams {
 export interface UpstreamAddress {
   /** Null: it comes with Farebox. */
   adapter: AdapterName | null;
-  /** Null: it needs none, or is not told yet. */
+  /** Null: it needs none, or has none yet. */
   url: string | null;
   has_credential: boolean;
 }
 
 /**
- * `given` are there already, and no definition replaces them. `variable` reads the environment.
- * `hide` is told each key and secret, before anything is done with it.
+ * `given` upstreams exist already, and no definition replaces them. `variable` reads the
+ * environment. `hide` gets each key and secret before it is used.
  */
 export function openUpstreams(
   given: ReadonlyMap<string, Upstream>,
@@ -101,7 +101,7 @@ export function openUpstreams(
     void old?.close?.();
   }
 
-  /** Live, or what it needs to be set up. Throws where its options do not fit. */
+  /** The live upstream, or what is missing to set it up. Throws if its options are invalid. */
   function made(definition: UpstreamDefinition): Upstream | string {
     const settings = settingsOf(definition, variable);
     if (typeof settings === 'string') return settings;
@@ -166,7 +166,7 @@ function addressOf(
   const isSet = typeof settings !== 'string';
   return {
     adapter: definition.adapter,
-    // Neither may have a name and a password in it.
+    // Neither may contain a user name and a password.
     url: isSet ? settings.url : definition.url,
     has_credential: isSet && settings.key !== null,
   };

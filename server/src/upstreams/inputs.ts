@@ -8,16 +8,16 @@ import type { InputFile, NotAccepted, Rejected, StartJob, UpstreamTools } from '
 
 const depthMax = 6;
 
-/** The input cannot be handed over, whatever is tried; the message is for the caller. */
+/** The input can never be handed over; the message is for the caller. */
 export class InputRefused extends Error {
   /** The field of a chat call that is at fault. */
   param?: string;
 }
 
 /**
- * The job's input in which each media value is what `place` makes of it: values of fields named
- * `…url` or `…urls`, and whatever names something we store, in the fields that the row knows.
- * Media in other fields are left out: no price rests on them.
+ * The job's input, each media value replaced by what `place` makes of it: values of fields named
+ * `…url` or `…urls`, and everything that names a stored file, in the fields that the row knows.
+ * Media in other fields are left out, because they are not priced.
  */
 export async function placeMedia(
   { input, fields, files }: Pick<StartJob, 'input' | 'fields' | 'files'>,
@@ -60,8 +60,8 @@ function hasMedia(
 }
 
 /**
- * Opens what a media value names. Throws `InputRefused` where it cannot be had; so does the reading
- * of an address of the caller's that breaks off.
+ * Opens what a media value names. Throws `InputRefused` if it is unavailable; so does reading a
+ * caller's address that breaks off.
  */
 export async function openMedia(
   value: string,
@@ -75,7 +75,7 @@ export async function openMedia(
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
   const fetched = <T>(work: Promise<T>): Promise<T> =>
     work.catch((cause: unknown) => {
-      // Who took all of a step's time with its bytes is no upstream that is slow.
+      // If a server used up the step's time with its bytes, the upstream was not slow.
       if ((job.signal.reason as Error | undefined)?.name !== 'TimeoutError')
         job.signal.throwIfAborted();
       const why =
@@ -89,7 +89,7 @@ export async function openMedia(
   return { ...file, open: async () => readThrough(await fetched(file.open()), fetched) };
 }
 
-/** The chunks of a stream, each step of which goes through `step`. */
+/** The chunks of a stream, each read through `step`. */
 async function* readThrough(
   stream: AsyncIterable<Uint8Array>,
   step: <T>(work: Promise<T>) => Promise<T>,
@@ -120,8 +120,8 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 }
 
 /**
- * All bytes of a file. Throws `InputRefused` where there are more than `maxBytes`, and
- * `HandOverFailed` where a file of ours cannot be read.
+ * All bytes of a file. Throws `InputRefused` if there are more than `maxBytes`, and
+ * `HandOverFailed` if a stored file cannot be read.
  */
 export async function bytesOf(file: InputFile, field: string, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -139,13 +139,13 @@ export async function bytesOf(file: InputFile, field: string, maxBytes: number):
   return Buffer.concat(chunks);
 }
 
-/** A file as a `data:` address. Throws `InputRefused` where it is larger than `maxBytes`. */
+/** A file as a `data:` address. Throws `InputRefused` if it is larger than `maxBytes`. */
 export async function dataUri(file: InputFile, field: string, maxBytes: number): Promise<string> {
   const bytes = await bytesOf(file, field, maxBytes);
   return `data:${file.content_type};base64,${bytes.toString('base64')}`;
 }
 
-/** A file is not there just now: nothing was started, so the whole start may be tried again. */
+/** A file is unavailable just now: nothing was started, so the whole start may be tried again. */
 export class HandOverFailed extends Error {
   readonly outcome: NotAccepted;
   constructor(facts: Omit<NotAccepted, 'outcome'>) {
@@ -155,10 +155,10 @@ export class HandOverFailed extends Error {
 }
 
 /**
- * The reply to a call that hands a file over, where it is a success. No job is made by it, so
- * whatever became of the call it may be made again.
+ * The successful reply to a call that hands a file over. It makes no job, so it may always be
+ * repeated.
  *
- * @throws InputRefused where the file is refused for good, else HandOverFailed.
+ * @throws InputRefused if the file is refused for good, otherwise HandOverFailed.
  */
 export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<Reply> {
   const reply = await call.catch((error: unknown) => {
@@ -175,7 +175,7 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
   );
 }
 
-/** What a call ends with whose input could not be read; null for any other fault. */
+/** The outcome of a call whose input could not be read; null for any other fault. */
 export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null {
   if (error instanceof InputRefused) {
     const { message, param } = error;
@@ -184,7 +184,7 @@ export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null
   return error instanceof HandOverFailed ? error.outcome : null;
 }
 
-/** What a start ends with whose input could not be made ready: no job was asked for yet. */
+/** The outcome of a start whose input could not be prepared: no job was requested yet. */
 export function outcomeUnprepared(error: unknown): NotAccepted | Rejected {
   const message = `a file could not be read: ${String(error)}`;
   return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };

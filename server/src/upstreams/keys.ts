@@ -3,22 +3,22 @@ import type { Upstream } from './upstream.ts';
 
 /** Upstreams that are called with several keys. */
 
-/** The names of its keys; none where it has one key or needs none. */
+/** The names of its keys; none if it has one key or needs none. */
 export function keysOf(upstream: Upstream | undefined): string[] {
   const { keys } = upstream ?? {};
   return keys !== undefined && keys.size > 1 ? [...keys.keys()] : [];
 }
 
 /**
- * The upstream as it is called with the key of this name, null being the first. Undefined where the
- * settings do not hold that key.
+ * The upstream with the key of this name, null being the first. Undefined if the settings do not
+ * hold that key.
  */
 export function byKey(upstream: Upstream | undefined, key: string | null): Upstream | undefined {
   if (key !== null) return upstream?.keys?.get(key);
   return upstream?.keys?.values().next().value ?? upstream;
 }
 
-/** What can be asked for its jobs here: each upstream, and each of its keys. */
+/** Names under which jobs can be polled here: each upstream, and each of its keys. */
 export function namesOf(upstreams: ReadonlyMap<string, Upstream>): string[] {
   return [...upstreams].flatMap(([name, { keys }]) => [
     name,

@@ -6,7 +6,7 @@ import { readWorkflows, type Workflow } from './comfyui/workflow.ts';
 import { openaiTasks } from './openai/openai.ts';
 import { isModelName } from './replicate/replicate.ts';
 
-/** Rows that their upstream can never serve, as far as its definition shows: nothing is asked. */
+/** Rows that their upstream can never serve, judged by its definition alone, without a call. */
 
 const judges: Record<AdapterName, (options: Record<string, unknown>) => MisfitOf> = {
   openai: () => openaiMisfit,
@@ -40,7 +40,7 @@ function replicateMisfit({ model }: ModelUpstream): Misfit | null {
   return { path: '/model', message: `${model} is the name of no model there; names are ${forms}` };
 }
 
-/** Null where they do not fit together, which is told of the definition. */
+/** Null if they are inconsistent, which is reported for the definition. */
 function workflowsIn(options: Record<string, unknown>): ReadonlyMap<string, Workflow> | null {
   try {
     return readWorkflows(options);

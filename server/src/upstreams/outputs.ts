@@ -1,6 +1,6 @@
 import type { OutputMedia } from './upstream.ts';
 
-/** Media in whatever JSON an upstream calls its output. */
+/** Media in whatever JSON an upstream uses for its output. */
 
 const extensions: Readonly<Record<string, string>> = {
   png: 'image',
@@ -24,14 +24,14 @@ const depthMax = 6;
 
 export interface Collected {
   media: OutputMedia[];
-  /** What is no media, under its own name. */
+  /** Other fields, under their own name. */
   fields: Record<string, unknown>;
 }
 
 /**
- * Takes the media out of an output: `{images: [{url}], video: {url}, seed}` under their own names,
- * a plain address or a list of them under `field`. Other things stay among the fields; a text that
- * is the whole output is `text`.
+ * Separates the media of an output: `{images: [{url}], video: {url}, seed}` under their own names,
+ * a plain address or a list of them under `field`. Other values stay among the fields; a text that
+ * is the whole output becomes `text`.
  */
 export function collectMedia(output: unknown, field: string): Collected {
   const found: Collected = { media: [], fields: {} };
@@ -55,7 +55,7 @@ function take(value: unknown, name: string, found: Collected): void {
   else found.media.push(...media);
 }
 
-/** Null where not all of it is media. */
+/** Null if not all of it is media. */
 function listOf(value: unknown, field: string, depth = 0): OutputMedia[] | null {
   if (depth > depthMax) return null;
   if (Array.isArray(value)) {
@@ -90,11 +90,11 @@ function sourceOfText(text: string, isAddress = false): Omit<OutputMedia, 'field
   if (data !== undefined)
     return { source: { bytes: Buffer.from(data, 'base64') }, content_type: content_type! };
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
-  // A page that an output mentions is no output.
+  // A web page that an output mentions is not an output.
   return isAddress || kindOfAddress(text) !== null ? { source: { url: text } } : null;
 }
 
-/** What an address leads to by its ending: image, video or audio; null: it does not say. */
+/** What an address leads to by its ending: image, video or audio; null if it does not say. */
 export function kindOfAddress(url: string): string | null {
   const extension = /\.([a-z0-9]{2,5})$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '';
   return extensions[extension] ?? null;

@@ -1,13 +1,16 @@
 import type { LostHow } from '../core/request/routing.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/fetch.ts';
-import { LookRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
+import { PollRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 
-/** What an upstream's reply, or its lack, means for a start. */
+/** What an upstream's reply, or a missing one, means for a start. */
 
 const messageMax = 500;
 const reasonMax = 300;
 
-/** The outcome of a call that ended without a reply. Other faults than the network's go on. */
+/**
+ * The outcome of a call that ended without a reply. Faults that are not the network's are thrown
+ * on.
+ */
 export function outcomeOfFault(
   error: unknown,
 ): StartOutcome & { outcome: 'not_accepted' | 'unknown' } {
@@ -30,15 +33,15 @@ const noConnection: ReadonlySet<FetchErrorKind> = new Set([
   'connect_timeout',
 ]);
 
-/** Why a call had no reply. Other faults than of connecting may come from what was to be sent. */
+/** Why a call had no reply. Faults other than of connecting may come from what was to be sent. */
 export function whyOfFault({ kind, sent }: FetchError): 'lost' | 'unreachable' | 'busy' {
   if (sent) return 'lost';
   return noConnection.has(kind) ? 'unreachable' : 'busy';
 }
 
 /**
- * The outcome of a reply that is no success. Only statuses that say "not taken" are; a gateway's
- * 500, 502 and 504 may come after the job was made.
+ * The outcome of an unsuccessful reply. Only certain statuses prove that the job was not taken; a
+ * gateway's 500, 502 and 504 may come after it was made.
  */
 export function outcomeOfReply(
   reply: Pick<Reply, 'status' | 'headers' | 'body'>,
@@ -63,15 +66,18 @@ export function outcomeOfReply(
   return { outcome: 'unknown', message: said };
 }
 
-/** What a look throws whose reply told nothing of its job. `outcome`: as a start would take it. */
-export function lookFault(
+/**
+ * The error of a poll whose reply said nothing about its job. `outcome`: what it would mean for a
+ * start.
+ */
+export function pollFault(
   outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }>,
   message = outcome.message,
 ): Error {
   if (outcome.outcome !== 'not_accepted') return new Error(message);
   const { why = 'busy', retry_after_ms } = outcome;
   if (why !== 'busy' && why !== 'account' && why !== 'credential') return new Error(message);
-  return new LookRefused(message, why, retry_after_ms);
+  return new PollRefused(message, why, retry_after_ms);
 }
 
 const refusals: Readonly<Record<number, Refusal>> = {
@@ -88,7 +94,7 @@ const refusals: Readonly<Record<number, Refusal>> = {
 };
 
 /**
- * Whether a refusal with the status of a bad key or a met limit is of the input: whoever sends it
+ * Whether a refusal with the status of a bad key or a rate limit is about the input: its sender
  * meets it with every key, so it must pause none.
  */
 function isOfInput(status: number, said: string): boolean {
@@ -108,7 +114,10 @@ const inputWords = new RegExp(
   'i',
 );
 
-/** A key or account that was closed, maybe for what it sent. At the start: inputs are repeated. */
+/**
+ * A key or account that was closed, maybe for what it sent. Only at the beginning of a text,
+ * because refusals repeat inputs.
+ */
 const keyWords = new RegExp(
   [
     /^((forbidden|(access|permission) denied)\W+)?((your|this|the|api) )*/,
@@ -124,8 +133,8 @@ const accountCodes = /^(insufficient_quota|billing_hard_limit_reached|billing_no
 const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balance/i;
 
 /**
- * Some say it with 402, some with another refusal and a code or a word. A refused input may be
- * repeated in its refusal, so there only the code counts: a caller could write the words.
+ * Some report it with 402, some with another status and a code or a word. A refusal may repeat the
+ * refused input, so only the code counts there: a caller could write the words.
  */
 function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
   if (status === 402) return true;
@@ -136,7 +145,7 @@ function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolea
   return status !== 400 && accountWords.test(Buffer.from(body.subarray(0, 4096)).toString('utf8'));
 }
 
-/** Milliseconds that the reply asks to wait; null where it does not. */
+/** Milliseconds that the reply asks to wait, or null. */
 export function retryAfterMs(headers: Record<string, string>, nowMs: number): number | null {
   const ms = Number(headers['retry-after-ms'] ?? NaN);
   if (ms >= 0) return ms;
@@ -148,7 +157,7 @@ export function retryAfterMs(headers: Record<string, string>, nowMs: number): nu
   return Number.isFinite(at) ? Math.max(0, at - nowMs) : null;
 }
 
-/** The JSON value of a body, or undefined where it is none. */
+/** The JSON value of a body, or undefined. */
 export function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString('utf8')) as unknown;
@@ -157,7 +166,7 @@ export function jsonOf(body: Uint8Array): unknown {
   }
 }
 
-/** The words in an error body, whichever of the usual shapes it has; null where there are none. */
+/** The message of an error body, in any of the usual shapes, or null. */
 export function messageIn(value: unknown): string | null {
   const text = wordsIn(value, 0);
   return text === null || text.trim() === '' ? null : text.trim().slice(0, messageMax);
@@ -165,7 +174,7 @@ export function messageIn(value: unknown): string | null {
 
 /**
  * The reason of a failed job in words for the caller: one line, without addresses, data or the
- * envelope it may have come in; null where there is none.
+ * envelope it may have come in; null if there is none.
  */
 export function reasonIn(value: unknown): string | null {
   const inner = typeof value === 'string' ? jsonOf(Buffer.from(value)) : value;

@@ -33,8 +33,8 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
 };
 
 /**
- * A word that nobody knows means that the job still runs: its time is bounded, a wrong end would
- * not be. `more` are an upstream's own words, as `stateWord` writes them.
+ * An unknown word means that the job still runs: its time is bounded, and a wrong end would cost.
+ * `more` are an upstream's own words, as `stateWord` writes them.
  */
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
   const said = stateWord(word);
@@ -43,7 +43,7 @@ export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> =
   return words.failed.includes(said) ? 'failed' : 'running';
 }
 
-/** A word as it is compared: in lower case, with `_` between its parts. */
+/** A word in the form that is compared: in lower case, with `_` between its parts. */
 export function stateWord(word: unknown): string {
   return String(word)
     .trim()

@@ -3,12 +3,11 @@ import type { LostHow } from '../core/request/routing.ts';
 import type { Fetch } from '../lib/fetch.ts';
 
 /**
- * The interface every upstream adapter fulfils. An upstream is an outside service that we call and
- * pay.
+ * The interface of every upstream adapter. An upstream is an outside service that we call and pay.
  *
  * Rules for adapters: no retry of a submit inside the adapter or its HTTP client; every call obeys
- * the signal; a reply is hostile data (sizes and types are checked); no key of ours ever leaves in
- * an error text.
+ * the signal; a reply is hostile data (sizes and types are checked); no key of ours appears in an
+ * error text.
  */
 
 /**
@@ -20,27 +19,27 @@ import type { Fetch } from '../lib/fetch.ts';
  */
 export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 
-/** One media input of the caller's, ready to be read by the adapter. */
+/** A caller's media input, ready to be read by the adapter. */
 export interface InputFile {
   content_type: string;
   size: number;
   file_name?: string;
   /** Streams the bytes; may be called more than once. */
   open(): Promise<AsyncIterable<Uint8Array>>;
-  /** A short-lived address of ours that anyone may fetch it from; null where we have none. */
+  /** A short-lived address of ours that anyone may fetch; null if there is none. */
   link?: string | null;
 }
 
-/** What adapters are given beside their settings. */
+/** What adapters get beside their settings. */
 export interface UpstreamTools {
-  /** To addresses that the operator gave: any host, connections are kept. */
+  /** To addresses that the operator configured: any host, connections are kept. */
   fetch: Fetch;
-  /** To addresses that a reply named, on other hosts: none on the own network, by any name. */
+  /** To addresses that a reply named, on other hosts: never on the own network. */
   guarded: Fetch;
   /**
-   * Fetches a caller's public address, through the guard. All addresses with the same signal share
-   * a part of the seconds that a start may take. Throws `TooSlow` where that is over, as does the
-   * reading.
+   * Downloads a caller's public address, through the guard. All addresses with the same signal
+   * share a part of the time of a start. Throws `TooSlow` when that is used up, as does reading the
+   * file.
    */
   download(url: string, signal: AbortSignal, startSeconds?: number): Promise<InputFile>;
   /** Unix milliseconds. */
@@ -50,8 +49,8 @@ export interface UpstreamTools {
 export interface StartJob {
   request_id: string;
   /**
-   * Stays the same over every attempt at this request; sent as the upstream's idempotency key where
-   * it has one.
+   * Stays the same over every attempt at this request; sent as the upstream's idempotency key if it
+   * has one.
    */
   idempotency_key: string;
   /** The upstream's own name of the model, from the catalog row. */
@@ -59,26 +58,23 @@ export interface StartJob {
   /** Task segment of the catalog row, such as `text-to-image`. */
   task: string;
   /**
-   * The caller's input with defaults filled in. Media fields hold the caller's value; `files`
+   * The caller's input with defaults filled in. Media fields contain the caller's value; `files`
    * resolves it.
    */
   input: Record<string, unknown>;
   /**
-   * Fields of the input that the row knows; callers may send others, which no price rests on, so
-   * media in them is not to be worked with.
+   * Fields of the input that the row knows. Other fields are not priced, so media in them must not
+   * be used.
    */
   fields: readonly string[];
-  /** What we store, by the value that stands in the input: `file_…`, or a link to an output. */
+  /** Stored files, by the value in the input: `file_…`, or a link to an output. */
   files: Record<string, InputFile>;
-  /**
-   * Where the upstream may call back when something has happened to this very attempt; null where
-   * it cannot reach us.
-   */
+  /** Where the upstream may call back about this very attempt; null if it cannot reach us. */
   callback_url: string | null;
   signal: AbortSignal;
 }
 
-/** What the upstream knows a job by. Kept in the database, so plain JSON; small. */
+/** What identifies a job at its upstream. Stored in the database: plain JSON, and small. */
 export type Handle = Record<string, unknown>;
 
 export interface OutputMedia {
@@ -88,7 +84,7 @@ export interface OutputMedia {
   field: string;
   /** Either a URL to fetch, through the guard, or the bytes. */
   source: { url: string; headers?: Record<string, string> } | { bytes: Uint8Array };
-  /** What the upstream claims; the stored type is sniffed. */
+  /** As the upstream states it; the stored type is sniffed. */
   content_type?: string;
   file_name?: string;
 }
@@ -96,14 +92,14 @@ export interface OutputMedia {
 /** A finished generation. */
 export interface Result {
   media: OutputMedia[];
-  /** Everything of the reply that is no media: `text`, `seed` … */
+  /** Everything in the reply that is not media: `text`, `seed` … */
   fields: Record<string, unknown>;
   /**
-   * Units really delivered, in the row's unit, where the upstream says so; else measured from the
-   * media.
+   * Units really delivered, in the row's unit, if the upstream states them; otherwise measured from
+   * the media.
    */
   quantity?: number;
-  /** What the upstream took from the operator, where it says so. Micro-USD. */
+  /** What the upstream charged the operator, if it states that. Micro-USD. */
   cost_usd_micro?: bigint;
 }
 
@@ -111,7 +107,7 @@ export type JobState =
   | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
   | { state: 'done'; result: Result }
   | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string }
-  /** It knows no such job. Seen three times in a row, it is lost. */
+  /** It knows no such job. After three such polls in a row the job is lost. */
   | { state: 'missing'; message: string };
 
 /**
@@ -130,15 +126,15 @@ export type Refusal =
   | 'credential'
   | 'model';
 
-/** Thrown for a look that the upstream refused: it tells nothing of the job. */
-export class LookRefused extends Error {
+/** Thrown for a poll that the upstream refused: it says nothing about the job. */
+export class PollRefused extends Error {
   readonly why: Refusal;
   /** How long the upstream asks to be left alone. */
   readonly retry_after_ms: number | undefined;
 
   constructor(message: string, why: Refusal, retry_after_ms?: number) {
     super(message);
-    this.name = 'LookRefused';
+    this.name = 'PollRefused';
     this.why = why;
     this.retry_after_ms = retry_after_ms;
   }
@@ -148,7 +144,9 @@ export class LookRefused extends Error {
 export interface Rejected {
   outcome: 'rejected';
   message: string;
-  /** Before a job was asked for, mostly by ourselves: it tells nothing of how the upstream is. */
+  /**
+   * Refused before a job was requested, mostly by ourselves: it says nothing about the upstream.
+   */
   unasked?: true;
   /** The field of a chat call that cannot be handed over. */
   param?: string | undefined;
@@ -160,15 +158,15 @@ export interface NotAccepted {
   why?: Refusal;
   message: string;
   retry_after_ms?: number;
-  /** Of busy: a limit was met (429), and that is of our whole account there, not of one model. */
+  /** For `busy`: a rate limit (429), and it covers our whole account there, not one model. */
   limited?: boolean;
   account_wide?: boolean;
 }
 
 /**
- * Bytes were written, and no clear answer came back. `answer`: slow, it did not come in time;
- * unreadable, it came and cannot be made out; oversized, it is larger than we take. Else the
- * connection broke or a server failed on the way, and then the next route may be tried.
+ * Bytes were sent, and no clear answer came back. `answer`: slow, it did not come in time;
+ * unreadable, it came and makes no sense; oversized, it is larger than we read. Otherwise the
+ * connection broke or a server failed on the way, and the next route may be tried.
  */
 export interface LostAnswer {
   outcome: 'unknown';
@@ -189,14 +187,17 @@ export type StartOutcome =
 export interface ChatCall {
   request_id: string;
   model: string;
-  /** OpenAI's body, through the allow-list; `max_tokens` is always set. */
+  /** OpenAI's body, with allowed fields only; `max_tokens` is always set. */
   body: Record<string, unknown>;
-  /** What we store of the media in the messages, by the value that stands there. */
+  /** Stored files of the media in the messages, by the value that names them. */
   files?: Readonly<Record<string, InputFile>>;
-  /** The row's window: the tokens that a prompt may have at most. */
+  /** The row's window: the most tokens of a prompt. */
   context_tokens: number;
   stream: boolean;
-  /** Streams only: the outcome is told once the first chunk has come, and that in this time. */
+  /**
+   * Streams only: the outcome is returned once the first chunk has come, which must be within this
+   * time.
+   */
   first_byte_seconds?: number;
   signal: AbortSignal;
 }
@@ -211,9 +212,9 @@ export type ChatOutcome =
 
 /** A call that came in at a job's `callback_url`. */
 export interface Callback {
-  /** The upstream's own name of the job's model; empty where the catalog names it no more. */
+  /** The upstream's own name of the job's model; empty if the catalog no longer has it. */
   model: string;
-  /** Names in lower case; of a name that came several times, the first value. */
+  /** Names in lower case; for a name that came several times, the first value. */
   headers: Record<string, string>;
   body: Buffer;
   signal: AbortSignal;
@@ -222,10 +223,10 @@ export interface Callback {
 /** Thrown for a callback that is not the upstream's, or too old. */
 export class CallbackRefused extends Error {}
 
-/** What an upstream lists of one of its models. */
+/** What an upstream lists about one of its models. */
 export interface ModelTerms {
   price?: ListedPrice;
-  /** The day on which it shuts the model down, such as 2026-12-11. */
+  /** The day on which the model is shut down, such as 2026-12-11. */
   shutdown?: string;
 }
 
@@ -233,46 +234,51 @@ export interface Upstream {
   name: string;
   /** Which of several keys it is called with. */
   key?: string;
-  /** The same upstream as it is called with each of its keys, by the names of these. */
+  /** The same upstream with each of its keys, by the names of the keys. */
   keys?: ReadonlyMap<string, Upstream>;
-  /** Where the operator says it is: what it serves there is fetched, also on the own network. */
+  /**
+   * The address that the operator configured: what it serves there is fetched, also on the own
+   * network.
+   */
   origin?: string;
   class: UpstreamClass;
-  /** Jobs of ours it may run at the same time, over all our processes. */
+  /** Jobs that it may run at the same time, over all our processes. */
   concurrency: number;
-  /** How long a start may take, where it is answered with the result only. */
+  /** How long a start may take if only its answer carries the result. */
   start_seconds?: number;
-  /** Tasks whose start is answered with the result only: a lost answer is found nowhere again. */
+  /** Tasks whose start is answered with the result: a lost answer cannot be found again. */
   synchronous?: ReadonlySet<string>;
   start(job: StartJob): Promise<StartOutcome>;
   /**
-   * May throw, as `find` may: a poll that fails is tried again until the request's deadline.
+   * May throw, as `find` may: a failed poll is repeated until the request's deadline.
    *
-   * @throws LookRefused where the upstream says that it is not to be asked now.
+   * @throws PollRefused if the upstream asks not to be polled now.
    */
   poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
   /** Best effort; resolves whatever happens. */
   cancel?(handle: Handle, signal: AbortSignal): Promise<void>;
-  /** Class B: finds the job that carries our key, or null where there surely is none. */
+  /** Class B: finds the job that carries our key, or null if there surely is none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
   /**
-   * Proves that a callback is the upstream's, and says by which handle it knows the job, where the
-   * call says so. What it tells of the job is not believed: it only wakes the next poll.
+   * Verifies that a callback is the upstream's, and returns the handle of the job if the call
+   * states it. Its other content is not believed: it only makes the next poll due.
    *
    * @throws CallbackRefused
    */
   callback?(call: Callback): Promise<Handle | null>;
-  /** Calls it with our credential, at no cost. Null: all is well; else what is wrong, in words. */
+  /**
+   * Calls it with our credential, at no cost. Null: it works; otherwise what is wrong, in words.
+   */
   check?(signal: AbortSignal): Promise<string | null>;
-  /** Its own names of the models it has, where it can tell. */
+  /** The upstream's own names of its models, if it lists them. */
   models?(signal: AbortSignal): Promise<string[]>;
   /**
-   * Whether it has this model, asked where `models` does not name it; left out where that list is
-   * the whole truth.
+   * Whether it has this model, asked if `models` does not name it; left out if that list is
+   * complete.
    */
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
-  /** What it lists of these models; those of which it lists nothing may be left out. */
+  /** What it lists about these models; models it says nothing about may be missing. */
   terms?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelTerms>>;
   close?(): Promise<void>;
 }

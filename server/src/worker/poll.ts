@@ -16,7 +16,7 @@ const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
 /** The caller's reservation is held during the last poll. */
-const lastLookMs = 5_000;
+const lastPollMs = 5_000;
 
 /** Asks the upstream about a running job. */
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
@@ -29,7 +29,7 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   if (!upstream) await deps.unknownUpstream(startedName(row));
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
-  const held = deps.circuit.looksWaitSeconds(upstream);
+  const held = deps.circuit.pollWaitSeconds(upstream);
   // Spread the polls, so that they do not all come when the pause is over.
   if (held > 0) return wait(row, held + Math.random() * pollSeconds);
   const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
@@ -67,7 +67,7 @@ export async function giveUp(
   const upstream = startedAt(row, deps);
   // The cost of a start that was left is resolved by itself.
   const handle = row.left ? null : row.handle;
-  const seen = handle && (await lastLook(handle, upstream, deps, signal));
+  const seen = handle && (await lastPoll(handle, upstream, deps, signal));
   const isOver = seen?.state === 'done' || seen?.state === 'failed';
   if (handle && !isOver) await upstream?.cancel?.(handle, signal).catch(() => {});
   const isRefused = row.outcome === 'not_accepted' || row.left;
@@ -80,7 +80,7 @@ export async function giveUp(
 }
 
 /** The job's state by now; null if one call cannot tell. */
-async function lastLook(
+async function lastPoll(
   handle: Handle,
   upstream: Upstream | undefined,
   deps: StepDeps,
@@ -88,8 +88,8 @@ async function lastLook(
 ): Promise<JobState | null> {
   const finished = resultIn(handle);
   if (finished) return { state: 'done', result: finished };
-  if (!upstream || deps.circuit.looksWaitSeconds(upstream) > 0) return null;
-  return bounded(signal, lastLookMs, (own) => upstream.poll(handle, own)).catch(() => null);
+  if (!upstream || deps.circuit.pollWaitSeconds(upstream) > 0) return null;
+  return bounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
 /** What a job that finished too late cost the operator. Null: the operator has to find that out. */

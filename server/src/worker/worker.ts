@@ -20,7 +20,7 @@ import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { throttled } from '../lib/log-throttle.ts';
 import { isAway } from '../lib/sql.ts';
-import { LookRefused } from '../upstreams/upstream.ts';
+import { PollRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { discard, finish, outputPrefix } from './finish.ts';
 import { sweep } from './jobs/sweep.ts';
@@ -356,7 +356,7 @@ class ClaimingWorker implements Worker {
     const { log, operations } = this.#deps;
     const { id, attempt } = row;
     const upstream = row.started_upstream ?? row.upstream;
-    const refused = error instanceof LookRefused ? error : null;
+    const refused = error instanceof PollRefused ? error : null;
     const asked = refused === null ? 0 : await this.#noteRefused(row, refused);
     const wake_seconds = Math.max(this.#backoff.failed(id), asked);
     const failed = this.#backoff.logDue(upstream);
@@ -370,17 +370,17 @@ class ClaimingWorker implements Worker {
   }
 
   /** Seconds that the upstream asks to be left alone. */
-  async #noteRefused(row: Claimed, refused: LookRefused): Promise<number> {
+  async #noteRefused(row: Claimed, refused: PollRefused): Promise<number> {
     const { log, circuit } = this.#deps;
     const upstream = startedAt(row, this.#deps) ?? { name: row.started_upstream ?? row.upstream };
     const { message, why, retry_after_ms } = refused;
     const cause = withoutInput(message, row.input);
     const { model_id } = row;
     try {
-      return await circuit.lookRefused(upstream, { model_id, why, message, cause, retry_after_ms });
+      return await circuit.pollRefused(upstream, { model_id, why, message, cause, retry_after_ms });
     } catch (err) {
-      log.warn({ upstream: upstream.name, why, err }, 'a refused look could not be noted');
-      return circuit.looksWaitSeconds(upstream);
+      log.warn({ upstream: upstream.name, why, err }, 'a refused poll could not be recorded');
+      return circuit.pollWaitSeconds(upstream);
     }
   }
 }

@@ -8,7 +8,7 @@ import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import {
-  LookRefused,
+  PollRefused,
   type Handle,
   type Upstream,
   type UpstreamTools,
@@ -65,8 +65,8 @@ for (const [name, adapter] of Object.entries(adapters)) {
     const { status, headers = {} } = answer;
     test(`${name}: ${status} ${JSON.stringify(headers)} is ${why ?? 'no refusal'}`, async (t) => {
       const fault = await lookAt(t, adapter, () => answer);
-      if (why === null) return void assert.ok(!(fault instanceof LookRefused), String(fault));
-      assert.ok(fault instanceof LookRefused, String(fault));
+      if (why === null) return void assert.ok(!(fault instanceof PollRefused), String(fault));
+      assert.ok(fault instanceof PollRefused, String(fault));
       assert.deepEqual([fault.why, fault.retry_after_ms], [why, retry_after_ms]);
     });
   }
@@ -75,14 +75,14 @@ for (const [name, adapter] of Object.entries(adapters)) {
 test('replicate: the seconds that its message names', async (t) => {
   const json = { detail: 'Request was throttled. Your rate limit resets in ~7s.' };
   const fault = await lookAt(t, adapters.replicate!, () => ({ status: 429, json }));
-  assert.ok(fault instanceof LookRefused && fault.retry_after_ms === 7_000);
+  assert.ok(fault instanceof PollRefused && fault.retry_after_ms === 7_000);
 });
 
 test('openrouter: an error inside a success', async (t) => {
   const json = { error: { code: 429, message: 'slow down' } };
   const headers = { 'retry-after': '3' };
   const fault = await lookAt(t, adapters.openrouter!, () => ({ status: 200, json, headers }));
-  assert.ok(fault instanceof LookRefused && fault.retry_after_ms === 3_000);
+  assert.ok(fault instanceof PollRefused && fault.retry_after_ms === 3_000);
 });
 
 test('fal: a key that was taken for the status is not called wrong for the result', async (t) => {
@@ -100,7 +100,7 @@ test('fal: a key that was taken for the status is not called wrong for the resul
     const settings = { name: 'fal', url: server.url, key, secret: null, concurrency: 1, options };
     const look = createFal(settings, tools).poll(adapters.fal![1], t.signal);
     const fault = await look.catch((error: unknown) => error);
-    assert.equal(fault instanceof LookRefused, isRefused, String(fault));
+    assert.equal(fault instanceof PollRefused, isRefused, String(fault));
     assert.equal(server.calls.length, 2);
   }
 });

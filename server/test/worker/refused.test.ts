@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
-import { LookRefused, type Refusal, type StartOutcome } from '../../src/upstreams/upstream.ts';
+import { PollRefused, type Refusal, type StartOutcome } from '../../src/upstreams/upstream.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
@@ -234,13 +234,13 @@ describe('a look that is refused', () => {
     const apart = `update requests set wake_at = now() + interval '1 hour' where id = $1`;
     await service.db.run(rawSql(apart, [second]));
     fake.behave.poll = () => {
-      throw new LookRefused(`slow down: ${prompt}`, 'busy', 50_000);
+      throw new PollRefused(`slow down: ${prompt}`, 'busy', 50_000);
     };
     await wake(service, first);
     await service.app.worker!.runOnce();
     const { wakes_in } = await rowOf(service, first);
     assert.ok(wakes_in! > 45 && wakes_in! <= 50, String(wakes_in));
-    assert.equal(await figure('farebox_upstream_looks_refused_total', 'busy'), 1);
+    assert.equal(await figure('farebox_upstream_polls_refused_total', 'busy'), 1);
     assert.equal(await figure('farebox_upstream_failures_total', 'busy'), 0, 'no start failed');
     const [line] = lines('step failed, will be tried again');
     assert.deepEqual([line.upstream, line.step, line.why], [fake.name, 'poll', 'busy']);
@@ -263,7 +263,7 @@ describe('a look that is refused', () => {
     for (const ms of asks) {
       const id = await running();
       fake.behave.poll = () => {
-        throw new LookRefused('slow down', 'busy', ms);
+        throw new PollRefused('slow down', 'busy', ms);
       };
       await wake(service, id);
       await service.app.worker!.runOnce();
@@ -282,7 +282,7 @@ describe('a look that is refused', () => {
     test(`${why}: is an error in the log, once; the job goes on when it is mended`, async () => {
       const id = await running();
       fake.behave.poll = () => {
-        throw new LookRefused(`not with this: ${prompt}`, why);
+        throw new PollRefused(`not with this: ${prompt}`, why);
       };
       for (let i = 0; i < 3; i++) {
         await wake(service, id);
@@ -295,7 +295,7 @@ describe('a look that is refused', () => {
         [level, upstream, model_id, call, cause],
         [50, fake.name, `${fake.name}/image`, 'look', 'not with this: …'],
       );
-      assert.equal(await figure('farebox_upstream_looks_refused_total', why), 3);
+      assert.equal(await figure('farebox_upstream_polls_refused_total', why), 3);
       const { failures, rests, last_error } = (await upstreamRow())!;
       assert.deepEqual([failures, rests], [0, false], 'starts say themselves what is wrong');
       assert.match(last_error, /^not with this/);

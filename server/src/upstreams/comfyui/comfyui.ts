@@ -2,7 +2,7 @@ import { createHash, randomInt } from 'node:crypto';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { Reply } from '../../lib/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, lookFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -194,7 +194,7 @@ async function historyOf(id: string, signal: AbortSignal, { api, tools }: Parts)
   const reply = await api.send({ path, maxBytes: historyMaxBytes, signal });
   const entries = asObject(jsonOf(reply.body));
   if (reply.status !== 200 || entries === null)
-    throw lookFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
+    throw pollFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
   // A fault in a body of 200 is not the absence of the job.
   if (Object.keys(entries).length > 0 && !Object.hasOwn(entries, id))
     throw new Error(api.quiet(saidBy(reply)));
@@ -204,7 +204,7 @@ async function historyOf(id: string, signal: AbortSignal, { api, tools }: Parts)
 async function readQueue(signal: AbortSignal, { api, tools }: Parts): Promise<Queue> {
   const reply = await api.send({ path: '/queue', maxBytes: queueMaxBytes, signal });
   const queue = reply.status === 200 ? queueOf(jsonOf(reply.body)) : null;
-  if (queue === null) throw lookFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
+  if (queue === null) throw pollFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
   return queue;
 }
 

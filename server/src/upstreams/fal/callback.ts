@@ -6,20 +6,23 @@ import { isRequestId } from './job.ts';
 import { objectIn } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** Calls from fal that a job has ended: proven by Ed25519, with keys that fal publishes. */
+/** fal's calls that a job has ended: proven by Ed25519, with keys that fal publishes. */
 
 const skewSeconds = 300;
 const keysMax = 20;
 const keysKeptMs = 86_400_000;
-/** A signature that no key fits may be a new key's, or a stranger's: so often is it looked up. */
+/**
+ * A signature that no key fits may be made with a new key or by a stranger, so keys are fetched
+ * again at most this often.
+ */
 const keysPauseMs = 300_000;
 const keysTimeoutMs = 10_000;
 const keysMaxBytes = 64 * 1024;
 
 /**
- * Proves a call and gives the handle of its job; null where nobody has said which model the job is
- * of, without which fal has no address for it. A call whose keys cannot be had just now ends in
- * another error than `CallbackRefused`, and fal sends it again.
+ * Verifies a call and returns the handle of its job; null if the job's model is unknown, without
+ * which fal has no address for it. If the keys cannot be fetched just now, it throws another error
+ * than `CallbackRefused`, and fal sends the call again.
  */
 export function callbacks(fal: Fal): (call: Callback) => Promise<Handle | null> {
   const keys = keyStore(fal);

@@ -4,18 +4,18 @@ import { outcomeOfReply } from '../replies.ts';
 import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';
 import { jobOf } from './job.ts';
-import { look } from './poll.ts';
+import { pollJob } from './poll.ts';
 import { costs, hasModel, listModels, listTerms } from './prices.ts';
 import { startJob } from './start.ts';
 import { callFal, falOf, faultWords, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** Files of the input go up first, and a large one takes its time. */
+/** Files of the input are uploaded first, and a large one takes its time. */
 const startSeconds = 600;
 const shortMs = 20_000;
 const shortBytes = 64 * 1024;
 
-/** fal.ai: image, video and sound models behind one queue. Throws where the options do not fit. */
+/** fal.ai: image, video and audio models behind one queue. Throws if the options are invalid. */
 export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const fal = falOf(settings, tools);
   const costOf = costs(fal);
@@ -25,7 +25,7 @@ export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Ups
     concurrency: settings.concurrency,
     start_seconds: startSeconds,
     start: (job) => startJob(fal, job, tools),
-    poll: (handle, signal) => look(fal, handle, costOf, signal),
+    poll: (handle, signal) => pollJob(fal, handle, costOf, signal),
     cancel: (handle, signal) => cancel(fal, handle, signal),
     callback: callbacks(fal),
     check: (signal) => check(fal, signal),
@@ -35,7 +35,7 @@ export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Ups
   };
 }
 
-/** What it answers is not believed: a job may complete all the same. */
+/** The answer is not used: a job may complete all the same. */
 async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<void> {
   const url = jobOf(fal, handle)?.cancel_url;
   if (url === undefined) return;
@@ -43,7 +43,7 @@ async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<vo
   await callFal(fal, { method: 'PUT', url, ...limits }).catch(() => {});
 }
 
-/** Prices are told for a known key only, and cost nothing. */
+/** Prices are shown to a known key only, and reading them is free. */
 async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
   const url = `${fal.api}/models/pricing?endpoint_id=fal-ai%2Fflux%2Fdev`;
   try {
@@ -51,7 +51,7 @@ async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
     const told = objectIn(reply);
     if (isSuccess(reply.status) && !Array.isArray(told?.prices))
       return 'what answers at its address for models is no fal';
-    // A model that is gone there says all the same that the key was taken.
+    // A model that is gone there still shows that the key was accepted.
     if (isSuccess(reply.status) || (reply.status === 404 && told !== null)) return null;
     const reason = reasonOf(fal, reply);
     const outcome = outcomeOfReply(reply, fal.tools.now());

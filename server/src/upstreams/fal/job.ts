@@ -1,10 +1,10 @@
 import type { Handle } from '../upstream.ts';
 import type { Fal } from './wire.ts';
 
-/** A job of fal's, and where it is asked about. */
+/** A job at fal, and its addresses. */
 export interface Job {
   request_id: string;
-  /** The endpoint that it was handed to. */
+  /** The endpoint that it was submitted to. */
   model: string;
   status_url: string;
   response_url: string;
@@ -19,9 +19,9 @@ export function isRequestId(value: unknown): value is string {
 }
 
 /**
- * The job that a submit's reply, or a handle, tells of; null where it names none. Addresses are
- * taken as given only where they lead to the definition's own origin, since our key goes there;
- * else they are made by fal's rule. A definition that was moved is followed in this way too.
+ * The job that a submit's reply, or a handle, names; null if it names none. Given addresses are
+ * used only if they have the definition's own origin, because our key is sent there; otherwise they
+ * are built by fal's rule. A definition that was moved is followed in this way too.
  */
 export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): Job | null {
   const { request_id } = given;
@@ -42,7 +42,7 @@ export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): Jo
   };
 }
 
-/** `fal-ai/flux/dev` → `fal-ai/flux`: what follows the app is no part of a job's address. */
+/** `fal-ai/flux/dev` → `fal-ai/flux`: what follows the app is not part of a job's address. */
 function appOf(model: string): string {
   const steps = model.split('/');
   const isNamespaced = steps[0] === 'workflows' || steps[0] === 'comfy';

@@ -1,6 +1,6 @@
 import { isSuccess, type Reply } from '../../lib/fetch.ts';
 import { collectMedia } from '../outputs.ts';
-import { lookFault, outcomeOfReply } from '../replies.ts';
+import { pollFault, outcomeOfReply } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { Handle, JobState, Result } from '../upstream.ts';
 import { jobOf } from './job.ts';
@@ -12,18 +12,18 @@ import type { Fal } from './wire.ts';
 const statusTimeoutMs = 20_000;
 const statusMaxBytes = 1024 * 1024;
 const resultTimeoutMs = 60_000;
-/** Media may stand in it as `data:` addresses. */
+/** Media may be in it as `data:` addresses. */
 const resultMaxBytes = 48 * 1024 * 1024;
 
-/** Tells nothing of the job: the next look may. */
+/** Says nothing about the job: the next poll may. */
 const transient: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429]);
-/** Who had asked is gone: a job that was cancelled. */
+/** The job's client is gone: the job was cancelled. */
 const clientClosed = 499;
-/** The words of a result that is asked for too early. */
+/** The words of a result that is requested too early. */
 const notYetForm = /in progress|not (?:yet )?(?:ready|complete|finished)/i;
 
-/** How a job goes. Throws where a look told nothing of it. */
-export async function look(
+/** The state of a job. Throws if the poll said nothing about it. */
+export async function pollJob(
   fal: Fal,
   handle: Handle,
   costOf: CostOf,
@@ -37,9 +37,9 @@ export async function look(
   const reply = await callFal(fal, { url: url.href, ...limits });
   if (reply.status === 404) return { state: 'missing', message: reasonOf(fal, reply) };
   const body = isSuccess(reply.status) ? objectIn(reply) : null;
-  // An error inside a success says nothing of the job either.
+  // An error inside a success says nothing about the job either.
   if (body === null || typeof body.status !== 'string')
-    throw lookFault(outcomeOfReply(reply, fal.tools.now()), `its status: ${reasonOf(fal, reply)}`);
+    throw pollFault(outcomeOfReply(reply, fal.tools.now()), `its status: ${reasonOf(fal, reply)}`);
   const word = stateOf(body.status);
   if (word === 'running') return { state: 'running', logs: logsIn(body.logs) };
   if (word === 'failed') return failed(reasonIn(fal, body) ?? 'The model failed.');
@@ -57,8 +57,8 @@ function failed(message: string, isInput = false): JobState {
 }
 
 /**
- * A job that failed is called completed too; the reply in its place tells: it is what the model
- * itself answered, with its status and headers.
+ * A failed job is reported as completed too. The reply in its place shows the failure: it is the
+ * model's own answer, with its status and headers.
  */
 async function resultOf(
   fal: Fal,
@@ -85,7 +85,7 @@ async function resultOf(
 function takenFrom(body: Record<string, unknown>): Result | null {
   const result: Result = collectMedia(body, 'output');
   if (result.media.length > 0 || typeof result.fields.text === 'string') return result;
-  // Models that look at media answer in words.
+  // Models that analyse media answer in words.
   const { output, ...rest } = result.fields;
   return typeof output === 'string' ? { media: [], fields: { ...rest, text: output } } : null;
 }
@@ -97,21 +97,22 @@ function failureOf(fal: Fal, reply: Reply, saysFailed: boolean): JobState {
   const body = objectIn(reply);
   if (body === null || !isOfJob(reply, saysFailed, reasonOf(fal, reply)))
     throw resultFault(fal, reply);
-  // What would have worked at another time, or ended on the platform's side, is not the input's.
+  // What would have worked at another time, or failed on the platform's side, is not the input's
+  // fault.
   const isInputs = status < clientClosed && headers['x-fal-retryable'] !== 'true';
   const otherwise = isInputs ? 'The model refused the input.' : 'The model failed.';
   return failed(reasonIn(fal, body) ?? otherwise, isInputs);
 }
 
-/** The key was taken a moment ago, for the status: a refusal of it here is the model's own. */
+/** The key was accepted a moment ago for the status, so a refusal of it here is the model's own. */
 function resultFault(fal: Fal, reply: Reply): Error {
   const message = `its result: ${reasonOf(fal, reply)}`;
   const outcome = outcomeOfReply(reply, fal.tools.now());
   const isKeys = outcome.outcome === 'not_accepted' && outcome.why !== 'busy';
-  return isKeys ? new Error(message) : lookFault(outcome, message);
+  return isKeys ? new Error(message) : pollFault(outcome, message);
 }
 
-/** Whether the reply is what the job ended with, and not a hitch on the way to it. */
+/** Whether the reply is the job's end, and not a transient fault on the way to it. */
 function isOfJob({ status, headers }: Reply, saysFailed: boolean, reason: string): boolean {
   if (headers['x-fal-error-type'] !== undefined) return true;
   if (status < 400 || transient.has(status)) return false;

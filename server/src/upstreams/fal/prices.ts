@@ -6,13 +6,13 @@ import type { ModelTerms } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** What fal says of its models, and of their prices for the account of our key. */
+/** What fal says about its models, and about their prices for our key's account. */
 
 const timeoutMs = 20_000;
 const maxBytes = 8 * 1024 * 1024;
-/** Pages of models at most: several times as many as there are. */
+/** Most pages of models: several times as many as there are. */
 const pagesMax = 200;
-/** fal's own limit on one question about prices, and the room that an address has. */
+/** fal's own limit of models per question about prices, and the length that a URL may have. */
 const idsMax = 50;
 const queryMax = 1_600;
 
@@ -28,14 +28,14 @@ export async function listTerms(
   return terms;
 }
 
-/** Its list names those that can be called now; an older one may still be served. */
+/** Its list names the models that can be called now; an older one may still be served. */
 export async function hasModel(fal: Fal, id: string, signal: AbortSignal): Promise<boolean> {
   const url = `${fal.api}/models?${queryOf([id])}`;
   const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
   if (reply.status === 404) return false;
   const { models } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
   if (!Array.isArray(models)) throw new Error(`its list of models: ${reasonOf(fal, reply)}`);
-  // One that it does not know comes back with its name alone.
+  // An unknown model comes back with its name alone.
   const known = models.filter(isObject).find(({ endpoint_id }) => endpoint_id === id);
   return known !== undefined && isObject(known.metadata);
 }
@@ -77,7 +77,7 @@ function queryOf(ids: readonly string[]): string {
 
 type Prices = [endpoint_id: string, ListedPrice][];
 
-/** An endpoint that it does not know spoils the whole question, which is then asked in halves. */
+/** One unknown endpoint fails the whole question, which is then asked in halves. */
 async function pricesOf(fal: Fal, ids: string[], signal: AbortSignal): Promise<Prices> {
   const url = `${fal.api}/models/pricing?${queryOf(ids)}`;
   const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
@@ -108,14 +108,14 @@ const missedMs = 300_000;
 const modelsMax = 2_000;
 const costTimeoutMs = 5_000;
 
-/** Micro-USD that fal takes for so many of a model's units; undefined where that is not known. */
+/** Micro-USD that fal charges for so many of a model's units; undefined if that is not known. */
 export type CostOf = (
   model: string,
   units: string | undefined,
   signal: AbortSignal,
 ) => Promise<bigint | undefined>;
 
-/** Prices are asked for once an hour and model; one that cannot be had is not waited for soon. */
+/** Prices are asked for once an hour and model; a failed question is not repeated soon. */
 export function costs(fal: Fal): CostOf {
   const known = new Map<string, { until: number; unit_cost: number | null }>();
   async function unitCost(model: string, signal: AbortSignal): Promise<number | null> {

@@ -9,10 +9,10 @@ import type { Fal } from './wire.ts';
 
 const timeoutMs = 60_000;
 const maxBytes = 256 * 1024;
-/** fal's word for a caller who has left: what became of the job, it does not say. */
+/** fal's status for a caller who has left. It does not say what became of the job. */
 const clientClosed = 499;
 
-/** Hands a job in, once. */
+/** Submits a job, once. */
 export async function startJob(
   fal: Fal,
   job: StartJob,
@@ -45,7 +45,7 @@ export async function startJob(
   }
   const message = reasonOf(fal, reply);
   if (reply.status === clientClosed) return { outcome: 'unknown', message };
-  // Its limit is of how much of ours runs at once, of whichever model.
+  // Its limit covers everything of ours that runs at once, whichever model.
   const wide = reply.status === 429 && { account_wide: true };
   if (!isSuccess(reply.status))
     return { ...outcomeOfReply(reply, fal.tools.now()), message, ...wide };
@@ -55,14 +55,14 @@ export async function startJob(
   return { outcome: 'accepted', handle: { ...made } };
 }
 
-/** The input with our files uploaded to where fal can fetch them. */
+/** The input, with our files uploaded to where fal can fetch them. */
 async function falInput(
   job: StartJob,
   tools: Pick<UpstreamTools, 'download'>,
   upload: (file: Awaited<ReturnType<typeof openMedia>>) => Promise<string>,
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
-  // fal fetches or unpacks the caller's own addresses by itself.
+  // fal fetches or unpacks the caller's own addresses itself.
   const place = async (value: string, field: string): Promise<string> => {
     if (!Object.hasOwn(job.files, value)) return value;
     const known =

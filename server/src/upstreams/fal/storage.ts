@@ -10,14 +10,14 @@ import type { Fal } from './wire.ts';
 /** Larger files go up in parts. */
 const singleMaxBytes = 90_000_000;
 const partBytes = 10 * 1024 * 1024;
-/** Longer than any job may take; then fal forgets the file. */
+/** Longer than any job may take; then fal deletes the file. */
 const keptSeconds = 2 * 86_400;
 const replyMaxBytes = 64 * 1024;
 const askTimeoutMs = 30_000;
 const partTimeoutMs = 120_000;
 const wholeTimeoutMs = 600_000;
 
-/** The file is not there, so the job was not handed in. */
+/** The file was not uploaded, so the job was not submitted. */
 export class NotUploaded extends Error {
   readonly outcome: NotAccepted | Rejected;
   constructor(outcome: NotUploaded['outcome']) {
@@ -29,12 +29,12 @@ export class NotUploaded extends Error {
 interface Place {
   file_url: string;
   upload_url: URL;
-  /** What may call it: behind any other origin's name could be the own network. */
+  /** Which fetch may call it: any other origin's name could lead to the own network. */
   fetch: Fetch;
 }
 
 /**
- * Hands a file over and gives its address there.
+ * Uploads a file and returns its address there.
  *
  * @throws NotUploaded
  */
@@ -86,7 +86,10 @@ function nameFor(content_type: string): string {
   return `input.${kind}`;
 }
 
-/** Wherever a reply points, a caller's file goes to the public Internet or the storage itself. */
+/**
+ * Whatever address a reply names, a caller's file goes to the public Internet or the storage
+ * itself.
+ */
 function uploadPlace({ rest, tools }: Fal, given: unknown): Pick<Place, 'upload_url' | 'fetch'> {
   const { origin } = new URL(rest);
   const text = String(given);
@@ -100,7 +103,7 @@ function uploadPlace({ rest, tools }: Fal, given: unknown): Pick<Place, 'upload_
 function refusal(fal: Fal, reply: Reply): NotUploaded {
   const message = `its storage: ${reasonOf(fal, reply)}`;
   const outcome = outcomeOfReply(reply, fal.tools.now());
-  // No job was made, whatever the reply means otherwise; and a path is no model.
+  // No job was made, whatever the reply means otherwise; and a path is not a model.
   if (outcome.outcome === 'unknown') return notUploaded('busy', message);
   if (outcome.outcome === 'rejected') {
     const refused = 'A file of the input was refused.';
@@ -114,14 +117,14 @@ async function putWhole(fal: Fal, place: Place, file: InputFile, signal: AbortSi
   const body = file.size === 0 ? new Uint8Array() : await file.open();
   const headers = {
     'content-type': file.content_type,
-    // Stores behind such addresses take no body of unknown length.
+    // Such storages take no body of unknown length.
     'content-length': String(file.size),
   };
   const { href: url } = place.upload_url;
   await put(fal, { ...place, url }, body, headers, wholeTimeoutMs, signal);
 }
 
-/** The reply to bytes; the address itself is the permit, so our key stays here. */
+/** Sends bytes to an address that needs no key, so our key stays here. */
 async function put(
   fal: Fal,
   { url, fetch }: { url: string; fetch: Fetch },

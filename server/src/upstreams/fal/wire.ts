@@ -3,12 +3,12 @@ import { jsonOf, messageIn } from '../replies.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
-/** The hosts of fal, the calls to them, and what all their replies have in common. */
+/** The hosts of fal, calls to them, and what all their replies have in common. */
 
 /** An upstream of this kind, ready to be called. */
 export interface Fal {
   tools: Pick<UpstreamTools, 'fetch' | 'guarded' | 'now'>;
-  /** Queue: where jobs are handed in. Without a slash at its end, as all of them. */
+  /** Queue: where jobs are submitted. Without a slash at its end, as all of them. */
   base: string;
   /** Storage. */
   rest: string;
@@ -33,7 +33,7 @@ const optionNames: ReadonlySet<string> = new Set(['rest_url', 'api_url', 'jwks_u
 const messageMax = 500;
 const reasonsMax = 5;
 
-/** Throws where there is no key, or an option is no address. */
+/** Throws if there is no key, or an option is not an address. */
 export function falOf(
   { url, key, options }: Pick<UpstreamSettings, 'url' | 'key' | 'options'>,
   tools: Fal['tools'],
@@ -73,19 +73,19 @@ export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<
   });
 }
 
-/** The JSON object in a reply; null where it holds anything else, or was too long. */
+/** The JSON object in a reply; null if it contains anything else, or was too long. */
 export function objectIn({ body, truncated }: Reply): Record<string, unknown> | null {
   const value = truncated ? undefined : jsonOf(body);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? (value as Record<string, unknown>) : null;
 }
 
-/** In fal's own words what a reply says, without addresses and without our key. */
+/** What a reply says in fal's own words, without addresses and without our key. */
 export function reasonOf(fal: Fal, reply: Pick<Reply, 'status' | 'body'>): string {
   return reasonIn(fal, jsonOf(reply.body)) ?? `answered ${reply.status}`;
 }
 
-/** The same of a body; null where it says nothing. */
+/** What a body says, likewise; null if it says nothing. */
 export function reasonIn(fal: Fal, body: unknown): string | null {
   const detail = (body as { detail?: unknown } | null | undefined)?.detail;
   const words = (Array.isArray(detail) ? fieldReasons(detail) : null) ?? messageIn(body);
@@ -105,13 +105,13 @@ function fieldReasons(detail: unknown[]): string | null {
 }
 
 function presentable({ key }: Pick<Fal, 'key'>, text: string): string {
-  // A key is also written `id:secret`, and either half would be too much.
+  // A key is also written `id:secret`, and neither half may be logged.
   const secrets = [key, ...key.split(':')].filter((part) => part.length >= 6);
   const without = secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
   return without.replaceAll(/\b(?:https?|wss?):\/\/[^\s"'<>]+/gi, '…').slice(0, messageMax);
 }
 
-/** Words for the operator of what a call ended with. */
+/** The error of a call, in words for the operator. */
 export function faultWords(fal: Fal, error: unknown): string {
   return error instanceof FetchError ? error.message : presentable(fal, (error as Error).message);
 }

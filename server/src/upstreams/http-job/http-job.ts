@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { outcomeUnreadable } from '../inputs.ts';
-import { jsonOf, lookFault, outcomeOfFault } from '../replies.ts';
+import { jsonOf, pollFault, outcomeOfFault } from '../replies.ts';
 import {
   CallbackRefused,
   type Callback,
@@ -158,7 +158,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
     outcome.outcome === 'rejected' ||
     (outcome.outcome === 'not_accepted' && outcome.why === 'model');
   if (isGone && !transient.has(reply.status)) return { state: 'missing', message };
-  throw lookFault(outcome, `a look was answered with: ${message}`);
+  throw pollFault(outcome, `a poll was answered with: ${message}`);
 }
 
 /** Statuses that pass by themselves, though a start that meets them would be refused. */

@@ -15,8 +15,8 @@ const replyMaxBytes = 32 * 1024 * 1024;
 const streamMaxBytes = 128 * 1024 * 1024;
 const tooLarge = 'its reply is larger than 32 MiB';
 /**
- * How long a stream's first chunk is waited for before the stream is handed on: a refusal that
- * comes as that chunk can then still be told as one, and who waits for a slow model sees signs of
+ * How long to wait for a stream's first chunk before the stream is handed on. A refusal in that
+ * chunk can then still be answered with its status, and a caller of a slow model sees signs of
  * life.
  */
 const peekUsualMs = 3000;
@@ -40,7 +40,7 @@ export function createChat(
     }
     try {
       if (!call.stream) return await whole(call, body, wire, firstMs);
-      // Who sets a time for the first byte wants to know whether it has come.
+      // A caller with a time limit for the first byte needs to know whether it has come.
       const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
       return await streamed(call, body, wire, tools, { ...times, ...peek });
     } catch (error) {
@@ -106,7 +106,7 @@ async function streamed(
   return begun(chunks, headers, wire, model, times.peekMs);
 }
 
-/** A whole reply, or the error that came in its place. */
+/** A whole reply, or the error in its place. */
 function judged(
   value: unknown,
   headers: Record<string, string>,
@@ -126,7 +126,7 @@ function unreadable(message: string): ChatOutcome {
   return { outcome: 'unknown', message, answer: 'unreadable' };
 }
 
-/** With the words of its errors cleaned: they reach the log, and may hold our key. */
+/** With cleaned error texts: they reach the log, and may contain our key. */
 function cleaned(value: Json, wire: Wire): Json {
   const shown = (error: unknown) =>
     JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
@@ -202,7 +202,7 @@ async function* resumed(
   }
 }
 
-/** The bytes as they come; throws where nothing comes for too long, and closes the connection. */
+/** The bytes as they come. Throws, and closes the connection, if nothing comes for too long. */
 async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGenerator<Uint8Array> {
   const bytes = reply.body[Symbol.asyncIterator]();
   let waitMs = firstMs;

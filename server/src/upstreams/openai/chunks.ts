@@ -2,17 +2,17 @@ import { readEvents } from '../../lib/event-stream.ts';
 import { isCount, isObject, type Json } from '../../lib/json.ts';
 import { errorIn } from './wire.ts';
 
-/** Replies and chunks of many servers, brought to OpenAI's own shape. */
+/** Converts replies and chunks of many servers to OpenAI's own shape. */
 
 /** A chunk with all log probabilities stays far below. */
 const eventCharsMax = 4 * 1024 * 1024;
 
-/** What is passed on; the rest are a server's own additions. */
+/** Fields that are passed on; others are a server's own additions. */
 const passed = ['id', 'object', 'created', 'model', 'system_fingerprint'];
 
 /**
- * The chunks of a stream. Throws where it breaks off, or holds what is no chunk: what came before
- * is what was delivered.
+ * The chunks of a stream. Throws if it breaks off, or contains something else: what came before
+ * counts as delivered.
  */
 export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Json> {
   let ended = false;
@@ -24,7 +24,7 @@ export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     ended ||= isLast(chunk);
     yield chunk;
   }
-  // Some servers leave [DONE] out, but none the reason why they stop.
+  // Some servers leave [DONE] out, but all state why they stop.
   if (!ended) throw new Error('its stream ended before the reply did');
 }
 
@@ -33,7 +33,7 @@ function parsed(text: string): Json {
   try {
     value = JSON.parse(text);
   } catch {
-    // Judged below.
+    // Handled below.
   }
   if (!isObject(value)) throw new Error('its stream holds what is no chunk');
   return value;
@@ -49,7 +49,7 @@ function isLast({ choices, usage }: Json): boolean {
   return list.some(({ finish_reason }) => typeof finish_reason === 'string');
 }
 
-/** A reply or a chunk, its usage and its error in OpenAI's places. */
+/** A reply or a chunk with usage and error where OpenAI has them. */
 export function tidied(value: Json): Json {
   const own = Object.fromEntries(
     passed.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
@@ -66,12 +66,12 @@ export function tidied(value: Json): Json {
   };
 }
 
-/** Some write a text as a list of parts, which clients of OpenAI cannot read. */
+/** Some servers write a text as a list of parts, which OpenAI's clients cannot read. */
 function inOneText(choice: Json): Json {
   const name = isObject(choice.delta) ? 'delta' : 'message';
   const said = choice[name];
   if (!isObject(said) || !Array.isArray(said.content)) return choice;
-  // Mistral puts what it thought among the parts.
+  // Mistral puts its reasoning among the parts.
   const thought = textsIn(said.content.filter(isObject).flatMap(({ thinking }) => thinking ?? []));
   const reasoning = thought !== '' && { reasoning_content: thought };
   return { ...choice, [name]: { ...said, ...reasoning, content: textsIn(said.content) } };
@@ -100,7 +100,7 @@ function usageIn(value: Json): unknown {
   if (!isObject(timings)) return said;
   const counted = usageOfTimings(timings);
   if (!isObject(said)) return counted ?? said;
-  // llama.cpp's usage does not tell what its cache held; its timings do.
+  // llama.cpp's usage does not report cached tokens; its timings do.
   const { prompt_tokens_details } = said;
   if (counted === null || isObject(prompt_tokens_details)) return said;
   return { ...said, prompt_tokens_details: counted.prompt_tokens_details };

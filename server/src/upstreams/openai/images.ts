@@ -9,7 +9,7 @@ import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
 import { costIn, errorIn, type Wire } from './wire.ts';
 
-/** Ten pictures of some megabytes each, as base64. */
+/** Ten images of some megabytes each, as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;
 const imageMaxBytes = 50 * 1024 * 1024;
 
@@ -20,12 +20,12 @@ const mediaParts: Readonly<Record<string, 'image' | 'mask'>> = {
   reference_image_urls: 'image',
   mask_url: 'mask',
 };
-/** They would change the form of the answer, or whose model it is. */
+/** They would change the form of the answer, or the model. */
 const keptBack = new Set(['model', 'stream', 'partial_images', ...Object.keys(mediaParts)]);
 
 /**
- * Pictures, which come in the answer to their start: from words alone as JSON, from pictures of the
- * caller's as a form that holds their bytes.
+ * Images, which come in the answer to their start: from a prompt alone as JSON, with a caller's
+ * images as a form that contains their bytes.
  */
 export function createImages(wire: Wire, options: Options, tools: UpstreamTools) {
   return async (job: StartJob): Promise<StartOutcome> => {
@@ -68,7 +68,7 @@ async function sortOut(
     files.push(await read(file, field, name, `${name}-${files.length + 1}`));
     return null;
   });
-  // A count that the row does not price is not asked for.
+  // A count that is not in the row's price is not sent.
   const isPriced = (name: string) => name !== 'n' || job.fields.includes(name);
   const kept = Object.entries(input).filter(
     ([name, value]) => !keptBack.has(name) && isPriced(name) && value !== null,

@@ -7,25 +7,25 @@ import type { ModelTerms } from '../upstream.ts';
 import type { Options } from './options.ts';
 import type { Wire } from './wire.ts';
 
-/** What a server lists of its models. */
+/** A server's list of its models. */
 
-/** OpenRouter lists hundreds, each with its story. */
+/** OpenRouter lists hundreds, each with a description. */
 export const listMaxBytes = 32 * 1024 * 1024;
 export const callMs = 30_000;
 
-/** Throws where it cannot be asked, or its list cannot be read. */
+/** Throws if the list cannot be fetched or read. */
 async function readList(wire: Wire, path: string, signal: AbortSignal): Promise<Json[]> {
   const reply = await wire.request(path, { maxBytes: listMaxBytes, timeoutMs: callMs, signal });
   const value = jsonOf(reply.body);
   if (!isSuccess(reply.status))
     throw new Error(wire.clean(messageIn(value) ?? `answered ${reply.status}`));
-  // Together gives the list itself.
+  // Together returns the list itself.
   const list = isObject(value) ? value.data : value;
   if (!Array.isArray(list)) throw new Error('its list of models could not be read');
   return list.filter(isObject);
 }
 
-/** Its names of its models. */
+/** The server's own names of its models. */
 export async function listModels(
   wire: Wire,
   { videos }: Pick<Options, 'videos'>,
@@ -37,7 +37,7 @@ export async function listModels(
   return models.map(({ id }) => id).filter((id) => typeof id === 'string');
 }
 
-/** A key may be kept from videos, which says nothing of the other models. */
+/** A key may have no right to videos, which says nothing about other models. */
 function readVideos(wire: Wire, signal: AbortSignal): Promise<Json[]> {
   return readList(wire, '/videos/models', signal).catch(() => {
     signal.throwIfAborted();
@@ -45,10 +45,10 @@ function readVideos(wire: Wire, signal: AbortSignal): Promise<Json[]> {
   });
 }
 
-/** OpenRouter takes these behind any model's name, and lists none of them. */
+/** OpenRouter accepts these after any model's name, and lists none of them. */
 const variants = /:(?:nitro|floor|online|exacto|extended|thinking)$/;
 
-/** OpenRouter lists models that write text; others, such as those for images, it has as well. */
+/** OpenRouter lists models that write text; it also has others, such as those for images. */
 export async function hasModel(wire: Wire, model: string, signal: AbortSignal): Promise<boolean> {
   const name = model.replace(variants, '').split('/').map(encodeURIComponent).join('/');
   const call = { maxBytes: listMaxBytes, timeoutMs: callMs, signal };
@@ -59,7 +59,7 @@ export async function hasModel(wire: Wire, model: string, signal: AbortSignal): 
   throw new Error(wire.clean(messageIn(value) ?? `answered ${reply.status} without the model`));
 }
 
-/** Prices, listed by OpenRouter, and the days of shutdown, listed by OpenAI and OpenRouter. */
+/** Prices, listed by OpenRouter, and days of shutdown, listed by OpenAI and OpenRouter. */
 export async function listTerms(
   wire: Wire,
   models: readonly string[],

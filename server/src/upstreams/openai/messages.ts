@@ -6,7 +6,7 @@ import type { ChatCall, UpstreamTools } from '../upstream.ts';
 const fileMaxBytes = 20 * 1024 * 1024;
 const filesMaxBytes = 60 * 1024 * 1024;
 
-/** What stands at `at`, as a `data:` address or as it came. */
+/** The value at `at`, as a `data:` address or as it came. */
 type Place = (value: string, at: string, of: 'image' | 'file' | 'audio') => Promise<Placed>;
 
 interface Placed {
@@ -15,9 +15,9 @@ interface Placed {
 }
 
 /**
- * The messages as the upstream can take them. Files that we store are handed over as data, since
- * chat upstreams have no files of ours. With `inline` all are: an upstream on the own network could
- * be led to fetch what no caller may see. Throws `InputRefused`.
+ * The messages as the upstream can take them. Stored files are sent as data, because chat upstreams
+ * have none of our files. With `inline` all media are: an upstream on the own network could be led
+ * to fetch what no caller may see. Throws `InputRefused`.
  */
 export async function placeMessages(
   messages: unknown,
@@ -35,7 +35,7 @@ export async function placeMessages(
   const placeOne: Place = async (value, at, of) => {
     const stored = Object.hasOwn(files, value) ? files[value]! : null;
     const isAddress = /^https?:/i.test(value);
-    // Base64 by itself: there is nothing to put in its place.
+    // Bare base64: there is nothing to replace.
     const isBytes = of !== 'image' && !isAddress && !isOurs(value);
     if (stored === null && (isBytes || /^data:/i.test(value) || (isAddress && !inline)))
       return { value };
@@ -90,14 +90,14 @@ async function withFile(
   }
   if (isObject(audio) && typeof audio.data === 'string') {
     const { value } = await place(audio.data, `${at}.input_audio.data`, 'audio');
-    // Here the data stands without its type.
+    // Here the data has no type in front.
     const data = value === audio.data ? value : value.replace(/^data:[^,]*,/, '');
     return { ...part, input_audio: { ...audio, data } };
   }
   return part;
 }
 
-/** A name that nobody but us knows; base64 has neither an underscore nor a colon. */
+/** A name that only we know; base64 has neither an underscore nor a colon. */
 function isOurs(value: string): boolean {
   return /^(file_|sandbox:)/.test(value);
 }

@@ -21,12 +21,12 @@ const videoTasks = new Set([
   'video-to-video/edit',
   'video-extend',
 ]);
-/** Those that it has a call for. */
+/** Tasks that it has a call for. */
 export const openaiTasks: ReadonlySet<string> = new Set(['chat', ...imageTasks, ...videoTasks]);
 
 /**
  * OpenAI and every server that speaks like it: chat, images and videos. What differs is data, in
- * the definition's `options`. Throws where those do not fit.
+ * the definition's `options`. Throws if those are invalid.
  */
 export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const { name, secret, concurrency } = settings;
@@ -92,7 +92,7 @@ async function check(wire: Wire, path: string, signal: AbortSignal): Promise<str
   }
 }
 
-/** OpenRouter tells of its keys what is left of their limit. */
+/** OpenRouter reports what is left of a key's limit. */
 function isSpent(value: unknown): boolean {
   const data = isObject(value) ? value.data : undefined;
   const left = isObject(data) ? data.limit_remaining : undefined;

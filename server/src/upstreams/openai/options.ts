@@ -1,12 +1,12 @@
-/** What differs between OpenAI-compatible servers, as the definition's `options` say it. */
+/** What differs between OpenAI-compatible servers, from the definition's `options`. */
 export interface Options {
-  /** Put behind the address where it does not end with it, such as `/v1`. */
+  /** Appended to an address that does not end with it, such as `/v1`. */
   base_path: string;
-  /** How the limit of completion tokens is called there. */
+  /** The server's name for the limit of completion tokens. */
   token_limit: 'max_tokens' | 'max_completion_tokens';
-  /** Asks each stream for its usage; without, some servers tell none. */
+  /** Asks each stream for its usage; otherwise some servers report none. */
   include_usage: boolean;
-  /** Pictures of chat calls are fetched here, through the guard, and handed over as data. */
+  /** Images of chat calls are downloaded here, through the guard, and sent as data. */
   inline_images: boolean;
   /** Until the first byte of a reply; a model may have to be loaded first. */
   first_byte_seconds: number;
@@ -14,9 +14,9 @@ export interface Options {
   idle_seconds: number;
   /** For an image, which comes in the answer to its start. */
   start_seconds: number;
-  /** Answers for nothing, and only to a good key. */
+  /** A path that costs nothing and answers only to a valid key. */
   check_path: string;
-  /** How a video is asked for. */
+  /** How a video is requested. */
   videos: 'multipart' | 'json' | 'openrouter';
 }
 
@@ -25,7 +25,7 @@ const usual: Options = {
   token_limit: 'max_tokens',
   include_usage: true,
   inline_images: false,
-  // The row bounds the time: a model that thinks unseen may rightly be silent for many minutes.
+  // The row bounds the time: a model that thinks may rightly be silent for many minutes.
   first_byte_seconds: 3600,
   idle_seconds: 300,
   start_seconds: 300,
@@ -39,7 +39,7 @@ const words: Partial<Record<keyof Options, readonly string[]>> = {
 };
 const secondsMax = 3600;
 
-/** Throws where an option is unknown or no such value. The schema has said so before, as a rule. */
+/** Throws if an option is unknown or invalid. Usually the schema has reported it before. */
 export function optionsOf(given: Record<string, unknown>): Options {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(usual, name)) throw new Error(`there is no option ${name}`);

@@ -6,18 +6,18 @@ import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
 
-/** What a video is asked for with, in each of the forms. */
+/** The body of a video request, in each of its forms. */
 
 type Medium = { field: string; url: string };
 type Sent = { headers: Record<string, string>; body: RequestCall['body'] };
 
 const fileMaxBytes = 50 * 1024 * 1024;
-/** As data in JSON; what is larger is given by its link, where we have one. */
+/** Sent as data in JSON; larger files are sent as a link, if we have one. */
 const dataMaxBytes = 8 * 1024 * 1024;
-/** Never the caller's to say. */
+/** Fields that a caller must not set. */
 const keptBack = new Set(['model', 'callback_url', 'stream', 'n']);
 
-/** The body of a start. `callback_url` is what the upstream is to call. Throws `InputRefused`. */
+/** The body of a start. `callback_url` is for the upstream to call. Throws `InputRefused`. */
 export function videoBody(
   job: StartJob,
   kind: Options['videos'],
@@ -77,7 +77,7 @@ async function addressOf(
   return dataUri(file, field, dataMaxBytes);
 }
 
-/** The input without what is not the caller's to say; media are what `place` leaves of them. */
+/** The input without fields that a caller must not set; media as `place` returns them. */
 async function fieldsOf(
   job: StartJob,
   place: (value: string, field: string) => Promise<null>,
@@ -99,7 +99,7 @@ function reference(media: Medium[]): Json {
   return first ? { input_reference: { image_url: first.url } } : {};
 }
 
-/** OpenRouter's: a first and a last frame, and whatever else is to be looked at. */
+/** OpenRouter's: a first and a last frame, and other references. */
 function frames(media: Medium[]): Json {
   const frame_images: Json[] = [];
   const input_references: Json[] = [];

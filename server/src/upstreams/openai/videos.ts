@@ -1,6 +1,6 @@
 import { isSuccess, type Reply } from '../../lib/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
-import { jsonOf, lookFault, messageIn } from '../replies.ts';
+import { jsonOf, pollFault, messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type {
   Handle,
@@ -16,12 +16,12 @@ import { costIn, errorIn, type Wire } from './wire.ts';
 
 const replyMaxBytes = 1024 * 1024;
 const callMs = 60_000;
-/** A form with a film in it takes its time. */
+/** A form with a video in it takes its time. */
 const startMs = 120_000;
 
 /**
- * Videos of OpenAI's form and its relatives: asked for, looked at, fetched. `callsBack`: a job says
- * where it is to be called back.
+ * Videos in OpenAI's form and its variants: start, poll, fetch. `callsBack`: a job states where it
+ * is to be called back.
  */
 export function createVideos(
   wire: Wire,
@@ -54,7 +54,7 @@ export function createVideos(
 
     async poll({ id, polling_url }: Handle, signal: AbortSignal): Promise<JobState> {
       const own = `/videos/${encodeURIComponent(String(id))}`;
-      // Our key goes along, and since then the definition may have moved elsewhere.
+      // Our key is sent along, and the definition may have moved since then.
       const isOwn = typeof polling_url === 'string' && wire.isOwn(polling_url);
       const url = isOwn ? polling_url : wire.url + own;
       const headers = { ...wire.headers, accept: 'application/json' };
@@ -64,24 +64,24 @@ export function createVideos(
       const said = (otherwise: string) => wire.clean(messageIn(value) ?? otherwise);
       if (reply.status === 404) return { state: 'missing', message: said('it knows no such job') };
       if (!isSuccess(reply.status))
-        throw lookFault(wire.refusal(reply, String(id)), said(`answered ${reply.status}`));
+        throw pollFault(wire.refusal(reply, String(id)), said(`answered ${reply.status}`));
       if (!value) throw new Error('its answer could not be read');
       // An error without a job around it is about the call, not about the job.
       if (value.status === undefined) {
         const outcome = wire.inBand(errorIn(value), reply.headers, String(id));
-        throw lookFault(outcome, said('its answer tells no state'));
+        throw pollFault(outcome, said('its answer tells no state'));
       }
       return stateIn(value, String(id), isRouter, wire);
     },
   };
 }
 
-/** OpenRouter refuses any other than https; in the own network both are fine. */
+/** OpenRouter refuses any address but https; in the own network both are fine. */
 function reaches(callback: string | null, wire: Wire): boolean {
   return callback !== null && (callback.startsWith('https:') || wire.url.startsWith('http:'));
 }
 
-/** An address of its own to ask at is used where it is really its own. */
+/** A polling address is used only if it has the upstream's own origin. */
 function handleIn(value: Json, isRouter: boolean, wire: Wire): Handle | null {
   const id = value.id ?? value.task_id;
   if (typeof id !== 'string' || !/^(?!\.{1,2}$)\S{1,300}$/.test(id)) return null;
@@ -110,7 +110,7 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): Output
   const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
   const field = urls.length > 1 ? 'videos' : 'video';
   return urls.map((url) => {
-    // Our key goes to nobody but the upstream itself.
+    // Our key is sent to nobody but the upstream itself.
     const source = wire.isOwn(url) ? { url, headers: { ...wire.headers } } : { url };
     return { field, source, content_type: 'video/mp4' };
   });

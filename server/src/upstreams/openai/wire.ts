@@ -7,7 +7,7 @@ import type { LostAnswer, NotAccepted, Rejected, UpstreamTools } from '../upstre
 
 type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
 
-/** A call that made nothing, or of which nobody knows. Fits a start and a chat call alike. */
+/** A call that made nothing, or whose outcome is unknown, for starts and chat calls alike. */
 export type Refused = Rejected | NotAccepted | LostAnswer;
 
 /** The address, the key, and what its errors mean. */
@@ -20,7 +20,7 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
   const url = given.endsWith(basePath) ? given : given + basePath;
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
 
-  /** A text of its, without our key and without addresses. */
+  /** The server's text without our key and without addresses. */
   function clean(text: string): string {
     const shown = key === null ? text : text.replaceAll(key, '***');
     return shown.replaceAll(/\bhttps?:\/\/\S+/gi, '…').trim();
@@ -30,7 +30,9 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
     return { ...outcome, message: clean(outcome.message) };
   }
 
-  /** What a reply means that is no success. `model`: its name of the one that was asked. */
+  /**
+   * The outcome of an unsuccessful reply. `model`: the server's name of the model that was called.
+   */
   function refusal(reply: Said, model: string): Refused {
     const error = errorIn(jsonOf(reply.body));
     const special = error === null ? null : specialRefusal(reply.status, error, model);
@@ -42,14 +44,14 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
     headers,
     clean,
     refusal,
-    /** What the lack of a reply means. Throws on what is no fault of the network. */
+    /** The outcome of a missing reply. Throws on anything but a network fault. */
     fault: (error: unknown): Refused => cleaned(outcomeOfFault(error)),
-    /** What an error means that came with status 200. */
+    /** The outcome of an error that came with status 200. */
     inBand(error: unknown, replyHeaders: Record<string, string>, model: string): Refused {
       const body = Buffer.from(JSON.stringify({ error }));
       return refusal({ status: statusOf(error), headers: replyHeaders, body }, model);
     },
-    /** `path` is its own, behind the address. */
+    /** `path` is below the server's address. */
     request: (path: string, call: Omit<RequestCall, 'url'>): Promise<Reply> =>
       tools.fetch.request({
         ...call,
@@ -62,33 +64,33 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
   };
 }
 
-/** The error of a body, in whichever of the usual shapes; null where it has none. */
+/** The error of a body, in any of the usual shapes, or null. */
 export function errorIn(value: unknown): Json | null {
   if (!isObject(value)) return null;
   const { error = null } = value;
   if (isObject(error)) return error;
   if (typeof error === 'string') return { message: error };
-  // Older vLLM puts it flat.
+  // Older vLLM writes it flat.
   return value.object === 'error' ? value : null;
 }
 
 function specialRefusal(status: number, error: Json, model: string): Refused | null {
   const message = messageIn(error) ?? `answered ${status}`;
   const { code, metadata } = error;
-  // OpenRouter says 403 both for a bad key and for an input that a moderator has flagged.
+  // OpenRouter answers 403 both for a bad key and for an input that a moderator has flagged.
   if (status === 403 && isObject(metadata) && Array.isArray(metadata.reasons))
     return { outcome: 'rejected', message };
   if (status === 403 && /key limit exceeded/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
   if (status < 500 && (code === 'model_not_found' || lacks(model, status, message)))
     return { outcome: 'not_accepted', why: 'model', message };
-  // Such as that no endpoint supports what this caller asks for.
+  // For example if no endpoint supports what this caller asks for.
   return status === 404 ? { outcome: 'rejected', message } : null;
 }
 
 /**
- * Whether the words say that it has no such model. An error may repeat what the caller wrote, so
- * they are believed only where they are about the very model that was asked.
+ * Whether the text says that the server has no such model. An error may repeat what the caller
+ * wrote, so it is believed only if it names the very model that was called.
  */
 function lacks(model: string, status: number, message: string): boolean {
   const [before = '', ...behind] = message.split(model);
@@ -109,7 +111,7 @@ const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
 };
 
-/** The status that an error stands for; 500, which says nothing, where it does not tell. */
+/** The status that an error stands for; 500, which says nothing, if it states none. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
   const code = Number(error.code);
@@ -117,7 +119,7 @@ function statusOf(error: unknown): number {
   return statuses[String(error.code)] ?? statuses[String(error.type)] ?? 500;
 }
 
-/** The beginning of an error's body; as far as it came. */
+/** The beginning of an error's body, as far as it came. */
 export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -133,7 +135,7 @@ export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
-/** Micro-USD of a `usage.cost` in dollars; undefined where none is told. */
+/** Micro-USD of a `usage.cost` in dollars; undefined if none is stated. */
 export function costIn(reply: Json): bigint | undefined {
   return toldCost(isObject(reply.usage) ? reply.usage.cost : undefined) ?? undefined;
 }

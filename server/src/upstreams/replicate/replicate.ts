@@ -1,7 +1,7 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isSuccess, type Reply } from '../../lib/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, lookFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -158,7 +158,7 @@ async function poll(
   const path = `/predictions/${id}`;
   const reply = await api.send({ path, maxBytes: predictionMaxBytes, signal });
   if (reply.status === 404) return { state: 'missing', message: 'it knows no such prediction' };
-  if (reply.status !== 200) throw lookFault(refusalOf(reply, api, tools), api.quiet(saidBy(reply)));
+  if (reply.status !== 200) throw pollFault(refusalOf(reply, api, tools), api.quiet(saidBy(reply)));
   const prediction = predictionOf(jsonOf(reply.body));
   if (prediction?.id !== id) throw new Error('it answered 200 without the prediction');
   const state = stateOfPrediction(prediction);

@@ -113,7 +113,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
 
   /** Each look is a step further: pending, running, done. */
   function history(id: string): Answer {
-    const fault = lookFault();
+    const fault = pollFault();
     if (fault !== null) return fault;
     const job = journal.find((each) => each.id === id);
     if (!job || job.state === 'deleted' || isHidden()) return { json: {} };
@@ -130,7 +130,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return { json: { [id]: entryOf(job) } };
   }
 
-  function lookFault(): Answer | null {
+  function pollFault(): Answer | null {
     if (switched.shows('poll-500', 1)) return { status: 500, body: '500 Internal Server Error' };
     if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
     if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };

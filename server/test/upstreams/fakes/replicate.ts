@@ -206,7 +206,7 @@ export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
 
   /** Each look is a step further: starting, processing, done. */
   function look(job: Job): Answer {
-    const fault = lookFault();
+    const fault = pollFault();
     if (fault !== null) return fault;
     if (job.status === 'canceled') return { json: view(job) };
     const step = held ? Math.min(job.looks, 1) : job.looks++;
@@ -220,7 +220,7 @@ export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
     return { json: view(job) };
   }
 
-  function lookFault(): Answer | null {
+  function pollFault(): Answer | null {
     if (switched.shows('poll-500', 1)) return problem(500, 'Internal server error');
     if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
     if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
