@@ -161,7 +161,7 @@ export interface Calls {
       state?: 'active' | 'all';
       /** Entries of a page. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the page before. */
       cursor?: string;
     };
     reply: {
@@ -325,7 +325,7 @@ export interface Calls {
     query: {
       /** Only those that were not taken. */
       failed?: boolean;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the page before. */
       cursor?: string;
     };
     reply: {
@@ -368,7 +368,7 @@ export interface Calls {
       from?: string;
       /** `created_at` before then: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       to?: string;
-      /** How many. */
+      /** Entries of a page. */
       limit?: number;
       /** The `next_cursor` of the page before. */
       cursor?: string;
@@ -409,7 +409,7 @@ export interface Calls {
     query: {
       /** Entries of a page. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the page before. */
       cursor?: string;
     };
     reply: {

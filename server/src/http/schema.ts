@@ -149,13 +149,17 @@ export function form<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }
 
+/** Where a page begins: an id, which is nothing to callers. */
+function cursor() {
+  const rule = 'a next_cursor of this list';
+  return text('The `next_cursor` of the page before.', { format: 'cursor', rule });
+}
+
 /** `limit` and `cursor` of a list. */
 export function pageQuery(usual: number, max = 100) {
   return {
     limit: integer('Entries of a page.', { minimum: 1, maximum: max, default: usual }),
-    cursor: optional(
-      id('`next_cursor` of the page before.', { rule: 'a next_cursor of this list' }),
-    ),
+    cursor: optional(cursor()),
   };
 }
 

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ApiError } from '../core/errors.ts';
+import { isCalendarDay } from '../lib/calendar-day.ts';
 import { isUuid } from '../lib/id.ts';
-import { isMoment, momentRule } from './query.ts';
 import type { Static, TObject, TSchema } from './schema.ts';
 
 /** Reads what a call brings by its schema, or refuses it with `bad_request` and the field. */
@@ -10,7 +10,7 @@ const ajv = new Ajv({
   strict: false,
   useDefaults: true,
   verbose: true,
-  formats: { uuid: isUuid, 'date-time': isTime, moment: isMoment, uri: true },
+  formats: { uuid: isUuid, cursor: isUuid, 'date-time': isTime, moment: isMoment, uri: true },
 });
 
 /** Compiled at first use and kept as long as their schema. */
@@ -123,7 +123,9 @@ function valueRule(rule: Rule): string {
 
 function textRule({ format, pattern, minLength, maxLength }: Rule): string {
   if (format === 'date-time') return 'a time in UTC, such as 2027-01-31T00:00:00.000Z';
-  if (format === 'moment') return momentRule;
+  // A plus sign in an address is read as a space.
+  if (format === 'moment')
+    return 'a date, or a time with Z or an offset (write + as %2B), such as 2026-01-31T00:00:00Z';
   if (format === 'uuid') return 'an id';
   if (format === 'uri') return 'an address';
   if (pattern?.includes('[1-9][0-9]'))
@@ -144,4 +146,13 @@ function isTime(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return false;
   const year = new Date(text).getUTCFullYear();
   return year >= 1970 && year < 2200;
+}
+
+const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A date, or a time with its zone, from 1970 on. */
+function isMoment(text: string): boolean {
+  const day = momentForm.exec(text)?.[1];
+  const ms = day !== undefined && isCalendarDay(day) ? Date.parse(text) : NaN;
+  return ms >= 0 && ms < 2 ** 48;
 }

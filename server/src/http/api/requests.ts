@@ -18,20 +18,21 @@ import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { hold, holdStream, mayHold } from '../event-streams.ts';
 import { pageFrom } from '../form.ts';
-import { momentOf, optionalId, optionalText } from '../query.ts';
 import {
   choice,
   either,
   id,
-  integer,
+  moment,
   number,
   object,
   optional,
+  pageQuery,
   text,
   type Static,
 } from '../schema.ts';
 import { accessOver } from '../viewers.ts';
 import { mayTry } from '../session/throttle.ts';
+import { badField } from '../validate.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import {
   Cancelled,
@@ -213,7 +214,7 @@ async function countCancel(account_id: string, { db, settings }: HttpDeps): Prom
   });
 }
 
-const moment =
+const momentForms =
   'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
   '`2026-01-31T00:00:00Z`.';
 
@@ -221,25 +222,26 @@ const ListQuery = object({
   status: optional(StatusName),
   model_id: optional(text('Only those of this model.', { maxLength: 300 })),
   key_id: optional(id('Only those that came with this key.')),
-  from: optional(text(`\`created_at\` then or later: ${moment}`)),
-  to: optional(text(`\`created_at\` before then: ${moment}`)),
-  limit: integer('How many.', { minimum: 1, maximum: 100, default: 20 }),
-  cursor: optional(text('The `next_cursor` of the page before.')),
+  from: optional(moment(`\`created_at\` then or later: ${momentForms}`)),
+  to: optional(moment(`\`created_at\` before then: ${momentForms}`)),
+  ...pageQuery(20),
 });
 
 /** GET /requests */
 export const list = keyedEndpoint(
   { query: ListQuery, reply: RequestList },
   async ({ req, query }, deps) => {
-    const { limit, status: state = null, key_id = null } = query;
+    const { limit, status: state = null, model_id = null, key_id = null } = query;
+    if (model_id === '')
+      throw badField('model_id', 'the id of a model, as GET /v1/models lists it');
     const rows = await requests.list(deps.db, {
       account_id: req.caller.account_id,
       status: state,
-      model_id: optionalText(query, 'model_id'),
+      model_id,
       key_id,
-      from_ms: momentOf(query, 'from'),
-      to_ms: momentOf(query, 'to'),
-      below_id: optionalId(query, 'cursor', 'must be a next_cursor of this list'),
+      from_ms: query.from === undefined ? null : Date.parse(query.from),
+      to_ms: query.to === undefined ? null : Date.parse(query.to),
+      below_id: query.cursor ?? null,
       limit: limit + 1,
     });
     return pageFrom(rows, query, (row) => listEntry(row, deps.links));

@@ -36,16 +36,20 @@ export function documented(schema: TSchema): Schema {
 
 /** A named schema itself. */
 export function withReferences(schema: TSchema): Schema {
-  const { title: _, ...plain } = schema as Schema;
+  const { title: _, rule: __, format, ...plain } = schema as Schema;
   const { properties, items, additionalProperties: more, anyOf } = plain;
   return {
     ...plain,
+    ...(format !== undefined && !ownFormats.has(format) && { format }),
     ...(properties !== undefined && { properties: documentedFields(properties as Fields) }),
     ...(items !== undefined && { items: documented(items as TSchema) }),
     ...(typeof more === 'object' && { additionalProperties: documented(more as TSchema) }),
     ...(Array.isArray(anyOf) && { anyOf: anyOf.map(documented) }),
   };
 }
+
+/** Known to `validate.ts` only. */
+const ownFormats = new Set<unknown>(['cursor', 'moment']);
 
 type Fields = Record<string, TSchema>;
 
