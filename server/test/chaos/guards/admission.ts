@@ -117,7 +117,7 @@ export const admission: Guard[] = [
   },
   {
     guards: 'a key keeps to its models',
-    file: 'src/http/auth.ts',
+    file: 'src/core/catalog/find-model.ts',
     edits: [['models === null || models.includes(model_id)', 'models === null || model_id']],
     test: 'test/http/key-changes.test.ts',
     name: 'is for the models of the key',
