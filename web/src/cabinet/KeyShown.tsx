@@ -3,13 +3,12 @@ import { IconCheck, IconCopy, IconEyeOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Modal } from '../components/Dialog.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { useSettings } from '../entry/signing-in.ts';
-import { useAccount, useAccountPath } from '../session.tsx';
+import { useAccount, useAccountApi } from '../session.tsx';
 import { firstChoice, modelsQuery, type Model } from '../studio/models.ts';
 import type { NewKey } from '../api-types.ts';
 import styles from './Keys.module.css';
@@ -106,12 +105,12 @@ function Try({ made }: { made: NewKey }) {
 /** What the example costs; null where that is not fixed before. */
 function usePrice(model: Model | null): string | null {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const { data } = useQuery({
     queryKey: ['account', account_id, 'example-price', model?.id],
     enabled: model !== null && model.kind !== 'text',
     queryFn: () =>
-      call<{ price_usd_micro: string }>(path('/v1/estimate'), {
+      api('POST /v1/estimate', {
         body: { model_id: model!.id, input: model!.example },
       }),
     retry: false,

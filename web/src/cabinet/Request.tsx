@@ -20,7 +20,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../client/src/watch.ts';
-import { ApiFailure, call } from '../api.ts';
+import { ApiFailure } from '../api.ts';
 import type { RequestDetail } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure, showFailure } from '../components/Failure.tsx';
@@ -34,7 +34,7 @@ import { Part } from '../components/Part.tsx';
 import { Snippets } from '../components/Snippets.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { formatUsd } from '../money.ts';
-import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { useAccount, useAccountApi, useMay } from '../session.tsx';
 import { useRequest } from './request-detail.ts';
 import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
 import './request-words.ts';
@@ -310,14 +310,14 @@ function SameInCode({ request }: { request: RequestDetail }) {
 
 function Cancel({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
-  const path = useAccountPath();
+  const api = useAccountApi();
   const { account_id } = useAccount();
   const queries = useQueryClient();
   const [open, { open: ask, close }] = useDisclosure(false);
   const { request_id } = request;
   const amount = `$${formatUsd(request.quoted_usd_micro)}`;
   const cancel = useMutation({
-    mutationFn: () => call(path(`/v1/requests/${request_id}/cancel`), { method: 'POST' }),
+    mutationFn: () => api('POST /v1/requests/:request_id/cancel', { params: { request_id } }),
     onSuccess: () => notice({ message: t('cancelled', { amount }) }),
     // It may have begun in this moment: the page shows it.
     onError: showFailure,

@@ -13,6 +13,7 @@ import {
 } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import type { Estimate } from '../api-types.ts';
 import { messageOf } from '../components/Failure.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { useAccount, useAccountPath, useMay } from '../session.tsx';
@@ -21,7 +22,7 @@ import { bodyOf, type Conversation, type Picture } from './conversations.ts';
 import { OnItsWay, useUploads } from './MediaField.tsx';
 import { Thumb } from './MessageView.tsx';
 import type { Model } from './models.ts';
-import { lacking, shortage, useAllowance, type Quote } from './price.ts';
+import { lacking, shortage, useAllowance } from './price.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
@@ -216,7 +217,10 @@ function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
   return useQuery({
     queryKey: ['account', account_id, 'chat-price', settled],
     queryFn: ({ signal }) =>
-      call<Quote>(path('/studio/chat-price'), { body: JSON.parse(settled), signal }),
+      call<Pick<Estimate, 'price_usd_micro'>>(path('/studio/chat-price'), {
+        body: JSON.parse(settled),
+        signal,
+      }),
     placeholderData: keepPreviousData,
     staleTime: 60_000,
     gcTime: 30_000,

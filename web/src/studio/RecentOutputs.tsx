@@ -2,13 +2,12 @@ import { SimpleGrid, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { IconPhoto } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Modal } from '../components/Dialog.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
-import { useAccount, useAccountPath } from '../session.tsx';
+import { useAccount, useAccountApi } from '../session.tsx';
 import type { Media } from './models.ts';
-import { outputOf, shownAs, type Medium, type Run } from './runs.ts';
+import { outputOf, shownAs, type Medium } from './runs.ts';
 import classes from './RecentOutputs.module.css';
 import { Small } from './Shown.tsx';
 
@@ -23,17 +22,17 @@ export default function RecentOutputs(props: {
   const { media, onChoose, onClose } = props;
   const { t } = useTranslation('studio');
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const recent = useQuery({
     queryKey: ['account', account_id, 'recent-outputs'],
     queryFn: async () => {
-      const { data } = await call<{ data: Run[] }>(path('/v1/requests'), {
+      const { data } = await api('GET /v1/requests', {
         query: { status: 'COMPLETED', limit: looked },
       });
       const made = data.filter(({ kind }) => kind !== 'text');
       const outputs = await Promise.all(
         made.map(({ request_id }) =>
-          call<Record<string, unknown>>(path(`/v1/requests/${request_id}/response`)).then(
+          api('GET /v1/requests/:request_id/response', { params: { request_id } }).then(
             (response) => outputOf(response).media,
             // Too old to be kept.
             () => [],

@@ -17,11 +17,11 @@ import { useTranslation } from 'react-i18next';
 import { messageOf } from '../components/Failure.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
-import type { Allowance } from '../api-types.ts';
+import type { Allowance, Estimate } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
 import { useFieldLabel } from './Field.tsx';
 import classes from './Model.module.css';
-import { lacking, type Quote, type Shortage } from './price.ts';
+import { lacking, type Shortage } from './price.ts';
 import type { Field } from './schema.ts';
 
 /** Why nothing can be run now. */
@@ -31,7 +31,7 @@ export type Blocked =
 
 /** What it will cost, what there is, and the button. */
 export function RunBar(props: {
-  quote: Quote | undefined;
+  quote: Estimate | undefined;
   unpriced: Error | null;
   isFresh: boolean;
   allowance: Allowance | undefined;
@@ -127,7 +127,7 @@ function Reason(props: {
 }
 
 /** The amount; hovering or tapping shows how it comes about. */
-function Price({ quote, isFresh }: { quote: Quote; isFresh: boolean }) {
+function Price({ quote, isFresh }: { quote: Estimate; isFresh: boolean }) {
   const { t } = useTranslation('studio');
   const [isOpen, { open, close, toggle }] = useDisclosure(false);
   return (
@@ -169,7 +169,7 @@ function Price({ quote, isFresh }: { quote: Quote; isFresh: boolean }) {
   );
 }
 
-function Breakdown({ quote }: { quote: Quote }) {
+function Breakdown({ quote }: { quote: Estimate }) {
   const { t } = useTranslation('studio');
   const assumed = Object.entries(quote.assumptions);
   const rates = Object.entries(quote.unit_price_by_resolution_usd_micro ?? {});

@@ -11,24 +11,6 @@ import type { Field } from './schema.ts';
 
 /** What the next request would cost, and whether it can be paid. */
 
-export interface Quote {
-  model_id: string;
-  price_usd_micro: string;
-  unit: string;
-  unit_price_usd_micro: string;
-  quantity: number;
-  breakdown: QuoteLine[];
-  assumptions: Record<string, unknown>;
-  unit_price_by_resolution_usd_micro?: Record<string, string>;
-}
-
-export interface QuoteLine {
-  label: string;
-  quantity: number;
-  unit_price_usd_micro: string;
-  amount_usd_micro: string;
-}
-
 const pauseMs = 250;
 
 /** The catalog, at the prices that the account pays. */
@@ -45,14 +27,14 @@ export function useModels() {
 /** Always of the input as it stands: `isFresh` says whether the quote is. */
 export function useQuote(model_id: string, input: Input, fields: Field[], priced: Set<string>) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const pricing = useMemo(() => pricingInput(input, fields, priced), [input, fields, priced]);
   const text = JSON.stringify(pricing);
   const [settled] = useDebouncedValue(text, pauseMs);
   const query = useQuery({
     queryKey: ['account', account_id, 'estimate', model_id, settled],
     queryFn: ({ signal }) =>
-      call<Quote>(path('/v1/estimate'), {
+      api('POST /v1/estimate', {
         body: { model_id, input: JSON.parse(settled) as Input },
         signal,
       }),

@@ -7,8 +7,16 @@ import {
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { isFinal } from '../../../client/src/watch.ts';
 import { ApiFailure, call, send } from '../api.ts';
-import type { Status } from '../api-types.ts';
-import { useAccount, useAccountPath } from '../session.tsx';
+import type {
+  Kind,
+  MediaFile,
+  QueuedRequest,
+  RequestCard,
+  RequestLine,
+  RequestList,
+  RequestStatus,
+} from '../api-types.ts';
+import { useAccount, useAccountApi, useAccountPath } from '../session.tsx';
 import { eventsOf } from '../sse.ts';
 import type { Input } from './draft.ts';
 import { isRefused, useKept, type Press } from './presses.ts';
@@ -16,36 +24,13 @@ import { useMoneyMoved } from './price.ts';
 
 /** Requests of a model: sent, watched, listed. The service keeps them; this page only looks. */
 
-export interface Run {
-  request_id: string;
-  model_id: string;
-  kind: string;
-  status: Status;
-  quoted_usd_micro: string;
-  charged_usd_micro: string | null;
-  error_code: string | null;
-  created_at: string;
-  completed_at: string | null;
-}
-
-export interface StatusNow {
-  request_id: string;
-  status: Status;
-  queue_position?: number;
-  progress?: number;
-  error?: { code: string; message: string };
-}
-
-export interface Card extends Run {
-  input: Input;
-  error: { code: string; message: string } | null;
-  expires_at: string | null;
-}
-
-interface Page {
-  data: Run[];
-  next_cursor: string | null;
-}
+export type Run = RequestLine;
+export type Card = RequestCard;
+export type Medium = MediaFile;
+export type StatusNow = Pick<
+  RequestStatus,
+  'request_id' | 'status' | 'queue_position' | 'progress' | 'error'
+>;
 
 const pageSize = 12;
 const pollMs = 1_500;
@@ -61,15 +46,13 @@ function useRunsKey(model_id: string) {
 
 /** All requests of this account to the model, the newest first. */
 export function useRuns(model_id: string) {
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useInfiniteQuery({
     queryKey: useRunsKey(model_id),
-    queryFn: ({ pageParam }) =>
-      call<Page>(path('/v1/requests'), {
-        query: { model_id, limit: pageSize, cursor: pageParam },
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor }) => next_cursor,
+    queryFn: ({ pageParam: cursor }) =>
+      api('GET /v1/requests', { query: { model_id, limit: pageSize, cursor } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 }
 
@@ -80,7 +63,7 @@ function useNote(model_id: string) {
   const place = key.join(' ');
   return useCallback(
     (run: Partial<Run> & { request_id: string }) =>
-      queries.setQueryData<InfiniteData<Page>>(key, (before) => {
+      queries.setQueryData<InfiniteData<RequestList>>(key, (before) => {
         if (!before) return before;
         const isKnown = before.pages.some(({ data }) => data.some((each) => isSame(each, run)));
         const pages = before.pages.map((page, i) => {
@@ -98,16 +81,10 @@ function isSame(a: { request_id: string }, b: { request_id: string }): boolean {
   return a.request_id === b.request_id;
 }
 
-interface Submitted {
-  request_id: string;
-  status: Status;
-  quoted_usd_micro: string;
-}
-
 /** `onPriced` hears where the price that was fixed is not the one that was shown. */
 export function usePresses(
   model_id: string,
-  kind: string,
+  kind: Kind,
   onPriced: (shown: string, fixed: string) => void,
 ) {
   const { account_id } = useAccount();
@@ -168,12 +145,12 @@ export function usePresses(
 }
 
 /** Sends it until there is an answer: the key makes a repeat harmless. */
-async function submit(address: string, { key, input }: Press): Promise<Submitted> {
+async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
     if (pauseMs > 0) await pause(pauseMs);
     try {
       const headers = { 'idempotency-key': key };
-      return await call<Submitted>(address, { body: input, headers });
+      return await call<QueuedRequest>(address, { body: input, headers });
     } catch (error) {
       const isLost = !(error instanceof ApiFailure) || [500, 502, 504].includes(error.status);
       if (!isLost || i === tries.length - 1) throw error;
@@ -225,7 +202,8 @@ export function useStatus(run: Run): StatusNow {
       moved.current();
       void call<Card>(addressOf.current(`/v1/requests/${request_id}`)).then(
         (card) => {
-          const { status: final, charged_usd_micro, error_code, completed_at } = card;
+          const { status: final, charged_usd_micro, error, completed_at } = card;
+          const error_code = error?.code ?? null;
           keepCard.current(card);
           note({ request_id, status: final, charged_usd_micro, error_code, completed_at });
         },
@@ -283,22 +261,23 @@ async function stream(
 }
 
 export function useCancel(run: Run) {
-  const path = useAccountPath();
+  const api = useAccountApi();
   const note = useNote(run.model_id);
   const moneyMoved = useMoneyMoved();
   return async () => {
-    await call(path(`/v1/requests/${run.request_id}/cancel`), { method: 'POST' });
-    note({ request_id: run.request_id, status: 'CANCELLED', charged_usd_micro: '0' });
+    const { request_id } = run;
+    await api('POST /v1/requests/:request_id/cancel', { params: { request_id } });
+    note({ request_id, status: 'CANCELLED', charged_usd_micro: '0' });
     moneyMoved();
   };
 }
 
 /** The whole of a request: its input and why it failed. */
 export function useCard(request_id: string | undefined) {
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useQuery({
     queryKey: useCardKey(request_id),
-    queryFn: () => call<Card>(path(`/v1/requests/${request_id}`)),
+    queryFn: () => api('GET /v1/requests/:request_id', { params: { request_id: request_id! } }),
     enabled: request_id !== undefined,
     // Its input never changes; what it comes to, the watch puts here.
     staleTime: Infinity,
@@ -310,16 +289,6 @@ function useCardKey(request_id: string | undefined) {
   return ['account', account_id, 'studio-card', request_id];
 }
 
-export interface Medium {
-  url: string;
-  content_type: string;
-  width?: number;
-  height?: number;
-  duration?: number;
-  file_size: number;
-  file_name: string;
-}
-
 export interface Output {
   media: Medium[];
   /** What else the model said. */
@@ -329,10 +298,15 @@ export interface Output {
 /** What a completed request made; `expired` once the service keeps it no longer. */
 export function useOutput(run: Pick<Run, 'request_id' | 'status'> | undefined) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useQuery({
     queryKey: ['account', account_id, 'output', run?.request_id],
-    queryFn: async () => outputOf(await call(path(`/v1/requests/${run!.request_id}/response`))),
+    queryFn: async () => {
+      const { request_id } = run!;
+      return outputOf(
+        await api('GET /v1/requests/:request_id/response', { params: { request_id } }),
+      );
+    },
     enabled: run?.status === 'COMPLETED',
     staleTime: Infinity,
   });
