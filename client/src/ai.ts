@@ -11,7 +11,7 @@ import { videoModel } from './ai/video.ts';
 import { Farebox, type FareboxOptions } from './farebox.ts';
 import { environment } from './runtime.ts';
 
-/** Farebox as a provider of the AI SDK. What a call cost is in its `providerMetadata.farebox`. */
+/** Farebox as a provider of the AI SDK. Each result has its cost in `providerMetadata.farebox`. */
 export interface FareboxProvider extends ProviderV4 {
   (modelId: string): LanguageModelV4;
   image(modelId: string): ImageModelV4;
@@ -21,7 +21,7 @@ export interface FareboxProvider extends ProviderV4 {
 
 export function createFarebox(options: FareboxOptions = {}): FareboxProvider {
   let made: Farebox | undefined;
-  // Made when it is first used: the environment may be read from a file after this was imported.
+  // Created on first use, because the environment may be loaded from a file after this import.
   const client = () => (made ??= new Farebox(options));
   const headers = () => {
     const key = options.apiKey ?? environment('FAREBOX_API_KEY');
@@ -44,5 +44,5 @@ export function createFarebox(options: FareboxOptions = {}): FareboxProvider {
   });
 }
 
-/** With the key and the address of the environment: FAREBOX_API_KEY, FAREBOX_BASE_URL. */
+/** A provider with the key and address of the environment: FAREBOX_API_KEY, FAREBOX_BASE_URL. */
 export const farebox: FareboxProvider = createFarebox();

@@ -10,7 +10,7 @@ const chunk = {
   choices: [{ index: 0, delta: { content: 'Hel' } }],
 };
 
-/** Reads a stream that has one chunk and then goes on so. */
+/** The error of reading a stream that sends one chunk and then ends this way. */
 async function errorOf(
   end: (controller: ReadableStreamDefaultController) => void,
 ): Promise<FareboxError> {

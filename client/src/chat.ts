@@ -12,14 +12,17 @@ import {
 } from './transport.ts';
 import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
-/** Text models: a reply, or a stream of it. */
+/** Calls of text models: a whole reply, or a stream of chunks. */
 
 export interface ChatOptions extends Call {
-  /** A random one unless given: a repeat after a lost reply gets that reply, not a second one. */
+  /**
+   * A random one by default. A retry under the same key after a lost reply gets that reply, not a
+   * second one.
+   */
   idempotencyKey?: string | undefined;
 }
 
-/** Thinking takes its time. */
+/** Models that reason before they answer need minutes. */
 const replyMs = 10 * 60_000;
 
 export interface Chat {
@@ -76,17 +79,17 @@ async function* chunksFrom(
     throw new FareboxError('connection_error', 'The stream ended early.');
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
-    // Whatever goes wrong with a reply that has begun, its call was accepted.
+    // The reply has begun, so the call was accepted, whatever fails now.
     Object.assign(error, { idempotencyKey, mayHaveBeenAccepted: true });
     error.requestId ??= requestId ?? null;
-    // What the service did not say itself.
+    // Only for faults that the service did not describe itself.
     if (error.type === 'client_error')
       error.message += ` With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`;
     throw error;
   }
 }
 
-/** Before the fault comes what was charged. */
+/** The error of a stream that ended with a fault, with the charge sent before the fault. */
 function brokenOff(error: ErrorBody['error'], cost: bigint | undefined): FareboxError {
   const details = { ...error.details, ...(cost !== undefined && { charged_usd_micro: cost }) };
   return errorFrom({ ...error, details }, null);

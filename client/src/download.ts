@@ -12,17 +12,17 @@ import {
   type Transport,
 } from './transport.ts';
 
-/** Outputs, whole or not at all. */
+/** Downloads of outputs, complete or not at all. */
 
 export interface DownloadOptions extends Call {
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** Where to put the file; nothing is there before all of it is. Node, Deno and Bun. */
+  /** The file to write; it exists only once all bytes are there. Node, Deno and Bun. */
   to?: string | undefined;
 }
 
-/** Where the bytes go. */
+/** The target of the bytes. */
 interface Sink {
-  /** Begins anew: nothing of before counts. */
+  /** Starts over and drops all bytes so far. */
   restart(): Promise<void>;
   write(chunk: Uint8Array): Promise<void>;
   finish(contentType: string): Promise<Blob>;
@@ -47,7 +47,7 @@ export async function download(
   }
 }
 
-/** Goes on where a broken connection left off, if it is still the same file. */
+/** Continues after a broken connection if the file is still the same. */
 async function fetchInto(
   sink: Sink,
   transport: Transport,
@@ -69,7 +69,7 @@ async function fetchInto(
       if (!goesOnAt(response, have)) {
         await sink.restart();
         have = 0;
-        // Nobody asked for that part.
+        // A partial reply, although no range was asked for.
         if (response.status === 206) throw elsewhere(held);
       }
       etag = response.headers.get('etag');
@@ -83,7 +83,7 @@ async function fetchInto(
       if (total !== null && have !== total) throw incomplete(have, total);
       return contentType;
     } catch (error) {
-      // It broke behind the last byte.
+      // The connection broke after the last byte.
       if (have > 0 && have === total) return contentType;
       if (!(error instanceof FareboxError) || signal?.aborted) throw error;
       failed = have > before ? 1 : failed + 1;
@@ -94,7 +94,7 @@ async function fetchInto(
   }
 }
 
-/** A signed link needs no key, and another's address gets none. */
+/** The request of a link. A signed link needs no key, and another host must never get it. */
 function target(url: string, { baseUrl }: Transport) {
   let link: URL;
   try {
@@ -143,7 +143,7 @@ async function onDisk(to: string): Promise<Sink> {
   if (!isServerSide)
     throw badArgument('A page has no paths: leave `to` out and save the Blob.', 'to');
   const { promises: fs, openAsBlob } = await nodeFs();
-  // Beside it, as a rename does not cross disks.
+  // In the same folder, because a rename does not cross disks.
   const aside = `${to}.${newKey().slice(0, 8)}.part`;
   const unwritable = (error: Error) => {
     throw badArgument(`Nothing can be written to "${to}": ${error.message}`, 'to');

@@ -3,7 +3,7 @@ import { brand } from './brand.ts';
 import type { ErrorBody, ErrorCode, ErrorType } from './types.ts';
 import { writable } from './writable.ts';
 
-/** Codes of this library itself, for what the service did not say. */
+/** Codes of this library itself, for faults that the service did not report. */
 export type ClientCode =
   /** The service was not reached, or the connection broke. */
   | 'connection_error'
@@ -11,7 +11,7 @@ export type ClientCode =
   | 'timeout'
   /** The caller's signal fired. */
   | 'aborted'
-  /** An answer that is none of the service's: a proxy's page, a redirect. */
+  /** The reply is not the service's: a proxy's page, a redirect. */
   | 'unexpected_reply'
   /** The request ended FAILED; `details.error` says why. Nothing was charged. */
   | 'request_failed'
@@ -19,17 +19,17 @@ export type ClientCode =
   | 'request_cancelled'
   /** The price is above `maxUsdMicro`. */
   | 'price_above_limit'
-  /** A webhook that is not the service's, or not a fresh one. */
+  /** The webhook was not signed by the service, or is too old. */
   | 'bad_signature'
-  /** An argument that cannot work: no key, no such file. Nothing was sent. */
+  /** An argument that cannot work: a missing key, a missing file. Nothing was sent. */
   | 'bad_argument';
 
-/** Facts that belong to the code: figures, allowed values. */
+/** Facts that belong to the code: amounts, limits, allowed values. */
 export type ErrorDetails = NonNullable<ErrorBody['error']['details']> & {
-  /** Of `price_above_limit`, with `max_usd_micro`. */
+  /** For `price_above_limit`, with `max_usd_micro`. */
   price_usd_micro?: bigint;
   max_usd_micro?: bigint;
-  /** Of a chat stream that broke off: what had been delivered by then cost so much. */
+  /** For a chat stream that broke off: the charge for the part that was delivered. */
   charged_usd_micro?: bigint;
 };
 
@@ -53,22 +53,22 @@ export class FareboxError extends Error {
 
   override readonly name = 'FareboxError';
   readonly code: ErrorCode | ClientCode;
-  /** HTTP status; null where there was no reply. */
+  /** HTTP status; null without a reply. */
   readonly status: number | null;
   readonly type: ErrorType | 'client_error';
-  /** The generation that it is about; null where none was accepted, or it is not known. */
+  /** The request concerned; null if none was accepted or its id is not known. */
   requestId: string | null;
-  /** The `x-request-id` of the call, for whoever runs the service. */
+  /** The `x-request-id` of the call, for the operator of the service. */
   readonly callId: string | null;
   /** The field, parameter or header at fault. */
   readonly param: string | null;
   readonly details: ErrorDetails;
   readonly retryAfterSeconds?: number;
-  /** The key the call was sent under: the same call under it does nothing twice. */
+  /** The key that the call was sent under: a repeat under the same key does nothing twice. */
   idempotencyKey?: string;
   /**
-   * True of a submit or chat whose outcome is not known: a reply was lost, be it that of an earlier
-   * try. False: nothing was accepted, and nothing is charged.
+   * True for a submit or chat with an unknown outcome: the reply of this or an earlier attempt was
+   * lost. False: nothing was accepted, and nothing is charged.
    */
   mayHaveBeenAccepted = false;
 
@@ -86,7 +86,7 @@ export class FareboxError extends Error {
   }
 }
 
-/** The same error, telling of which generation it speaks. */
+/** Returns the same error, with the id of the request that it concerns. */
 export function about(error: unknown, requestId: string): unknown {
   if (error instanceof FareboxError) error.requestId ??= requestId;
   return error;
@@ -96,13 +96,16 @@ export function badArgument(message: string, param: string | null = null): Fareb
   return new FareboxError('bad_argument', message, { param });
 }
 
-/** Of bytes to upload: their source failed, not the connection. */
+/** The error of an upload whose source failed to be read. */
 export function unreadable(error: unknown): FareboxError {
   const { message } = error as Error;
   return badArgument(`What was to be uploaded cannot be read: ${message}`, 'file');
 }
 
-/** A text or NaN would lift the limit that it is compared with. */
+/**
+ * Throws `bad_argument` unless the value is a number of at least `least`. A string or NaN would
+ * lift the limit that it is compared with.
+ */
 export function checkNumber(value: unknown, name: string, least: number): void {
   if (typeof value === 'number' && value >= least) return;
   throw badArgument(`${name} is a number, ${least} or more.`, name);

@@ -1,13 +1,13 @@
 import { FareboxError } from './error.ts';
 
-/** Server-sent events out of bytes. */
+/** Reads server-sent events from bytes. */
 
 export interface ServerEvent {
   event: string;
   data: string;
 }
 
-/** No event of the service comes near; more is something else. */
+/** Far above the service's largest event; a longer one comes from something else. */
 const eventMaxCharacters = 64 * 1024 * 1024;
 
 export async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
@@ -28,7 +28,7 @@ export async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** What an event carries. */
+/** The JSON of an event. Throws `unexpected_reply` if it is invalid. */
 export function parsed<T>(data: string): T {
   try {
     return JSON.parse(data) as T;
@@ -43,7 +43,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
   let rest = '';
   for await (const chunk of bytes) {
     rest += decoder.decode(chunk, { stream: true });
-    // A lone \r at the end may be the first half of \r\n.
+    // A single \r at the end may be the first half of \r\n.
     const ready = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
     const lines = ready.split(/\r\n|\n|\r/);
     rest = lines.pop()! + rest.slice(ready.length);

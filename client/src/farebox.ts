@@ -21,36 +21,39 @@ import type {
 } from './types.ts';
 import { watch } from './watch.ts';
 
-/** A model's input, as its `input_schema` says; media inside it are uploaded. An interface will do. */
+/**
+ * A model's input, in the shape of its `input_schema`. Media inside it are uploaded. The type is
+ * `object`, so that interfaces fit.
+ */
 export type Input = object;
 
 export interface FareboxOptions {
-  /** Else the environment's FAREBOX_API_KEY. */
+  /** Default: FAREBOX_API_KEY of the environment. */
   apiKey?: string | undefined;
-  /** Ends in /v1. Else the environment's FAREBOX_BASE_URL, else http://localhost:8080/v1. */
+  /** Ends in /v1. Default: FAREBOX_BASE_URL of the environment, or http://localhost:8080/v1. */
   baseUrl?: string | undefined;
   fetch?: typeof fetch | undefined;
   timeoutMs?: number | undefined;
   maxRetries?: number | undefined;
   /** Sent with every call to the service. */
   headers?: Record<string, string> | undefined;
-  /** Before each wait for another try, whatever the call. */
+  /** Called before each wait for another attempt of any call. */
   onRetry?: ((retry: Retry) => void) | undefined;
 }
 
 export interface SubmitOptions extends Call {
-  /** A random one unless given: it makes a repeat safe. */
+  /** Makes a retry safe. Default: a random one. */
   idempotencyKey?: string | undefined;
   /** A public address that gets one POST when the request is final. */
   webhookUrl?: string | undefined;
-  /** Of all files of the input together; the total is null until each of them has begun. */
+  /** Progress of all files of the input together. The total is null until each upload has begun. */
   onUpload?: ((progress: Progress) => void) | undefined;
 }
 
 export interface RunOptions extends SubmitOptions {
-  /** Refuses before submitting when the price is above it. */
+  /** Refuses before submitting if the price is above this. */
   maxUsdMicro?: bigint | undefined;
-  /** With the id, before anything is waited for: keep it, and `attach` finds the request again. */
+  /** Called with the id before any waiting. Keep the id: `attach` finds the request again. */
   onSubmit?: ((job: Job) => void) | undefined;
   onStatus?: ((status: Status) => void) | undefined;
 }
@@ -61,7 +64,7 @@ export interface RequestFilter {
   key_id?: string | undefined;
   from?: Date | string | undefined;
   to?: Date | string | undefined;
-  /** Of one page: 1 to 100; 20 unless given. */
+  /** Requests on one page: 1 to 100; default 20. */
   limit?: number | undefined;
   cursor?: string | undefined;
 }
@@ -74,10 +77,13 @@ export interface RequestPage {
 const usualBaseUrl = 'http://localhost:8080/v1';
 const usualRetries = 3;
 const waitMostSeconds = 60;
-/** Stands for a file that is not uploaded while only its price is asked. */
+/** A placeholder for files that are not uploaded while only the price is asked. */
 const someFile = `file_${'0'.repeat(32)}`;
 
-/** A prepaid gateway for text, image and video models: one key, one balance, prices known beforehand. */
+/**
+ * The client of a prepaid gateway for text, image and video models: one key, one balance, prices
+ * known beforehand.
+ */
 export class Farebox {
   readonly baseUrl: string;
   readonly models: {
@@ -86,7 +92,7 @@ export class Farebox {
   };
   readonly requests: {
     list(filter?: RequestFilter, options?: Call): Promise<RequestPage>;
-    /** Page after page, newest first. */
+    /** All requests, newest first; fetches page after page. */
     all(filter?: RequestFilter, options?: Call): AsyncGenerator<RequestLine>;
     get(requestId: string, options?: Call): Promise<RequestCard>;
   };
@@ -98,7 +104,7 @@ export class Farebox {
     const transport = new Transport({
       apiKey: keyOf(options.apiKey ?? environment('FAREBOX_API_KEY')),
       baseUrl: this.baseUrl,
-      // Bound, or browsers refuse to call it.
+      // Bound, because browsers refuse to call an unbound fetch.
       fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
       timeoutMs: options.timeoutMs,
       maxRetries: options.maxRetries ?? usualRetries,
@@ -129,12 +135,15 @@ export class Farebox {
     };
   }
 
-  /** What the account can spend, and what the key may. */
+  /** Returns what the account and the key can spend. */
   async balance(options?: Call): Promise<Balance> {
     return withAmounts(await this.#transport.json(get('/balance'), options));
   }
 
-  /** What a submit of this input would reserve, and the most it is charged. Uploads nothing. */
+  /**
+   * Returns the amount that a submit of this input would reserve, which is the most it can be
+   * charged. Uploads nothing.
+   */
   async estimate(modelId: string, input: Input, options?: Call): Promise<Estimate> {
     const priced = await withUploads(input, async () => someFile);
     const json = { model_id: modelId, input: priced };
@@ -165,7 +174,10 @@ export class Farebox {
     }
   }
 
-  /** Submits, waits to the end, and hands out the output. Throws where there is none. */
+  /**
+   * Submits, waits for the end and returns the output. Throws if the request fails, is cancelled,
+   * or costs more than `maxUsdMicro`.
+   */
   async run<T = Output>(
     modelId: string,
     input: Input,
@@ -173,7 +185,7 @@ export class Farebox {
   ): Promise<Result<T>> {
     const { maxUsdMicro, onSubmit, onStatus, signal, timeoutMs, ...rest } = options;
     checkCall(options);
-    // What only looks like an amount would let any price pass.
+    // A number or string would let any price pass.
     if (maxUsdMicro !== undefined && typeof maxUsdMicro !== 'bigint')
       throw badArgument("maxUsdMicro is a bigint: parseUsd('0.05').", 'maxUsdMicro');
     const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s.`;
@@ -207,13 +219,16 @@ export class Farebox {
     }
   }
 
-  /** A request that was submitted before, by its id. Calls nobody. */
+  /** Returns the job of an earlier request, by its id. Makes no call. */
   attach(requestId: string): Job {
     segments(requestId, 'request id');
     return createJob(this, requestId);
   }
 
-  /** With `waitSeconds`, up to 60, the service answers when the status has changed or is final. */
+  /**
+   * Returns the current status. With `waitSeconds`, up to 60, the service answers when the status
+   * has changed or is final.
+   */
   async status(
     requestId: string,
     { waitSeconds = 0, until, ...call }: StatusOptions = {},
@@ -224,33 +239,38 @@ export class Farebox {
     return this.#ofRequest(requestId, '/status', call, { query, waitMs: wait * 1000 });
   }
 
-  /** The status now and each change of it; over once it is final. */
+  /** Yields the current status and each change of it, and ends with the final one. */
   watch(requestId: string, options?: Call): AsyncGenerator<Status> {
     return watch(this.#transport, requestId, options);
   }
 
-  /** The model's output. Before the request is COMPLETED: `request_not_ready`. */
+  /** Returns the model's output. Throws `request_not_ready` until the request is COMPLETED. */
   async response<T = Output>(requestId: string, options?: Call): Promise<T> {
     return this.#ofRequest(requestId, '/response', options);
   }
 
-  /** Only while it is IN_QUEUE; of one that is cancelled already nothing is said. */
+  /**
+   * Cancels a request that is IN_QUEUE and throws `not_cancellable` later. One that is already
+   * cancelled is not an error.
+   */
   async cancel(requestId: string, options?: Call): Promise<void> {
     try {
       await this.#ofRequest(requestId, '/cancel', options, { method: 'POST' });
     } catch (error) {
       const { code, details } = error as FareboxError;
-      // Ours, most likely, whose reply was lost.
+      // Most likely cancelled by our own earlier attempt, whose reply was lost.
       if (code !== 'not_cancellable' || details.status !== 'CANCELLED') throw error;
     }
   }
 
-  /** A text is a path. The id goes into any field of an input for 7 days. */
+  /**
+   * Uploads a file; a string is a path. The returned id works in any field of an input for 7 days.
+   */
   upload(source: Media | string, options?: UploadOptions): Promise<UploadedFile> {
     return upload(this.#transport, source, options);
   }
 
-  /** The bytes behind a link of an output; with `to` they go into that file. */
+  /** Returns the bytes behind a link of an output; with `to` they are written to that file. */
   download(url: string, options?: DownloadOptions): Promise<Blob> {
     return download(this.#transport, url, options);
   }
@@ -283,7 +303,7 @@ export class Farebox {
       const call = { signal: scope.signal, onProgress };
       return (await this.upload(source, call)).file_id;
     });
-    // Where one fails, the others are of no use.
+    // After one failure the other uploads are useless.
     replaced.catch(scope.abort);
     return replaced.finally(scope.end);
   }
@@ -300,7 +320,9 @@ function sum(parts: Progress[]): Progress {
   }));
 }
 
-/** The price can have changed since it was asked. */
+/**
+ * Cancels the job if its price rose above the limit after it was asked. Throws `price_above_limit`.
+ */
 async function refuseDearer(job: Job, limit: bigint): Promise<void> {
   const price = job.submitted!.quoted_usd_micro;
   if (price <= limit) return;
@@ -336,13 +358,13 @@ function addressOf(text: string): string {
 
 function keyOf(key: string | undefined): string | undefined {
   const trimmed = key?.trim();
-  // A variable that is not set where this runs, mostly.
+  // Mostly a variable that is not set in this environment.
   if (trimmed === '')
     throw badArgument(
       'apiKey is empty: give a key, or leave it out to use FAREBOX_API_KEY.',
       'apiKey',
     );
-  // In a header it would fail with the key in the error's text.
+  // As a header it would fail with the key in the error's message.
   if (trimmed && !/^[!-~]+$/.test(trimmed))
     throw badArgument('apiKey has characters that no key has.', 'apiKey');
   return trimmed;

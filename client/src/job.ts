@@ -5,28 +5,28 @@ import type { Output, QueuedRequest, RequestCard, Status, UnknownInput } from '.
 export interface StatusOptions extends Call {
   waitSeconds?: number | undefined;
   /**
-   * `'final'`: the service holds the call until the end, not until the next change. Services older
-   * than this client answer at the next change.
+   * `'final'`: the service holds the call until the end instead of the next change. Services older
+   * than this client still answer at the next change.
    */
   until?: 'final' | undefined;
 }
 
-/** A request that was submitted, by this process or an earlier one. */
+/** A request that was submitted by this process or an earlier one. */
 export interface Job {
   requestId: string;
-  /** The reply of the submit; not there after `attach`. */
+  /** The reply of the submit; missing after `attach`. */
   submitted?: QueuedRequest;
   status(options?: StatusOptions): Promise<Status>;
-  /** Each change, to the end. */
+  /** Yields each change until the end. */
   watch(options?: Call): AsyncGenerator<Status>;
-  /** The final status, whichever it is. */
+  /** Waits for the final status, also FAILED or CANCELLED, and returns it. */
   wait(options?: Call): Promise<Status>;
-  /** Waits, then the output and the card. Throws where it FAILED or was CANCELLED. */
+  /** Waits, then returns the output and the card. Throws if the request FAILED or was CANCELLED. */
   result<T = Output>(options?: Call): Promise<Result<T>>;
   cancel(options?: Call): Promise<void>;
 }
 
-/** The card of a request that has an output. */
+/** The card of a request with an output. */
 export type CompletedCard = RequestCard & {
   status: 'COMPLETED';
   charged_usd_micro: bigint;
@@ -37,7 +37,7 @@ export interface Result<T = Output> {
   requestId: string;
   output: T;
   card: CompletedCard;
-  /** Fields that the model does not have, told at the submit; not there if all are known. */
+  /** Fields that the model does not have, as reported at the submit; missing if all are known. */
   unknownInputs?: UnknownInput[];
 }
 
@@ -67,10 +67,10 @@ export function createJob(calls: JobCalls, requestId: string, submitted?: Queued
   };
 }
 
-/** The output is paid for: a restart of the service in this moment is waited out. */
+/** Attempts to fetch the output: it is paid for, so a restart of the service is waited out. */
 const patience = 10;
 
-/** Of a final request. */
+/** Returns the result of a final request. Throws unless it is COMPLETED. */
 export async function resultOf<T>(
   calls: JobCalls,
   status: Status,

@@ -4,9 +4,9 @@ import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
 
-/** Files on their way to the service, and in place of them inside an input. */
+/** Files to upload, and their replacement by ids inside an input. */
 
-/** A file of this machine, by its path. Texts inside an input are never taken for paths. */
+/** A file of this machine, by its path. Plain strings inside an input are never taken for paths. */
 export class LocalFile {
   static {
     brand(this, 'file');
@@ -26,26 +26,26 @@ export function file(path: string, options: { contentType?: string | undefined }
   return new LocalFile(path, options.contentType);
 }
 
-/** What may stand in any field of an input in place of a `file_id`, and is uploaded. */
+/** Values that are uploaded if they appear in any field of an input instead of a `file_id`. */
 export type Media = Blob | LocalFile | ArrayBufferView | ArrayBuffer | ByteStream;
 
-/** Of a browser, of Node, or a generator. */
+/** A stream of a browser or of Node, or a generator. */
 export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface Progress {
-  /** Bytes so far. */
+  /** Bytes sent so far. */
   sent: number;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   total: number | null;
 }
 
 export interface UploadOptions extends Call {
-  /** In place of what the bytes say. */
+  /** Overrides the type detected from the bytes. */
   contentType?: string | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** Bytes that no other thread shares, as Blobs ask. */
+/** Bytes in unshared memory, as Blobs require. */
 type Part = Uint8Array<ArrayBuffer>;
 
 const uploadLimitMs = 30 * 60_000;
@@ -83,7 +83,7 @@ export async function upload(
   return uploaded;
 }
 
-/** Sent as it comes and once: what has gone by cannot be sent again. */
+/** Sends a stream as its bytes come, once: bytes that have passed cannot be sent again. */
 async function sendStream(
   transport: Transport,
   wanted: Pick<Wanted, 'method' | 'path' | 'limitMs'>,
@@ -166,7 +166,7 @@ async function openFile(path: string): Promise<Blob> {
   const fs = await nodeFs();
   try {
     if (!(await fs.promises.stat(path)).isFile()) throw new Error('it is no file');
-    // Read while it is sent, where the runtime can.
+    // Read while it is sent, if the runtime supports that.
     if (typeof fs.openAsBlob === 'function') return await fs.openAsBlob(path);
     return new Blob([await fs.promises.readFile(path)]);
   } catch (error) {
@@ -174,7 +174,7 @@ async function openFile(path: string): Promise<Blob> {
   }
 }
 
-/** First bytes, as Latin-1, of what the service takes. */
+/** The first bytes, as Latin-1, of the file types that the service accepts. */
 const marks: [RegExp, string][] = [
   [/^\x89PNG/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -218,7 +218,10 @@ function isText(head: Uint8Array): boolean {
   }
 }
 
-/** A copy with all that has to be uploaded replaced, each of them once; `count`: how many there are. */
+/**
+ * Returns a copy of the input in which everything to upload is replaced; each value is replaced
+ * once. `count`: how many there are.
+ */
 export async function withUploads<T extends object>(
   input: T,
   replace: (source: Media, count: number) => Promise<string>,
@@ -234,7 +237,7 @@ export async function withUploads<T extends object>(
   return (ids.size === 0 ? input : swap(input, ids)) as T;
 }
 
-/** Two marks of one path mean one file. */
+/** Two `file()` marks with the same path are one file. */
 function identity(media: Media): unknown {
   return media instanceof LocalFile ? media.path : media;
 }
@@ -270,6 +273,6 @@ function isMedia(value: unknown): value is Media {
 
 function isStream(value: unknown): value is ByteStream {
   if (typeof value !== 'object' || value === null) return false;
-  // Not every browser can loop over its own.
+  // Not every browser can iterate its own streams.
   return value instanceof ReadableStream || Symbol.asyncIterator in value;
 }

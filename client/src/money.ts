@@ -1,10 +1,10 @@
 import { badArgument } from './error.ts';
 import { writable } from './writable.ts';
 
-/** What a model takes, says or wrote: amounts in there are not the service's. */
+/** Fields with content of models and callers: amounts in there are not the service's. */
 const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
 
-/** Makes each `*_usd_micro` below a bigint, in place. */
+/** Makes each `*_usd_micro` of the value a bigint, in place. */
 export function withAmounts<T>(value: unknown): T {
   if (Array.isArray(value)) for (const item of value) withAmounts(item);
   else if (typeof value === 'object' && value !== null) {
@@ -25,14 +25,17 @@ function amount(value: unknown): unknown {
   );
 }
 
-/** `$0.05`, `$0.000125`: exact, never rounded, at least two decimals. */
+/** `$0.05`, `$0.000125`: exact, never rounded, with at least two decimals. */
 export function formatUsd(micro: bigint): string {
   const digits = (micro < 0n ? -micro : micro).toString().padStart(7, '0');
   const cents = digits.slice(-6).replace(/0{1,4}$/, '');
   return `${micro < 0n ? '-' : ''}$${digits.slice(0, -6)}.${cents}`;
 }
 
-/** `0.05`, `$0.05` and `$1,000` as micro-dollars; at most six decimals. */
+/**
+ * Micro-dollars of `0.05`, `$0.05` or `$1,000`. Throws if the text is not an amount or has more
+ * than six decimals.
+ */
 export function parseUsd(text: string): bigint {
   const match = /^(-?)\$?(\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d{1,6}))?$/.exec(text.trim());
   if (!match) {

@@ -1,4 +1,4 @@
-/** What differs between Node, Deno, Bun and browsers. */
+/** Differences between Node, Deno, Bun and browsers. */
 
 type Files = typeof import('node:fs');
 
@@ -12,32 +12,32 @@ interface Surroundings {
 
 const { process } = globalThis as Surroundings;
 
-/** Deno and Bun say so as well. */
+/** Also true in Deno and Bun, which set the same version. */
 export const isServerSide = typeof process?.versions?.node === 'string';
 
 export function environment(name: string): string | undefined {
   try {
     return process?.env?.[name]?.trim() || undefined;
   } catch {
-    // Deno, where reading it was not allowed.
+    // Deno throws if reading the environment was not allowed.
     return undefined;
   }
 }
 
-/** Named in two parts, so that who bundles for pages does not look for it. */
+/** The name is in two parts, so that bundlers for browsers do not resolve it. */
 export async function nodeFs(): Promise<Files> {
   const name = ['node', 'fs'].join(':');
   const known = process?.getBuiltinModule?.(name);
   return known ?? ((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files);
 }
 
-/** 128 random bits. `crypto.randomUUID` is missing on pages without https. */
+/** 128 random bits in hex. `crypto.randomUUID` is missing on pages without https. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Safari cannot loop over a stream. */
+/** Yields a stream's chunks. Safari cannot iterate over a stream. */
 export async function* chunksOfStream(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

@@ -1,11 +1,11 @@
 import { FareboxError } from './error.ts';
 
-/** A signal that follows the caller's and a limit in time, and lets go of both at its end. */
+/** A signal that fires when the caller's does or a time limit ends. `end` releases both. */
 export interface Scope {
   signal: AbortSignal;
-  /** Begins the limit anew, from now on with so many milliseconds: something came. */
+  /** Restarts the time limit with this many milliseconds, because something was received. */
   alive(nextMs: number): void;
-  /** Stops what is under the signal. */
+  /** Stops everything under the signal. */
   abort(): void;
   end(): void;
 }
@@ -17,7 +17,7 @@ export function openScope(outer: AbortSignal | undefined, limitMs: number, late:
   const alive = (nextMs: number) => {
     clearTimeout(timer);
     if (nextMs === Infinity || controller.signal.aborted) return;
-    // Longer ones would ring at once.
+    // Timers beyond this would fire at once.
     const ms = Math.min(nextMs, 2_147_483_647);
     timer = setTimeout(() => controller.abort(new FareboxError('timeout', late)), ms);
   };
@@ -47,7 +47,7 @@ function reasonOf({ reason }: AbortSignal): FareboxError {
       });
 }
 
-/** Waits, or throws as soon as the signal fires. */
+/** Waits, or throws the signal's reason as soon as it fires. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(reasonOf(signal));

@@ -3,18 +3,18 @@ import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
 import type { ErrorBody } from './types.ts';
 
-/** Calls of the service: one place for the key, time limits, repeats and faults. */
+/** Calls of the service: the one file for the key, time limits, retries and errors. */
 
-/** What every call may be told. */
+/** Options of every call. */
 export interface Call {
-  /** Stops the call, and all that waits for it. */
+  /** Stops the call and everything that waits for it. */
   signal?: AbortSignal | undefined;
   /**
-   * Milliseconds. Of a single call: each try, 60,000 unless said otherwise; of `run`, `wait` and
-   * `watch`: all of it, without a limit unless given.
+   * Milliseconds. For a single call: the limit of each attempt, default 60,000. For `run`, `wait`
+   * and `watch`: the limit of all of it, default none.
    */
   timeoutMs?: number | undefined;
-  /** Further tries of a call that may be sent again; 3 unless said otherwise. */
+  /** Retries of a call that may be sent again; default 3. */
   maxRetries?: number | undefined;
 }
 
@@ -27,36 +27,39 @@ export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
 
 export interface Wanted {
   method: 'GET' | 'POST';
-  /** Below the base address; or a whole address elsewhere. */
+  /** Below the base address, or a full URL elsewhere. */
   path: string;
   query?: Record<string, string | number | Date | undefined | null>;
   headers?: Record<string, string>;
   json?: unknown;
   body?: () => string | Blob | ReadableStream<Uint8Array>;
-  /** False: sent once. A GET, a call with an idempotency key and a body that is still there may be repeated. */
+  /**
+   * False: the call is sent once. A GET, a call with an idempotency key and a call whose body is
+   * still available may be repeated.
+   */
   repeatable: boolean;
   idempotencyKey?: string;
-  /** In place of the usual limit. */
+  /** Replaces the usual time limit. */
   limitMs?: number;
-  /** What the service was asked to wait, on top of the limit. */
+  /** Time that the service was asked to wait, added to the limit. */
   waitMs?: number;
-  /** False: no key goes along, and redirects are followed. */
+  /** False: the key is not sent, and redirects are followed. */
   keyed?: boolean;
 }
 
-/** The same for each try. */
+/** A call as prepared once for all of its attempts. */
 interface Prepared extends Wanted {
   url: string;
   head: Headers;
 }
 
-/** A reply whose body is still to come. Whoever has it ends its scope. */
+/** A reply whose body has not been read yet. Its reader ends the scope. */
 export interface Held {
   response: Response;
   scope: Scope;
 }
 
-/** A try that failed, and how long it is until the next. */
+/** A failed attempt, and the time until the next one. */
 export interface Retry {
   error: FareboxError;
   waitMs: number;
@@ -73,13 +76,13 @@ export interface TransportOptions {
 }
 
 const usualLimitMs = 60_000;
-/** Between two pieces of a reply: streams say something every 15 seconds. */
+/** The longest silence between two chunks of a reply: streams send something every 15 seconds. */
 export const usualSilenceMs = 60_000;
 const pauseLeastMs = 500;
 const pauseMostMs = 8_000;
-/** What the service said itself about sending it again. */
+/** The service's own word on whether to retry (`x-should-retry`). */
 const advice = new WeakMap<FareboxError, boolean>();
-/** A longer wait is the caller's to decide on. */
+/** A longer wait is for the caller to decide. */
 const retryAfterMostSeconds = 60;
 
 export class Transport {
@@ -92,7 +95,7 @@ export class Transport {
     this.#options = options;
   }
 
-  /** What a reply says; `look` sees each reply itself. */
+  /** Returns the JSON of a reply; `look` gets each response itself. */
   json<T>(wanted: Wanted, call: Call = {}, look?: (response: Response) => void): Promise<T> {
     return this.#tries(wanted, call, async ({ response, scope }) => {
       try {
@@ -107,10 +110,10 @@ export class Transport {
     });
   }
 
-  /** The reply as soon as its head is there; time is then measured from chunk to chunk. */
+  /** Returns the reply once its head has arrived; from then on the limit is between chunks. */
   open(wanted: Wanted, call: Call = {}): Promise<Held> {
     return this.#tries(wanted, call, async (held) => {
-      // Nobody may ever read it.
+      // The caller may never read the body.
       held.scope.alive(usualSilenceMs);
       return held;
     });
@@ -119,7 +122,7 @@ export class Transport {
   async #tries<T>(wanted: Wanted, call: Call, read: (held: Held) => Promise<T>): Promise<T> {
     checkCall(call);
     const most = call.maxRetries ?? this.#options.maxRetries;
-    // What cannot be written is the caller's mistake: no connection fails for it.
+    // An input that cannot be serialised is the caller's mistake, not a connection error.
     const prepared: Prepared = {
       ...wanted,
       body: bodyOf(wanted),
@@ -144,7 +147,7 @@ export class Transport {
     }
   }
 
-  /** Waits for the next try, and tells of it. */
+  /** Reports the retry to the caller and waits for it. */
   async rest(error: FareboxError, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     this.#options.onRetry?.({ error, waitMs });
     await pause(waitMs, signal);
@@ -183,7 +186,7 @@ export class Transport {
       if (json !== undefined) headers.set('content-type', 'application/json');
       return headers;
     } catch {
-      // Its own text shows the value, which may be a secret.
+      // The runtime's own message shows the value, which may be a secret.
       throw badArgument('A header has characters that no header can hold.', 'headers');
     }
   }
@@ -193,7 +196,7 @@ export class Transport {
     if (scope.signal.aborted) return scope.signal.reason as FareboxError;
     const { cause = error } = error as { cause?: unknown };
     if (cause instanceof FareboxError) return cause;
-    // A file that changed while it was sent.
+    // The file changed while it was sent.
     if ((cause as Error | null)?.name === 'NotReadableError') return unreadable(cause);
     const failed = `The connection to ${originOf(wanted, this.baseUrl)} failed${reasonFor(error)}.`;
     return new FareboxError('connection_error', `${failed} ${again(wanted)}`, { cause: error });
@@ -206,7 +209,7 @@ function initOf(wanted: Prepared, { signal }: Scope): RequestInit {
     method: wanted.method,
     headers: wanted.head,
     signal,
-    // A key goes nowhere but to the address it was given for.
+    // The key is sent only to the address that it was given for.
     redirect: wanted.keyed === false ? 'follow' : 'manual',
     credentials: 'omit',
     ...(body !== undefined && { body }),
@@ -225,15 +228,18 @@ function bodyOf({ json, body }: Wanted): Wanted['body'] {
   return () => text;
 }
 
-/** Whether the service may have accepted what it was sent, although the try ended so. */
+/** Whether the service may have accepted the call, although the attempt failed. */
 function isLost({ status, code, retryAfterSeconds }: FareboxError): boolean {
-  // With a time to wait it is this very call that runs; else another has its key.
+  // With Retry-After it is this very call that still runs; without, another call used the key.
   if (code === 'idempotency_conflict') return retryAfterSeconds !== undefined;
   if (code === 'capacity_unavailable' || code === 'submit_failed') return false;
   return status === null || status < 400 || status >= 500;
 }
 
-/** A refusal of the last try says nothing of an earlier one whose reply was lost. */
+/**
+ * Marks the error with the key and the outcome of all attempts: if the last was refused, an earlier
+ * one may still have been accepted, with its reply lost.
+ */
 function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxError {
   const { idempotencyKey } = wanted;
   if (idempotencyKey === undefined) return error;
@@ -244,7 +250,7 @@ function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxErro
   return error;
 }
 
-/** What to do when it is not known whether the call came through. */
+/** The advice to the caller if the outcome is not known. */
 function again({ idempotencyKey, method }: Wanted): string {
   if (idempotencyKey !== undefined) {
     return `Whether it was taken is not known: send it again with idempotencyKey "${idempotencyKey}", which does nothing twice.`;
@@ -277,7 +283,10 @@ function originOf({ path }: Wanted, baseUrl: string): string {
   return new URL(path.startsWith('/') ? baseUrl : path).origin;
 }
 
-/** One part of a path, or several of a model id. What climbs out of its place is refused. */
+/**
+ * Encodes one segment of a path, or the several of a model id. Throws on segments that would leave
+ * the path, such as `..`.
+ */
 export function segments(id: string, what: string): string {
   const parts = String(id).split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..'))
@@ -288,13 +297,13 @@ export function segments(id: string, what: string): string {
 function mayRepeat(error: FareboxError, first: boolean): boolean {
   const { code, status, retryAfterSeconds } = error;
   if (retryAfterSeconds !== undefined && retryAfterSeconds > retryAfterMostSeconds) return false;
-  // Our own first try is still running: its reply is what we want.
+  // Our own first attempt is still running, and its reply is the one we want.
   if (code === 'idempotency_conflict') return !first && retryAfterSeconds !== undefined;
   if (status === 402 || status === 409) return false;
   return advice.get(error) ?? isPassing(status, code);
 }
 
-/** True for what may be better in a moment. */
+/** True if a retry may succeed a moment later. */
 export function isPassing(status: number | null, code: string): boolean {
   if (status === null) return code === 'connection_error' || code === 'timeout';
   return status === 408 || status === 429 || status >= 500;
@@ -306,7 +315,10 @@ function pauseMs({ retryAfterSeconds }: FareboxError, tried: number): number {
     : retryAfterSeconds * 1000 + Math.random() * 250;
 }
 
-/** Twice as long each time, half of it by chance, so that many callers do not come as one. */
+/**
+ * Milliseconds to wait: doubles with each attempt, half of it random, so that callers do not return
+ * all at once.
+ */
 export function backoffMs(tried: number): number {
   const most = Math.min(pauseMostMs, pauseLeastMs * 2 ** tried);
   return most / 2 + Math.random() * (most / 2);
@@ -380,7 +392,7 @@ export function retryAfterOf(headers: Headers | undefined): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-/** Bytes as they come, none later than `silenceMs` after the one before. */
+/** Yields a reply's bytes. Throws if `silenceMs` pass between two chunks. */
 export async function* chunksOf(
   { response, scope }: Held,
   silenceMs: number,
@@ -403,7 +415,7 @@ export async function* chunksOf(
     );
   } finally {
     scope.end();
-    // Whoever leaves early stops the other side as well.
+    // A reader who stops early stops the sender as well.
     scope.abort();
   }
 }

@@ -7,7 +7,7 @@ import type { Status } from './types.ts';
 const id = '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10';
 const hourMs = 60 * 60_000;
 
-/** Each call gets the next answer; what is left out is not reached. */
+/** A client that gets these answers, one per call; after the last, connections are refused. */
 function against(...answers: (() => Response)[]): Farebox {
   const answer = async () => {
     const next = answers.shift();
@@ -17,7 +17,7 @@ function against(...answers: (() => Response)[]): Farebox {
   return new Farebox({ apiKey: 'k', baseUrl: 'http://localhost/v1', fetch: answer });
 }
 
-/** A stream that tells these and then breaks, after something has happened. */
+/** A stream that sends these statuses, runs `beforeItBreaks`, and breaks. */
 function stream(statuses: string[], beforeItBreaks = () => {}): () => Response {
   const events = statuses.map(
     (status) => `event: status\ndata: ${JSON.stringify({ request_id: id, status })}\n\n`,

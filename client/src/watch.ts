@@ -14,16 +14,18 @@ import {
 } from './transport.ts';
 import type { Status } from './types.ts';
 
-/** Follows a request to its end, over restarts of the service and broken connections. */
+/** Follows a request to its end, across restarts of the service and broken connections. */
 
-/** The first event comes at once; where it does not, something on the way holds events back. */
+/**
+ * The service sends the first event at once; if it is late, something in between buffers events.
+ */
 const firstEventMs = 10_000;
-/** The service says something every 15 seconds. */
+/** The service sends something every 15 seconds. */
 const silenceMs = 45_000;
 const pollSeconds = 25;
-/** Streams that failed in a row before only polls are made. */
+/** Failed streams in a row before it only polls. */
 const streamTries = 3;
-/** When the service was not reached for so long, it is given up. */
+/** Gives up after the service was unreachable for this long. */
 const lostMs = 15 * 60_000;
 
 export function isFinal({ status }: Pick<Status, 'status'>): boolean {
@@ -60,13 +62,13 @@ export async function* watch(
           if (isFinal(status)) return;
         }
         if (round === polled) continue;
-        // The service ended the stream, as it does before it stops.
+        // The service ended the stream, as it does before it shuts down.
         await pause(backoffMs(Math.min(failed++, 2)), limit.signal);
       } catch (error) {
         if (limit.signal.aborted) throw limit.signal.reason;
         lostAt ??= Date.now();
         if (!isTransient(error) || Date.now() - lostAt > lostMs) throw error;
-        // Who was not reached at all says nothing about streams.
+        // An unreachable service says nothing about streams.
         if (!heard && error.code !== 'connection_error') fruitless++;
         await transport.rest(error, restMs(error, failed++), limit.signal);
       }
@@ -86,7 +88,7 @@ function restMs({ retryAfterSeconds = 0 }: FareboxError, failed: number): number
   return Math.max(backoffMs(Math.min(failed, 2)), retryAfterSeconds * 1000);
 }
 
-/** Every change, until the service or the connection ends it. */
+/** Yields every change until the service or the connection ends the stream. */
 async function* streamed(
   transport: Transport,
   path: string,
@@ -98,7 +100,7 @@ async function* streamed(
     if (event === 'status') yield parsed<Status>(data);
 }
 
-/** One look, which the service answers when the status has changed. */
+/** One poll, which the service answers when the status has changed. */
 async function* polled(
   transport: Transport,
   path: string,
@@ -113,6 +115,6 @@ async function* polled(
     again = retryAfterOf(headers) ?? 2;
   });
   yield status;
-  // A full service holds no calls, it answers at once.
+  // An overloaded service does not hold calls; it answers at once.
   if (Date.now() - askedAt < 1_000) await pause(again * 1000, signal);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verifyWebhook, type WebhookInput } from './webhook.ts';
 
-/** Signed by the standard's own library. */
+/** Signatures made with the library of the standard itself. */
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const other = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 const body = '{"test": 2432232314}';

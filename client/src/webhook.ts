@@ -2,22 +2,25 @@ import { FareboxError, badArgument } from './error.ts';
 import { withAmounts } from './money.ts';
 import type { WebhookEvent } from './types.ts';
 
-/** Standard Webhooks: proves that a notification is the service's, and fresh. */
+/** Standard Webhooks: verifies that a notification was signed by the service, and recently. */
 
 export interface WebhookInput {
-  /** The body as it came, before any parsing. */
+  /** The raw body, before any parsing. */
   body: string | Uint8Array;
   headers: Headers | Record<string, string | string[] | undefined>;
-  /** `whsec_…`; several while one is being replaced. */
+  /** `whsec_…`; several while the secret is being replaced. */
   secret: string | string[] | undefined;
-  /** How old, or how far ahead of the clock, it may be; 300 unless said otherwise. */
+  /** The largest difference from the clock, either way; default 300. */
   toleranceSeconds?: number | undefined;
   now?: Date | undefined;
 }
 
 const usualToleranceSeconds = 300;
 
-/** Throws `bad_signature`; answer 400 then, and do nothing of what the body says. */
+/**
+ * Returns the event. Throws `bad_signature` if it was not signed with one of the secrets or not
+ * recently: then answer 400 and ignore the body.
+ */
 export async function verifyWebhook(input: WebhookInput): Promise<WebhookEvent> {
   const { body, headers, secret, toleranceSeconds = usualToleranceSeconds } = input;
   const id = header(headers, 'webhook-id');

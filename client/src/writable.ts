@@ -1,4 +1,4 @@
-/** Makes `JSON.stringify` write the amounts as strings, as on the wire: it refuses a bigint. */
+/** Makes `JSON.stringify` write amounts as strings, as on the wire: it cannot serialise bigint. */
 export function writable<T extends object>(fields: T): T {
   return Object.defineProperty(fields, 'toJSON', { value: toJson });
 }

@@ -5,7 +5,7 @@ import type { Job } from '../job.ts';
 import { withUploads } from '../media.ts';
 import type { MediaFile, Model, RequestCard } from '../types.ts';
 
-/** What pictures and films have in common: one request, waited for, and its files. */
+/** Shared by images and videos: submit one request, wait for it, and take its files. */
 
 export interface CallOptions {
   abortSignal?: AbortSignal;
@@ -17,13 +17,16 @@ export interface Made {
   metadata: JSONObject;
 }
 
-/** A key that the caller chose, whichever way it is written. */
+/** The caller's own idempotency key, whatever the header's letter case. */
 export function idempotencyKeyOf(headers: CallOptions['headers']): string | undefined {
   const name = Object.keys(headers ?? {}).find((each) => each.toLowerCase() === 'idempotency-key');
   return name === undefined ? undefined : headers![name];
 }
 
-/** The row of a model that makes such things. Asked once; a failure is forgotten. */
+/**
+ * Returns a function that gets the model's row, or throws if the model does not make this kind. The
+ * row is fetched once; a failure is not cached.
+ */
 export function rowOf(client: () => Farebox, modelId: string, kind: 'image' | 'video') {
   let row: Promise<Model> | undefined;
   return (options: CallOptions): Promise<Model> => {
@@ -47,7 +50,10 @@ const usesOf = {
   video: "farebox.video('id')",
 };
 
-/** Once it is sent it is not cut short: what it queued would have no name to be cancelled by. */
+/**
+ * Submits the request. The caller's signal does not stop the submit: the queued request would have
+ * no known id to cancel it by.
+ */
 export function submit(
   client: Farebox,
   modelId: string,
@@ -70,7 +76,10 @@ export function submit(
   });
 }
 
-/** Waits for the end; whoever stops waiting does not pay for what is still in the queue. */
+/**
+ * Waits for the end. If the caller stops waiting, a request that is still queued is cancelled and
+ * costs nothing.
+ */
 export function resultOf(client: Farebox, job: Job, options: CallOptions): Promise<Made> {
   const signal = options.abortSignal;
   return inWords(client, options, async () => {
@@ -115,8 +124,8 @@ function mediaIn(value: unknown): MediaFile[] {
 }
 
 /**
- * Errors as the SDK knows them. None is to be repeated: our own calls have been, where that was
- * safe, and a repeat of the SDK would be a new request.
+ * Turns errors into the SDK's error types. None is marked as retryable: our own calls were already
+ * retried if that was safe, and a retry by the SDK would be a new request.
  */
 export async function inWords<T>(
   client: Farebox,

@@ -2,11 +2,11 @@ import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4CallOptions, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { idempotencyKeyOf } from './calls.ts';
 
-/** OpenAI's chat calls as the SDK's own adapter makes them, with what they cost. */
+/** OpenAI's chat calls through the SDK's own adapter, with their cost. */
 export class ChatModel extends OpenAICompatibleChatLanguageModel {
   /**
-   * Of calls that failed. The SDK repeats such a call with the same list of messages; under the same
-   * key it is not charged twice, should the first have come through after all.
+   * Idempotency keys of failed calls. The SDK retries a call with the same list of messages; under
+   * the same key it is not charged twice if the first one was accepted.
    */
   readonly #failed = new WeakMap<object, string>();
 
@@ -21,7 +21,7 @@ export class ChatModel extends OpenAICompatibleChatLanguageModel {
       fetch: connection.fetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
-      // The model's upstream takes the address; nothing is downloaded here.
+      // The model's upstream accepts addresses, so nothing is downloaded here.
       supportedUrls: () => ({ 'image/*': [/^https?:\/\//] }),
       metadataExtractor: {
         extractMetadata: async ({ parsedBody }) => costOf(parsedBody),
@@ -63,15 +63,15 @@ export class ChatModel extends OpenAICompatibleChatLanguageModel {
 }
 
 /**
- * The version of the SDK's model interface that the installed packages have: v3 beside `ai` 6, v4
- * beside `ai` 7. Images and videos use the part that is the same in both.
+ * Version of the SDK's model interface in the installed packages: v3 with `ai` 6, v4 with `ai` 7.
+ * Images and videos use the part that both share.
  */
 export const specificationVersion: 'v4' = new ChatModel('', {
   baseUrl: '',
   headers: () => ({}),
 }).specificationVersion;
 
-/** Of a reply, or of the one chunk that has the usage. */
+/** The cost of a reply, read from its body or from the one chunk that has the usage. */
 function costOf(body: unknown): SharedV4ProviderMetadata | undefined {
   const { id, usage } = body as { id?: string; usage?: { cost_usd_micro?: string } | null };
   if (usage?.cost_usd_micro === undefined || id === undefined) return undefined;

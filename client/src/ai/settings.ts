@@ -2,7 +2,7 @@ import type { SharedV4Warning } from '@ai-sdk/provider';
 import type { Job } from '../job.ts';
 import type { Model } from '../types.ts';
 
-/** A file of a call, as pictures and films have them. */
+/** A file of a call, in the form shared by images and videos. */
 export type FilePart =
   | { type: 'file'; mediaType: string; data: string | Uint8Array }
   | { type: 'url'; url: string; mediaType?: string };
@@ -14,8 +14,8 @@ interface Property {
 }
 
 /**
- * The SDK's settings as fields of a model's input. Which field means what is told by the model's
- * schema; a setting that it has no field for is left out, and the caller is told.
+ * Maps the SDK's settings to fields of a model's input, by the model's schema. A setting without a
+ * field is left out, with a warning to the caller.
  */
 export class Settings {
   readonly input: Record<string, unknown> = {};
@@ -28,7 +28,7 @@ export class Settings {
     this.#properties = (input_schema.properties ?? {}) as Record<string, Property>;
   }
 
-  /** The field of these that the model has. */
+  /** The first of these fields that the model has. */
   field(...names: string[]): string | undefined {
     return names.find((name) => Object.hasOwn(this.#properties, name));
   }
@@ -46,7 +46,9 @@ export class Settings {
     else this.input[name] = value;
   }
 
-  /** Files go into a list where the model has one, else the first goes into the single field. */
+  /**
+   * Files go into a list field if the model has one, otherwise the first goes into a single field.
+   */
   setFiles(feature: string, files: FilePart[], lists: string[], singles: string[]): void {
     if (files.length === 0) return;
     const values = files.map(valueOf);
@@ -62,7 +64,7 @@ export class Settings {
     }
   }
 
-  /** Those that the caller named by hand, and the model does not have. */
+  /** Warns about fields that the caller set by hand and the model does not have. */
   unknown({ submitted }: Job): void {
     for (const { field, did_you_mean: likely } of submitted?.unknown_inputs ?? []) {
       const meant = likely === null ? '' : ` Did you mean ${likely}?`;
@@ -75,7 +77,7 @@ export class Settings {
   }
 }
 
-/** An address stays one; bytes become a Blob, which the submit uploads. */
+/** An address stays an address; bytes become a Blob, which the submit uploads. */
 function valueOf(file: FilePart): string | Blob {
   if (file.type === 'url') return file.url;
   const { data, mediaType } = file;

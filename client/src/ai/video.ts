@@ -10,7 +10,10 @@ import { inWords, resultOf, rowOf, submit, type Made } from './calls.ts';
 import { specificationVersion } from './chat.ts';
 import { Settings, sizeOf, type FilePart } from './settings.ts';
 
-/** The whole in one call, or begun here and looked after later, by polling or by a webhook. */
+/**
+ * A video model that waits in one call, or starts the request here and finishes it later, by
+ * polling or by a webhook.
+ */
 export function videoModel(client: () => Farebox, modelId: string): VideoModelV4 {
   const row = rowOf(client, modelId, 'video');
 
@@ -66,7 +69,10 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
   };
 }
 
-/** As bytes: the SDK itself would not fetch from a service on the caller's own network. */
+/**
+ * Videos as bytes, because the SDK itself would not fetch from a service on the caller's own
+ * network.
+ */
 function videosOf({ files, metadata }: Made) {
   const films = files.filter(({ media }) => media.content_type.startsWith('video/'));
   const videos = films.map(({ media, bytes }): VideoData => ({
@@ -80,7 +86,7 @@ function videosOf({ files, metadata }: Made) {
 function inputOf(model: Model, options: VideoModelV4CallOptions): Settings {
   const settings = new Settings(model);
   settings.set('prompt', options.prompt, 'prompt');
-  // What the model takes over from the input by itself need not be said.
+  // 'adaptive' needs no field: the model takes the ratio from the input by itself.
   if (options.aspectRatio !== 'adaptive') {
     settings.set('aspectRatio', options.aspectRatio, 'aspect_ratio');
   }
@@ -94,7 +100,7 @@ function inputOf(model: Model, options: VideoModelV4CallOptions): Settings {
   return settings;
 }
 
-/** As the model names it, or by its size: 1280x720 is 720p here. */
+/** Sets the resolution under the model's name for it, found by its size: 1280x720 is 720p. */
 function setResolution(settings: Settings, model: Model, resolution: string): void {
   const { width, height } = sizeOf(resolution);
   const bySize = `${Math.min(width, height)}p`;
@@ -108,7 +114,7 @@ function setPictures(settings: Settings, options: VideoModelV4CallOptions): void
   const frame = (type: string) =>
     (options.frameImages ?? []).find(({ frameType }) => frameType === type)?.image;
   const one = (file: FilePart | undefined) => (file ? [file] : []);
-  // The SDK names the first frame twice.
+  // The SDK passes the first frame in two settings.
   const first = one(options.image ?? frame('first_frame'));
   const firsts = ['image_url', 'start_image_url', 'first_frame_url'];
   settings.setFiles('image', first, ['image_urls'], firsts);
@@ -117,7 +123,7 @@ function setPictures(settings: Settings, options: VideoModelV4CallOptions): void
   const references = options.inputReferences ?? [];
   const films = references.filter(isFilm);
   const pictures = references.filter((each) => !isFilm(each));
-  // A model that animates one picture takes it as image_url, which is then still free.
+  // A model that animates one image takes it as image_url, which is then still free.
   const free = first.length === 0 ? ['image_url'] : [];
   const lists = ['reference_image_urls', 'image_urls'];
   settings.setFiles('inputReferences', pictures, lists, free);
