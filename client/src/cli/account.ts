@@ -2,12 +2,12 @@ import { Farebox, type Retry } from '../index.ts';
 import { connection, needKey } from './settings.ts';
 import { clearLine, say } from './terminal.ts';
 
-/** The library, with the key and the address that hold now. */
+/** The library with the current key and address. Throws if there is no key. */
 export function keyed({ quiet }: { quiet: boolean }): Farebox {
   return new Farebox({ ...needKey(), onRetry: quiet ? undefined : tellOfWait });
 }
 
-/** For what needs no key: the catalog. */
+/** The library for calls that work without a key: the catalog. */
 export function open({ quiet }: { quiet: boolean }): Farebox {
   const { baseUrl, apiKey } = connection();
   return new Farebox({
@@ -17,7 +17,7 @@ export function open({ quiet }: { quiet: boolean }): Farebox {
   });
 }
 
-/** Nobody wonders about a shorter one. */
+/** A shorter wait needs no explanation. */
 const waitLeastMs = 2_000;
 
 function tellOfWait({ error, waitMs }: Retry): void {

@@ -1,6 +1,6 @@
 import { exits, Stop } from './exits.ts';
 
-/** Questions stand on stderr, so that stdout stays the result's. */
+/** Questions go to stderr; stdout is for the result only. */
 
 const where = { output: process.stderr, withGuide: false };
 

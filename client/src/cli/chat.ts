@@ -32,16 +32,16 @@ interface Talk {
   system: string | undefined;
   max_tokens: number | undefined;
   messages: Message[];
-  /** The charges that are known. */
+  /** The sum of the known charges. */
   spent: bigint;
-  /** Replies that were left or broke off, until their charge is known. */
+  /** Replies that were cancelled or broke off and whose charge is not known yet. */
   open: Left[];
-  /** The requests that this conversation made, as far as they are known. */
+  /** The known requests of this conversation. */
   seen: Set<string>;
 }
 
 interface Left {
-  /** Told by the first chunk. */
+  /** Known from the first chunk on. */
   id: string | undefined;
   model: string;
   began: number;
@@ -74,7 +74,7 @@ export async function chat(
   const more = words.at(-1) === '-';
   if (more) words.pop();
   const message = words.join(' ');
-  // Whatever else stdin is, a message does not wait for its end.
+  // A message on the command line does not wait for the end of stdin, unless "-" asks for it.
   const reads = more || (message === '' && !process.stdin.isTTY);
   const piped = reads ? (await stdinText()).trimEnd() : '';
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
@@ -83,15 +83,15 @@ export async function chat(
 }
 
 /**
- * The id of any model, a single word with a slash, and one such as gpt-5.5 is meant as a model, not
- * as a message.
+ * Whether a word is meant as a model and not as a message: an id of the catalog, a single word with
+ * a slash, or one such as gpt-5.5.
  */
 function looksLikeModel(text: string, all: Model[]): boolean {
   if (all.some(({ id }) => id === text)) return true;
   return /^[^\s/]+(\/[^\s/]+)+$/.test(text) || /^(?=\S*\d)[a-z][^\s-]*(-[^\s-]+)+$/i.test(text);
 }
 
-/** Throws unless the service offers it for chats. */
+/** Throws unless the service offers this model for chats. */
 export async function demandTextModel(client: Farebox, id: string): Promise<void> {
   const all = await client.models.list();
   if (!all.some((each) => each.id === id && each.kind === 'text')) throw noTextModel(id, all);
@@ -141,7 +141,7 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
     else remark(quiet, await reply(talk, stop.signal));
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FareboxError)) throw error;
-    // A reply that is not streamed is always made to its end.
+    // A reply that is not streamed is always generated to its end.
     const isWhole = json || finishes(talk);
     const costs = leftText(error, isWhole, '`fare list`');
     if (!json) remark(quiet, costs);
@@ -153,12 +153,14 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
   }
 }
 
-/** Whether the model goes on to the end of its reply when its caller leaves. */
+/** Whether the model finishes its reply after its caller has left. */
 function finishes({ models, model }: Talk): boolean {
   return models.find(({ id }) => id === model)?.on_disconnect === 'finish';
 }
 
-/** Says what the reply costs although the caller left; `where` shows the charge. */
+/**
+ * The charge of a reply whose caller left, in words; `where` says where the charge will be shown.
+ */
 function leftText({ mayHaveBeenAccepted }: FareboxError, isWhole: boolean, where: string): string {
   if (!mayHaveBeenAccepted) return 'Nothing was charged.';
   return isWhole
@@ -195,7 +197,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
     }
   } catch (error) {
     if (error instanceof FareboxError && error.mayHaveBeenAccepted) {
-      // A caller who leaves is answered at once; the charge is looked up when it is asked for.
+      // After Ctrl-C nobody waits for the charge here; it is looked up when it is asked for.
       const left = { id, model, began };
       const charged =
         usage?.cost_usd_micro ??
@@ -214,7 +216,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   return `${formatUsd(usage.cost_usd_micro)} · ${usage.prompt_tokens} tokens in, ${usage.completion_tokens} out`;
 }
 
-/** Null if the service does not know it within 2 seconds. */
+/** The charge, or null if the service does not know it within 2 seconds. */
 async function chargeOf(talk: Talk, left: Left | undefined): Promise<bigint | null> {
   if (left === undefined) return null;
   const { client } = talk;
@@ -233,10 +235,10 @@ async function chargeOf(talk: Talk, left: Left | undefined): Promise<bigint | nu
   }
 }
 
-/** A clock that is a little ahead of the service's. */
+/** This computer's clock may be a little ahead of the service's. */
 const clockSlackMs = 2_000;
 
-/** Finds a call that was left before its first chunk: the newest unknown one of its model. */
+/** The id of a call that ended before its first chunk: the newest unknown one of its model. */
 async function idOf({ client, seen }: Talk, left: Left): Promise<string | null> {
   if (left.id !== undefined) return left.id;
   const newest = { model_id: left.model, from: new Date(left.began - clockSlackMs) };
@@ -246,7 +248,7 @@ async function idOf({ client, seen }: Talk, left: Left): Promise<string | null> 
   return left.id ?? null;
 }
 
-/** `$0.01 so far.`, with what replies that were left may still cost. */
+/** `$0.01 so far.`, with the most that interrupted replies may still cost. */
 async function costText(talk: Talk, when: string): Promise<string> {
   const call = { timeoutMs: 2_000, maxRetries: 0 };
   const cards: (RequestCard | null)[] = [];
@@ -304,14 +306,14 @@ async function converse(talk: Talk): Promise<void> {
   say('dim', `\n${await costText(talk, 'in all')}`);
 }
 
-/** A fault ends the reply, not the conversation. */
+/** Answers one message. An error ends the reply, not the conversation. */
 async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<void> {
   talk.messages.push({ role: 'user', content: text });
   try {
     say('dim', await reply(talk, signal));
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
-    // Said again, it would stand there twice.
+    // Drops the message, or a repeat of it would be in the list twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
     if (signal.aborted) return say('dim', leftText(error, finishes(talk), '/cost'));
     say('red', messageOf(error));
@@ -324,7 +326,7 @@ function modelLine({ models, model }: Talk): string {
   return found ? `${model}, ${priceText(found)}` : model;
 }
 
-/** False: it is over. */
+/** Runs a command such as `/model`; false ends the conversation. */
 async function command(talk: Talk, text: string): Promise<boolean> {
   const [name, ...rest] = text.split(/\s+/);
   const argument = rest.join(' ');

@@ -9,8 +9,8 @@ import { stateFolder, writePrivately } from './settings.ts';
 import { print } from './terminal.ts';
 
 /**
- * Each shell asks `fare __complete WORD…`, whose last word is the one to complete. What it is told is
- * somebody else's text: no shell may evaluate it, nor insert it unquoted.
+ * Each shell asks `fare __complete WORD…` with the word to complete last. The answers are text from
+ * the service, so no shell may evaluate them or insert them unquoted.
  */
 const scripts: Record<string, string> = {
   bash: String.raw`_fare() {
@@ -43,7 +43,7 @@ export async function completions(_context: Context, shell: string): Promise<voi
   print(script);
 }
 
-/** What could stand in place of the last word. */
+/** Returns the words that could replace the last one. */
 export async function complete(program: Command, words: string[]): Promise<string[]> {
   const typed = words.at(-1) ?? '';
   const { command, operands, flag } = walk(program, words.slice(0, -1));
@@ -67,7 +67,7 @@ export async function complete(program: Command, words: string[]): Promise<strin
   return [];
 }
 
-/** The verb that is meant, what was given to it, and an option that waits for its value. */
+/** The verb, its operands so far, and an option that still needs its value. */
 function walk(program: Command, words: string[]) {
   let command = program;
   const operands: string[] = [];
@@ -90,16 +90,19 @@ function walk(program: Command, words: string[]) {
   return { command, operands, flag };
 }
 
-/** Ids are the service's text: what a shell could take for more than a word is left out. */
+/**
+ * The ids come from the service, so those that a shell could read as more than one word are left
+ * out.
+ */
 function fitting(all: string[], typed: string): string[] {
   return all.filter((each) => /^[\w./:@+-]+$/.test(each) && each.startsWith(typed));
 }
 
 const idsKeptMs = 3_600_000;
-/** Nobody waits longer for a key press. */
+/** A key press should not take longer. */
 const idsWaitMs = 1_500;
 
-/** Kept for an hour: a shell asks at every key. */
+/** Cached for an hour, because a shell asks at every key press. */
 async function modelIds(): Promise<string[]> {
   const client = open({ quiet: true });
   const file = path.join(stateFolder(), 'models.json');

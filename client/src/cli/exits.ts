@@ -1,4 +1,4 @@
-/** How `fare` ends. Scripts depend on these numbers, so they are added to and never changed. */
+/** Exit codes of `fare`. Scripts depend on these numbers, so codes are added and never changed. */
 export const exits = {
   done: 0,
   failed: 1,
@@ -35,7 +35,7 @@ export const exitMeanings: [Exit, string][] = [
   [exits.interrupted, 'Interrupted by Ctrl-C; a request that still waited was cancelled.'],
 ];
 
-/** Ends the command with a sentence, what to do next, and an exit code. */
+/** Ends the command with a message, the next step, and an exit code. */
 export class Stop extends Error {
   readonly exit: Exit;
   readonly code: string;

@@ -5,7 +5,7 @@ import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
 import { jsonOf, say, tell } from './terminal.ts';
 
-/** How a command that cannot go on ends: words on stderr, with what to do next, and an exit code. */
+/** How a command fails: a message on stderr, the next step, and an exit code. */
 
 const exitOf: Record<string, Exit> = {
   unauthorized: exits.unauthorized,
@@ -40,7 +40,7 @@ export async function endWith(error: unknown): Promise<Exit> {
     tellJson('internal', message, {});
     return exits.failed;
   }
-  // Said already, where it happened.
+  // An empty message was already printed where it happened.
   if (known.message !== '') {
     const sign = known.exit === exits.open ? 'yellow' : 'red';
     say(sign, known.message);
@@ -50,7 +50,7 @@ export async function endWith(error: unknown): Promise<Exit> {
   return known.exit;
 }
 
-/** Commander has said it on stderr, or shown the help that was asked for. */
+/** Commander has printed the error, or the help that was asked for. */
 function endUsage(error: CommanderError): Exit {
   if (error.exitCode === 0) return exits.done;
   const isHelp = error.code === 'commander.help';
@@ -64,12 +64,15 @@ function tellJson(code: string, message: string, details: Record<string, unknown
   process.stdout.write(`${jsonOf({ error: { code, message, ...details } })}\n`);
 }
 
-/** Null: a fault of this program. `tried` is an address that a new key was tried at. */
+/**
+ * The message and exit code of an error; null for a fault of this program. `tried` is the address
+ * that a new key was tried at.
+ */
 export async function stopOf(error: unknown, tried?: string): Promise<Stop | null> {
-  // Loaded already where one was thrown.
+  // If one was thrown, the module is already loaded.
   const { FareboxError } = await import('../error.ts');
   if (!(error instanceof FareboxError)) return systemStop(error);
-  // Later it would be a second reply, and a second charge.
+  // Never a code that invites a retry, which would be a second reply and a second charge.
   const exit = error.mayHaveBeenAccepted ? exits.failed : (exitOf[error.code] ?? exits.failed);
   const details: Record<string, unknown> = { type: error.type, status: error.status };
   if (error.requestId) details.request_id = error.requestId;
@@ -86,21 +89,23 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
   );
 }
 
-/** A full disk, a folder that may not be written: no fault of ours, so no stack. */
+/**
+ * System errors such as a full disk or a read-only folder are not our bugs, so they get no stack.
+ */
 function systemStop(error: unknown): Stop | null {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   return code && syscall ? new Stop(exits.failed, code.toLowerCase(), message) : null;
 }
 
 export function messageOf({ message, status, details }: FareboxError): string {
-  // Who calls a program has no idempotency key to send again.
+  // The user of a command has no idempotency key to send again.
   const said = message
     .replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '')
-    // The hint says the same.
+    // Our hint says the same.
     .replace(/ Check [^.]*that the service runs, then try again\./, '');
   if (status === 402) return [said, ...figuresOf(details)].join('\n');
   const faults: { path: string; message: string }[] | undefined = details.errors;
-  // The message tells of the first.
+  // The message names only the first fault.
   if (!Array.isArray(faults) || faults.length < 2) return said;
   const lines = faults.map((fault) => `  ${fault.path || 'input'}: ${fault.message}`);
   return [said, ...lines].join('\n');
@@ -115,7 +120,7 @@ function figuresOf(details: FareboxError['details']): string[] {
   return figures.length > 0 ? [text[0]!.toUpperCase() + text.slice(1)] : [];
 }
 
-/** What a chat that broke off costs all the same; null where it costs nothing. */
+/** The charge of a chat that broke off, in words; null if it costs nothing. */
 export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): string | null {
   if (!mayHaveBeenAccepted) return null;
   const { charged_usd_micro: charged } = details;

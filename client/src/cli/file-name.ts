@@ -1,8 +1,8 @@
 import path from 'node:path';
 
 /**
- * The name of an output's file. All that it is made of is somebody else's text, so nothing goes in
- * that could lead out of the folder, hide the file, or make it one that programs obey.
+ * Names of output files. All parts come from others, so nothing may lead out of the folder, hide
+ * the file, or give it a type that programs execute.
  */
 
 export interface Named {
@@ -16,7 +16,7 @@ export interface Typed {
   file_name?: string;
 }
 
-/** `a-lighthouse-at-dawn-5f02c1.png`: the prompt, or the model, and the end of the request's id. */
+/** `a-lighthouse-at-dawn-5f02c1.png`: the prompt or the model, and the end of the request's id. */
 export function usualName({ input, model_id, request_id }: Named, media: Typed): string {
   const prompt = typeof input.prompt === 'string' ? slug(input.prompt) : '';
   const model = slug(model_id.split('/').slice(1).join(' ') || model_id);
@@ -39,13 +39,13 @@ function slug(text: string): string {
   return kept;
 }
 
-/** Another's text that is no id says nothing about the file. */
+/** A text that is not a request id is not used in the name. */
 function idEnd(id: string): string {
   const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id);
   return isId ? id.slice(-6).toLowerCase() : 'output';
 }
 
-/** What models make. Nothing here is read as settings, or run by a double click. */
+/** File types that models generate. None is read as settings or run by a double click. */
 const extensions = new Map([
   ['image/png', '.png'],
   ['image/jpeg', '.jpg'],

@@ -4,16 +4,16 @@ import { bar, LiveLine, oneLine, secondsText, tell } from './terminal.ts';
 
 export interface FollowOptions {
   quiet: boolean;
-  /** Whether Ctrl-C cancels a request that still waits. */
+  /** Whether Ctrl-C cancels a request that is still queued. */
   cancels: boolean;
 }
 
-/** A change of less is not worth a line of its own. */
+/** Smaller changes of progress do not get their own line. */
 const shareStep = 0.1;
 
 /**
- * Shows a request until it has ended. The first Ctrl-C cancels it where it still waits, and leaves it
- * to itself where it runs; the second ends this command at once.
+ * Shows a request until it has ended. The first Ctrl-C cancels it if it is still queued, otherwise
+ * it runs on; the second ends this command at once.
  */
 export async function follow(
   client: Farebox,
@@ -37,12 +37,12 @@ export async function follow(
   }).finally(show.end);
 }
 
-// A closed terminal is no wish to cancel.
+// Only SIGINT cancels: a closed terminal (SIGHUP) does not.
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Works until somebody wants to leave, and then lets `left` say how it ended. Who asks twice is let
- * go at once.
+ * Runs `work` until a signal asks to leave; then `left` says how it ended. A second signal exits at
+ * once.
  */
 export async function leavable<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -70,7 +70,7 @@ async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
   try {
     await client.cancel(requestId, { timeoutMs: 10_000, maxRetries: 1 });
   } catch (error) {
-    // It has begun meanwhile, or nobody can tell: then it goes on.
+    // It has started meanwhile, or its state is unknown: then it runs on.
     if (error instanceof FareboxError) return;
     throw error;
   }
@@ -83,7 +83,10 @@ async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
   );
 }
 
-/** `because` of another fault; else somebody wanted to leave. */
+/**
+ * The message that a request runs on without this command; `because` of a failure, if not of a
+ * signal.
+ */
 export function detached(
   requestId: string,
   says = 'The request goes on without this command.',
@@ -138,7 +141,7 @@ function stateText({ status, queue_position, progress, logs }: Status, drawn = t
   return `Running${picture}${share}${drawn && said ? ` · ${oneLine(said)}` : ''}`;
 }
 
-/** Says how a request ended that gave no output. */
+/** The message about a request that ended without an output. */
 export function unsuccessful({ request_id, status, error }: Status): Stop {
   if (status === 'CANCELLED') {
     return new Stop(

@@ -3,7 +3,7 @@ import { file, type Model } from '../index.ts';
 import { usage } from './exits.ts';
 import { readStdin } from './terminal.ts';
 
-/** A model's input from what stands on the command line. */
+/** Builds a model's input from the command line. */
 
 export interface InputOptions {
   prompt?: string;
@@ -50,7 +50,7 @@ export async function readInput(
       );
     }
     const value = valueOf(schema.properties?.[name], text);
-    // The same name again adds to a list.
+    // A repeated name adds to a list.
     if (typesOf(schema.properties?.[name]).has('array') && !Array.isArray(value)) {
       const before = lists.has(name) ? (input[name] as unknown[]) : [];
       lists.add(name);
@@ -67,7 +67,7 @@ async function readJson(file: string): Promise<Fields> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Fields;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw usage(`${file === '-' ? 'What came on stdin' : file} is no JSON object.`);
 }
@@ -80,7 +80,7 @@ function readText(file: string): string {
   }
 }
 
-/** Nobody types into what reads a pipe to its end. */
+/** All of stdin. Throws on a terminal, because a pipe is expected. */
 export async function stdinText(): Promise<string> {
   if (process.stdin.isTTY) throw usage('Nothing comes on stdin: it is the terminal.');
   return readStdin();
@@ -94,7 +94,7 @@ function typesOf(schema: Schema | undefined): Set<string> {
   return new Set([...own, ...named, ...parts.flatMap((part) => [...typesOf(part)])]);
 }
 
-/** `@path` is a file. Else the schema decides what a text stands for; the service judges it. */
+/** `@path` is a file. Otherwise the schema decides the type of a text; the service validates it. */
 export function valueOf(schema: Schema | undefined, text: string): unknown {
   if (text.startsWith('@')) return localFile(text.slice(1));
   const types = typesOf(schema);
@@ -105,7 +105,7 @@ export function valueOf(schema: Schema | undefined, text: string): unknown {
   } catch {
     return text;
   }
-  // Of a field that no schema knows, a quoted text stays as it was written.
+  // If no schema knows the field, a quoted text stays as it was written.
   if (types.size === 0) return typeof value === 'string' ? text : value;
   const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
   const fits = types.has(type) || (type === 'number' && types.has('integer'));
@@ -137,12 +137,15 @@ function placeMedia(
   }
 }
 
-/** Addresses, file ids and the sandbox's samples go as they are. */
+/** Addresses, file ids and the sandbox's samples are sent unchanged. */
 function mediaOf(text: string): unknown {
   return /^(https?:\/\/|data:|file_[0-9a-f]{32}$|sandbox:)/.test(text) ? text : localFile(text);
 }
 
-/** Is uploaded once the price is agreed upon; asked about now, before anything is. */
+/**
+ * A file that is uploaded once the price is accepted. Its existence is checked now, before anything
+ * is uploaded.
+ */
 export function localFile(
   path: string,
   hint = 'Give a path, a public http(s) address or a file id.',

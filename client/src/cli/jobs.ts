@@ -7,9 +7,9 @@ import type { SavedFile } from './save.ts';
 import { stateFolder, writePrivately } from './settings.ts';
 
 /**
- * What this computer has submitted: a small file for each, so that several commands can run at once
- * and a crash at any moment loses none. Written before the submit, with the idempotency key under
- * which a repeat is the same request.
+ * Requests submitted from this computer, each in a small file, so that several commands can run at
+ * once and a crash at any moment loses none. Written before the submit, with the idempotency key
+ * that makes a repeat the same request.
  */
 export interface KeptJob {
   idempotency_key: string;
@@ -18,21 +18,21 @@ export interface KeptJob {
   created_at: string;
   /** Null until the service has answered. */
   request_id: string | null;
-  /** What is submitted; only until the id is known. */
+  /** The input to submit; removed once the id is known. */
   input?: Fields;
   webhook_url?: string;
-  /** Told at the submit, where the model does not have them. */
+  /** Fields that the model does not have, as reported at the submit. */
   unknown_inputs?: UnknownInput[];
-  /** The price that was agreed upon. */
+  /** The price that was accepted. */
   ceiling_usd_micro: string;
-  /** As it was asked for; absolute, or "-". */
+  /** The value of --out, made absolute; or "-". */
   out: string | null;
-  /** Where the outputs go where `out` does not say. */
+  /** The folder of the outputs if `out` does not name one. */
   folder: string;
   save: boolean;
-  /** The first of its outputs, where more are to come. */
+  /** The first of its outputs, if others are still to be saved. */
   saved?: SavedFile[];
-  /** Outputs are where they should be, or there are none. */
+  /** True if all outputs are saved, or there are none. */
   ended: boolean;
 }
 
@@ -46,7 +46,7 @@ function fileOf({ created_at, idempotency_key }: KeptJob): string {
   return path.join(folder(), `${created_at.replaceAll(/[^\dT]/g, '')}-${idempotency_key}.json`);
 }
 
-/** Before anything is spent: a run that could not be taken up again might be paid twice. */
+/** Checked before anything is spent: a run that cannot be resumed might be paid twice. */
 export function checkJobs(): void {
   const where = folder();
   try {
@@ -75,7 +75,7 @@ export function keptJobs(): KeptJob[] {
     try {
       return [JSON.parse(readFileSync(path.join(folder(), name), 'utf8')) as KeptJob];
     } catch {
-      // Another command has just removed it.
+      // Another command has just removed the file.
       return [];
     }
   });
@@ -93,7 +93,7 @@ function prune(): void {
   for (const name of names().slice(keptMost)) rmSync(path.join(folder(), name), { force: true });
 }
 
-/** `last` stands for the newest request that was run here. */
+/** The id in a text; `last` means the newest request that was run here. Throws if it is neither. */
 export function requestIdOf(text: string): string {
   if (text === 'last') {
     const job = keptJobs().find(({ request_id }) => request_id !== null);

@@ -7,9 +7,9 @@ import { tell } from './terminal.ts';
 let unwritten: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader who has seen enough, such as `head`, is no failure.
+    // A reader such as `head` that closes the pipe early is not an error.
     if (error.code === 'EPIPE') process.exit(0);
-    // What is under way goes on to its end: it may have been paid for.
+    // The running work goes on to its end, because it may be paid for.
     unwritten ??= error;
   });
 }

@@ -8,26 +8,26 @@ import { createServer } from './mcp/server.ts';
 export interface McpOptions {
   client: Farebox;
   version: string;
-  /** USD that all calls of this run together may spend. */
+  /** USD that all calls of this server together may spend. */
   maxUsd?: string;
-  /** The user is never asked before money is spent. */
+  /** Never ask the user before money is spent. */
   yes?: boolean;
   /** Folders that files may be uploaded from. */
   root?: string[];
-  /** Listens on this port in place of standard input; 0 takes a free one. */
+  /** Listen on this port instead of standard input; 0 takes a free port. */
   http?: number;
   host?: string;
-  /** For HTTP; made anew where none is given. */
+  /** For HTTP; generated if missing. */
   token?: string;
 }
 
-/** Little, since an agent spends on its own: enough for a dozen pictures or a few short films. */
+/** Low, because an agent spends by itself: enough for a dozen images or a few short videos. */
 export const defaultMaxUsd = '1';
 
 /**
- * `fare mcp`: the service as tools of an agent. Returns when the agent's program has gone, or at
- * SIGINT and SIGTERM. Standard output belongs to the protocol; everything for people goes to
- * standard error.
+ * `fare mcp`: the service as tools of an agent. Returns when the agent's program disconnects, or at
+ * SIGINT and SIGTERM. Standard output belongs to the protocol; messages for people go to standard
+ * error.
  */
 export async function runMcp(options: McpOptions): Promise<void> {
   const { client, version, root: roots = [], yes = false } = options;
@@ -40,7 +40,7 @@ export async function runMcp(options: McpOptions): Promise<void> {
 
   if (options.http === undefined) {
     const server = open();
-    // However the connection ends; the SDK itself does not notice the end of the input.
+    // For every way the connection can end; the SDK itself does not notice the end of the input.
     Object.assign(server.server, { onclose: stop });
     process.stdin.once('end', stop);
     await server.connect(new StdioServerTransport());

@@ -42,7 +42,7 @@ export async function models(
   }
 }
 
-/** One model, or the error with ids that are near to what was asked. */
+/** One model. Throws with similar ids if it is unknown. */
 export async function findModel({ quiet }: Context, id: string): Promise<Model> {
   const client = open({ quiet });
   try {
@@ -64,7 +64,7 @@ export async function findModel({ quiet }: Context, id: string): Promise<Model> 
   }
 }
 
-/** Share of a wanted id that may be mistyped. */
+/** The share of an id that may be mistyped. */
 const slipMost = 0.34;
 
 export function nearest(wanted: string, ids: string[]): string[] {
@@ -77,7 +77,7 @@ export function nearest(wanted: string, ids: string[]): string[] {
     .map(({ id }) => id);
 }
 
-/** Signs to change, add or leave out until `typed` is the beginning of `id`. */
+/** The number of characters to change, add or leave out until `typed` is the beginning of `id`. */
 function distance(typed: string, id: string): number {
   let row = Array.from({ length: id.length + 1 }, (_, at) => at);
   for (let i = 1; i <= typed.length; i++) {
@@ -123,7 +123,7 @@ const perUnit: Record<string, string> = {
   MP: 'a megapixel',
 };
 
-/** Catalog prices are plain numbers; printed in full, never in powers of ten. */
+/** Catalog prices are plain numbers; printed in full, never with an exponent. */
 function usdText(price: number): string {
   return formatUsd(parseUsd(price.toFixed(6)));
 }
@@ -192,7 +192,7 @@ function typeText(field: Field): string {
   return `${[field.type ?? 'any'].flat().join('|')}${bounds}`;
 }
 
-/** The catalog's own example, as a command that can be pasted. */
+/** The catalog's own example, as a command to paste. */
 export function exampleCall({ id, kind, example }: Model): string {
   if (kind === 'text') return `fare chat ${id} "Hello"`;
   const { prompt, ...rest } = example;
@@ -203,7 +203,7 @@ export function exampleCall({ id, kind, example }: Model): string {
   return ['fare run', id, ...parts].join(' ');
 }
 
-/** Of a text model: what a call costs is asked for by its tokens. */
+/** A command that asks for a text model's price by tokens. */
 export function priceCall({ id }: Model): string {
   return `fare price ${quoted(id)} input_tokens=1000 output_tokens=500`;
 }

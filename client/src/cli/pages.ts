@@ -3,9 +3,9 @@ import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
 import { buildProgram, remarksOf } from './program.ts';
 
-/** The man page and the reference of docs/fare.md, made from the verbs themselves. */
+/** Generates the man page and the reference of docs/fare.md from the definitions of the verbs. */
 
-/** Every verb that does something, in the order of the help. */
+/** Every verb with an action, in the order of the help. */
 function verbsOf(program: Command): Command[] {
   return program.commands.flatMap((command) =>
     command.commands.length > 0 ? verbsOf(command) : [command],
@@ -60,7 +60,7 @@ const files: [string, string][] = [
   ],
 ];
 
-/** The page with its hand-written beginning, and the reference after the mark. */
+/** The page: its hand-written beginning, then the reference after the mark. */
 export function referencePage(page: string): string {
   const head = page.split(beginMark)[0]!.trimEnd();
   const program = buildProgram();
@@ -176,7 +176,7 @@ function paragraphs(texts: string[]): string[] {
   return texts.flatMap((text) => ['.PP', roff(text)]);
 }
 
-/** Code marks have no meaning there; dashes and a dot or quote at the beginning have one. */
+/** Backticks have no meaning in roff; dashes, and a dot or quote at the beginning of a line, do. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 
-/** Pictures inside the terminal, where it has a protocol for them. */
+/** Images inside the terminal, if it supports a protocol for them. */
 
-/** A larger one would take longer to write than it is worth. */
+/** A larger image would take too long to write. */
 const bytesMost = 8_000_000;
 const rowsMost = 16;
-/** Of one escape sequence, by kitty's protocol. */
+/** The payload of one escape sequence in kitty's protocol. */
 const partBytes = 4096;
 
 export type Protocol = 'iterm' | 'kitty';
 
-/** Multiplexers swallow the sequences, or show them as text. */
+/** Null under multiplexers, which swallow the sequences or show them as text. */
 export function protocolOf(env: NodeJS.ProcessEnv): Protocol | null {
   const { TERM = '', TERM_PROGRAM = '', LC_TERMINAL = '' } = env;
   if (env.TMUX || env.STY || /^(screen|tmux|dumb)/.test(TERM)) return null;
@@ -24,7 +24,7 @@ export function protocolOf(env: NodeJS.ProcessEnv): Protocol | null {
 export async function showPicture(path: string, type: string, size: number): Promise<void> {
   const protocol = protocolOf(process.env);
   if (protocol === null || size > bytesMost || !process.stdout.isTTY) return;
-  // Kitty takes PNG, raw pixels and nothing else.
+  // Kitty accepts only PNG and raw pixels.
   if (protocol === 'kitty' ? type !== 'image/png' : !/^image\/(png|jpeg|gif|webp)$/.test(type))
     return;
   process.stdout.write(`${pictureText(protocol, await readFile(path))}\n`);

@@ -54,7 +54,7 @@ export async function price(
     print(paint(process.stdout, 'dim', line));
 }
 
-/** They stand in no schema of an input: a call has messages instead. */
+/** Requires the counts of tokens, which no input schema has: a call has messages instead. */
 function demandTokens(model: Model, input: Fields): void {
   const missing = ['input_tokens', 'output_tokens'].filter((name) => input[name] === undefined);
   if (missing.length === 0) return;
@@ -71,7 +71,7 @@ export function warnOfUnknown(estimate: Estimate): void {
   for (const text of unknownTexts(estimate)) say('yellow', text);
 }
 
-/** What the price takes for fields that were left out. */
+/** The values that the price assumes for missing fields. */
 export function assumed(
   { assumptions, unit_price_by_resolution_usd_micro }: Estimate,
   { unit }: Pick<Model, 'unit'>,

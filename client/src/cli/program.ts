@@ -4,22 +4,22 @@ import { exitMeanings } from './exits.ts';
 import { wrap } from './terminal.ts';
 
 /**
- * All verbs of `fare`: what they take and what is said of them. Help, completions, the man page and
- * the reference in docs/fare.md are made from this. A verb's file is loaded when it is called.
+ * All verbs of `fare`, their arguments and descriptions. Help, completions, the man page and the
+ * reference in docs/fare.md are made from this. A verb's file is loaded when it is called.
  */
 
 export interface Context {
-  /** Stdout carries JSON and nothing else. */
+  /** Print only JSON on stdout. */
   json: boolean;
-  /** No progress and no remarks on stderr. */
+  /** Print no progress and no remarks on stderr. */
   quiet: boolean;
 }
 
 type Verb = (context: Context, ...args: never[]) => Promise<void>;
 
-/** What a page says of a verb besides its arguments and options. */
+/** Text of a page besides the arguments and options. */
 export interface Remarks {
-  /** Sentences, a paragraph each. */
+  /** Sentences, one paragraph each. */
   says: string[];
   /** A call, and what it does. */
   examples: [string, string][];
@@ -42,7 +42,7 @@ export function buildProgram(): Command {
     .configureHelp({
       showGlobalOptions: true,
       styleTitle: bold,
-      // How each is called stands in its own help.
+      // The arguments of each verb are in its own help.
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: 12,
     })
@@ -303,7 +303,7 @@ function verb(parent: Command, name: string, says: string): Command {
   return parent.command(name).description(says);
 }
 
-/** The ways to say a model's input. */
+/** Adds the options that give a model's input. */
 function withInput(command: Command): Command {
   return command
     .argument('<model>', 'its id, as `fare models` lists it')
@@ -338,12 +338,12 @@ function linesOf(text: string, indent = 0): string[] {
   return wrap(text, Math.min(100, process.stdout.columns || 80) - indent);
 }
 
-/** Commander takes it away again where the stream has no colours. */
+/** Commander removes the codes if the stream has no colours. */
 function bold(text: string): string {
   return `\u001B[1m${text}\u001B[0m`;
 }
 
-/** A list option would take the values after it for its own. */
+/** Collects a repeated option. A list option would also take the arguments after it. */
 function several(text: string, before: string[] = []): string[] {
   return [...before, text];
 }

@@ -16,7 +16,7 @@ import {
   secondsText,
 } from './terminal.ts';
 
-/** Verbs on requests that were submitted, here or elsewhere. */
+/** Verbs on requests, whether they were submitted here or elsewhere. */
 
 export async function list(
   { json, quiet }: Context,
@@ -43,7 +43,7 @@ export async function list(
   );
 }
 
-/** In a terminal as people say it; a program gets the instant. */
+/** A readable time in a terminal, the exact instant in a pipe. */
 function whenText(iso: string): string {
   if (!process.stdout.isTTY) return iso;
   const ms = Date.now() - Date.parse(iso);

@@ -51,7 +51,7 @@ function findJob(client: Farebox, id: string | undefined): KeptJob {
   const request_id = requestIdOf(id);
   return (
     here.find((job) => job.request_id === request_id) ?? {
-      // Of another computer, or of an earlier time.
+      // A request of another computer, or one whose file is gone.
       idempotency_key: request_id,
       base_url: client.baseUrl,
       model_id: '',
@@ -66,7 +66,7 @@ function findJob(client: Farebox, id: string | undefined): KeptJob {
   );
 }
 
-/** Waits for the end, saves the outputs where they were to go, and says what it cost. */
+/** Waits for the end, saves the outputs where the job says, and prints the charge. */
 export async function finish(
   { json, quiet }: Context,
   client: Farebox,
@@ -117,14 +117,19 @@ export async function finish(
   remark(quiet, chargeText(formatUsd(charged_usd_micro ?? 0n), formatUsd(quoted_usd_micro)));
 }
 
-/** Whoever ran it again for a fault of after its submit would pay twice. */
+/**
+ * The error after a submit, saying that the request runs on: a user who ran it again would pay
+ * twice.
+ */
 export async function goesOn(error: unknown, requestId: string): Promise<unknown> {
   const stop = error instanceof Stop ? null : await stopOf(error);
   if (stop === null) return error;
   return detached(requestId, `${stop.message} The request goes on without this command.`, stop);
 }
 
-/** A full disk, a folder that has gone: what was paid for can be had all the same. */
+/**
+ * The error after a full disk or a missing folder: the outputs are paid for and can still be saved.
+ */
 async function unsaved(error: unknown, card: RequestCard): Promise<unknown> {
   const stop = error instanceof Stop ? error : await stopOf(error);
   if (stop === null || stop.exit === exits.open || stop.code === 'expired') return stop ?? error;

@@ -73,12 +73,12 @@ export async function runModel(
   }
 }
 
-/** With the separator at its end, which makes it a folder. */
+/** Keeps a trailing separator, which marks a folder. */
 function absolute(out: string): string {
   return path.resolve(out) + (/[/\\]$/.test(out) ? path.sep : '');
 }
 
-/** Tells the price and finds out whether it may be spent. */
+/** Prints the price and asks or checks whether it may be spent. */
 async function agree(
   estimate: Estimate,
   model: Model,

@@ -6,7 +6,7 @@ import { usualName } from './file-name.ts';
 import { showPicture } from './picture.ts';
 import { bar, bytesText, LiveLine, paint, plain, print } from './terminal.ts';
 
-/** Outputs of a request, on their way to files. */
+/** Saves the outputs of a request as files. */
 
 export interface Media {
   url: string;
@@ -25,22 +25,22 @@ export interface SaveOptions {
   quiet: boolean;
   json: boolean;
   preview: boolean;
-  /** What an earlier command saved of the same outputs, in their order. */
+  /** Files that an earlier command saved of the same outputs, in their order. */
   before?: SavedFile[];
-  /** All so far, after each that is not the last. */
+  /** Called with all files so far, after each except the last. */
   onSaved?(saved: SavedFile[]): void;
   signal?: AbortSignal;
 }
 
 export interface SavedFile {
   path: string;
-  /** Empty of a text, which has none. */
+  /** Empty for a text, which has no address. */
   url: string;
   content_type: string;
   size: number;
 }
 
-/** Everything with an address and a type, wherever in the output it stands. */
+/** Every object with an address and a type, at any depth of the output. */
 export function mediaIn(output: unknown): Media[] {
   if (Array.isArray(output)) return output.flatMap(mediaIn);
   if (typeof output !== 'object' || output === null) return [];
@@ -49,7 +49,7 @@ export function mediaIn(output: unknown): Media[] {
   return Object.values(output).flatMap(mediaIn);
 }
 
-/** Refuses what could not be saved, before anything is spent on it. */
+/** Throws if the output could not be saved, before anything is spent. */
 export function checkOut(out: string | null, force: boolean, folder = '.'): void {
   if (out === '-') return;
   const target = path.resolve(folder, out ?? '.');
@@ -74,7 +74,7 @@ function isFolder(out: string | null): boolean {
   return out !== null && /[/\\]$/.test(out);
 }
 
-/** Downloads all media of the output and prints where they are, or the text that it is. */
+/** Downloads all media of the output and prints their paths, or prints the output's text. */
 export async function saveOutput(
   client: Farebox,
   card: RequestCard,
@@ -106,7 +106,7 @@ function stillThere(file: SavedFile | undefined): SavedFile | undefined {
   return found?.isFile() && found.size === file?.size ? file : undefined;
 }
 
-/** In a pipe as it is. */
+/** Prints a text; in a pipe unchanged. */
 function printText(text: string): Promise<void> {
   return written(`${process.stdout.isTTY ? plain(text) : text}\n`);
 }
@@ -134,7 +134,7 @@ async function toStdout(
   for await (const chunk of bytes.stream()) await written(chunk);
 }
 
-/** Or not, which is told. */
+/** Resolves once stdout has taken the part, and rejects if it fails. */
 function written(part: Uint8Array | string): Promise<void> {
   return new Promise((go, fail) =>
     process.stdout.write(part, (error) => (error ? fail(error) : go())),
@@ -155,7 +155,7 @@ function targetOf(
   const wanted = isInside ? path.join(target, usualName(card, media)) : target;
   const numbered = count > 1 ? beforeExtension(wanted, `-${at + 1}`) : wanted;
   if (force || !existsSync(numbered)) return numbered;
-  // It is paid for: it gets a name that is free.
+  // The output is paid for, so it gets a free name instead of an error.
   for (let n = 2; ; n++) {
     const free = beforeExtension(numbered, `_${n}`);
     if (!existsSync(free)) return free;
@@ -197,7 +197,7 @@ function nearPath(target: string): string {
   return near.startsWith('..') || path.isAbsolute(near) ? target : near;
 }
 
-/** In a pipe stdout gets the path alone. */
+/** Reports a saved file. In a pipe stdout gets only the path. */
 async function say(media: Media, target: string, size: number, options: SaveOptions) {
   const shown = nearPath(target);
   if (!process.stdout.isTTY) return print(shown);
@@ -212,7 +212,7 @@ async function say(media: Media, target: string, size: number, options: SaveOpti
   );
 }
 
-/** What a charge looked like against its quote. */
+/** The charge, with the quote if they differ. */
 export function chargeText(charged: string, quoted: string): string {
   return charged === quoted ? `Charged ${charged}` : `Charged ${charged} of ${quoted} reserved`;
 }

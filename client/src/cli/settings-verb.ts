@@ -48,7 +48,7 @@ function shownNames(): string {
   return names.map((name) => name.replaceAll('_', '-')).join(', ');
 }
 
-/** Never the key. */
+/** Shows the settings, never the key. */
 function show(kept: Settings, json: boolean): void {
   const { baseUrl, apiKey } = connection();
   const has_key = apiKey !== null;

@@ -3,15 +3,15 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { exits, Stop, usage } from './exits.ts';
 
-/** What `fare` keeps between calls, and where. The environment goes before what is kept. */
+/** Settings that `fare` stores between calls. The environment takes precedence. */
 
 export interface Settings {
   base_url?: string;
-  /** Good for `base_url` only: it is never sent to another address. */
+  /** Valid for `base_url` only: it is never sent to another address. */
   api_key?: string;
-  /** A price above this is asked about. */
+  /** A higher price is asked about first. */
   ask_above_usd?: string;
-  /** A price above this is never paid. */
+  /** A higher price is never paid. */
   max_usd?: string;
   chat_model?: string;
 }
@@ -34,7 +34,7 @@ export function configFolder(): string {
   return folderOf('XDG_CONFIG_HOME', '.config', 'APPDATA');
 }
 
-/** Of what may be lost. */
+/** The folder of state that may be lost without harm. */
 export function stateFolder(): string {
   return folderOf('XDG_STATE_HOME', path.join('.local', 'state'), 'LOCALAPPDATA');
 }
@@ -47,7 +47,7 @@ export function readSettings(): Settings {
   const file = settingsPath();
   let text: string;
   try {
-    // Somebody else could read the key; a copy of the file may have lost its mode.
+    // Others could read the key, for example after the file was copied without its mode.
     if (platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
     text = readFileSync(file, 'utf8');
   } catch (error) {
@@ -65,11 +65,11 @@ export function writeSettings(settings: Settings): void {
   writePrivately(settingsPath(), `${JSON.stringify(settings, null, 2)}\n`);
 }
 
-/** The whole file or nothing, for its owner only. */
+/** Writes the file atomically, readable for its owner only. */
 export function writePrivately(file: string, text: string): void {
   const folder = path.dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // It may have been there before, open to all.
+  // The folder may have existed before, readable for all.
   chmodSync(folder, 0o700);
   const aside = `${file}.${process.pid}`;
   writeFileSync(aside, text, { mode: 0o600 });
@@ -88,7 +88,10 @@ export function connection(): Connection {
   return { baseUrl, apiKey: env.FAREBOX_API_KEY?.trim() || own };
 }
 
-/** Takes an address as people have it: without a scheme, without /v1, with a slash too many. */
+/**
+ * The base URL of an address as people write it: without a scheme, without /v1, or with a trailing
+ * slash.
+ */
 export function baseUrlOf(text: string): string {
   const isLocal = /^(localhost|127\.|\[::1\])/.test(text);
   const full = /^https?:\/\//.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`;

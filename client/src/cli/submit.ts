@@ -4,12 +4,12 @@ import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
 import { say } from './terminal.ts';
 
-/** Of these a later try would not hear anything else. */
+/** Statuses that a later attempt would get again. */
 const lasting = new Set([400, 402, 404, 413]);
 
 /**
- * Submits under the kept idempotency key: again and again it is one request. `again` says that an
- * earlier command may have submitted it.
+ * Submits under the stored idempotency key, so that repeats are one request. `again`: an earlier
+ * command may already have submitted it.
  */
 export async function submitKept(
   client: Farebox,
@@ -36,7 +36,7 @@ export async function submitKept(
   job.request_id = submitted.request_id;
   if (submitted.unknown_inputs) job.unknown_inputs = submitted.unknown_inputs;
   keepJob(job);
-  // The price was changed between asking and submitting.
+  // The price changed between the estimate and the submit.
   if (submitted.quoted_usd_micro > BigInt(job.ceiling_usd_micro)) {
     await client.cancel(submitted.request_id);
     dropJob(job);
@@ -52,7 +52,7 @@ export async function submitKept(
 }
 
 async function unknown(error?: FareboxError): Promise<never> {
-  // The rest of what the library says is for programs that keep its idempotency key.
+  // The other sentences of the library are for programs that keep the idempotency key.
   const why = error ? error.message.split('. ')[0] : 'The service had not answered yet';
   throw new Stop(
     exits.open,

@@ -1,13 +1,13 @@
 import type { WriteStream } from 'node:tty';
 
-/** What stands on the screen. Results go to stdout, everything about how they came to stderr. */
+/** Output on the terminal. Results go to stdout, everything about their progress to stderr. */
 
 type Stream = NodeJS.WriteStream & Partial<Pick<WriteStream, 'hasColors' | 'columns'>>;
 
 const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
 export type Style = keyof typeof styles;
 
-/** Node's own answer looks at NO_COLOR, FORCE_COLOR and TERM. */
+/** Node's own check respects NO_COLOR, FORCE_COLOR and TERM. */
 function hasColors(stream: Stream): boolean {
   return stream.isTTY === true && stream.hasColors?.() === true;
 }
@@ -16,7 +16,10 @@ export function paint(stream: Stream, style: Style, text: string): string {
   return hasColors(stream) ? `\u001B[${styles[style]}m${text}\u001B[0m` : text;
 }
 
-/** What others wrote may hold sequences that move the cursor or retitle the window. */
+/**
+ * Removes control characters: texts of others may hold sequences that move the cursor or change the
+ * window's title.
+ */
 export function plain(text: string): string {
   return text.replaceAll(/(?![\t\n])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu, '');
 }
@@ -30,7 +33,7 @@ const colours = /\u001B\[\d+m/g;
 const wide =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
 
-/** Columns that a text takes. */
+/** The columns that a text takes. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const sign of text.replaceAll(colours, '')) {
@@ -40,7 +43,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Cuts a text without colours to so many columns. */
+/** Cuts a text without colours to this many columns. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = '';
@@ -74,12 +77,12 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A line beside the result. */
+/** Prints a line on stderr. */
 export function tell(text: string): void {
   process.stderr.write(`${plain(text)}\n`);
 }
 
-/** Sentences beside the result, broken between words where a terminal would break inside them. */
+/** Prints sentences on stderr; on a terminal they wrap between words. */
 export function say(style: Style, text: string): void {
   const columns = process.stderr.isTTY ? columnsOf(process.stderr) : Infinity;
   for (const line of plain(text)
@@ -88,17 +91,17 @@ export function say(style: Style, text: string): void {
     process.stderr.write(`${paint(process.stderr, style, line)}\n`);
 }
 
-/** Of a progress that will be drawn again. */
+/** Clears a progress line that will be drawn again. */
 export function clearLine(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001B[K');
 }
 
-/** A remark beside the result, faint. */
+/** Prints a faint remark on stderr, unless `quiet`. */
 export function remark(quiet: boolean, text: string): void {
   if (!quiet) say('dim', text);
 }
 
-/** One JSON value on a line. Amounts are strings, as on the wire. */
+/** Prints one JSON value on a line. Amounts are strings, as on the wire. */
 export function printJson(value: unknown): void {
   print(jsonOf(value));
 }
@@ -109,20 +112,20 @@ export function jsonOf(value: unknown, indent?: number): string {
     (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each),
     indent,
   );
-  // The same JSON, and no terminal that it may land on obeys it.
+  // Still the same JSON, with the characters escaped that a terminal would obey.
   return text.replaceAll(
     /[\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Room that the last and the first column need, before a table is worth its lines. */
+/** The least width of the last and the first column for a table; below it, rows are stacked. */
 const lastMin = 24;
 const firstMin = 12;
 
 /**
- * Rows on stdout: aligned on a terminal, and stacked where it is too narrow for that; in a pipe the
- * bare values, separated by tabs, so that `cut` and `awk` can take them.
+ * Prints rows on stdout: aligned on a terminal, stacked if it is too narrow for that; in a pipe the
+ * bare values, separated by tabs, for `cut` and `awk`.
  */
 export function printTable(headings: string[], rows: string[][]): void {
   const clean = rows.map((row) => row.map(oneLine));
@@ -140,7 +143,7 @@ export function layOut(headings: string[], rows: string[][], columns: number): s
   );
   const middle = widths.slice(1, last).reduce((sum, width) => sum + width + 2, 0);
   const lastWidth = Math.min(widths[last]!, lastMin);
-  // A first cell that is longer than most gets a line of its own.
+  // A first cell that is longer than most gets its own line.
   const first = Math.min(widths[0]!, columns - middle - lastWidth - 2);
   const bold = (text: string) => paint(process.stdout, 'bold', text);
   const longer = rows.filter((row) => widthOf(row[0]!) > first).length;
@@ -166,7 +169,7 @@ function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** `label  value` lines on stdout; values break below themselves. */
+/** Prints `label  value` lines on stdout; long values wrap within their column. */
 export function printFields(fields: [string, string | null | undefined][]): void {
   const shown = fields.filter(([, value]) => value !== null && value !== undefined && value !== '');
   if (!process.stdout.isTTY) {
@@ -184,7 +187,7 @@ export function printFields(fields: [string, string | null | undefined][]): void
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const redrawMs = 120;
 
-/** One line of stderr that changes in place. Nothing at all where stderr is no terminal. */
+/** One line of stderr that changes in place. Prints nothing if stderr is not a terminal. */
 export class LiveLine {
   #text = '';
   #turn = 0;
@@ -241,12 +244,12 @@ export function secondsText(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** Whether somebody can be asked. */
+/** Whether the user can be asked. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** All of what comes on stdin. Read at once it would fail where the pipe has nothing yet. */
+/** All of stdin. A synchronous read would fail while the pipe is still empty. */
 export async function readStdin(): Promise<string> {
   let text = '';
   for await (const part of process.stdin.setEncoding('utf8')) text += part;

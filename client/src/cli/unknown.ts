@@ -1,7 +1,10 @@
 import type { Estimate } from '../index.ts';
 import { oneLine } from './terminal.ts';
 
-/** A misspelt field is accepted, and the default is used and paid in its place. */
+/**
+ * Warnings about fields that the model does not have: they are accepted, and the default is used
+ * and paid instead.
+ */
 export function unknownTexts({ model_id, unknown_inputs = [] }: Estimate): string[] {
   return unknown_inputs.map(({ field, did_you_mean }) => {
     const likely = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`;

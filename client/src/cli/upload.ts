@@ -16,7 +16,7 @@ export async function upload({ json, quiet }: Context, path: string): Promise<vo
   else print(oneLine(uploaded.file_id));
 }
 
-/** The input with the ids of its files, each uploaded once. */
+/** The input with the ids of its files; each file is uploaded once. */
 export function uploadFiles(client: Farebox, input: Fields, quiet: boolean): Promise<Fields> {
   const ids = new Map<string, Promise<string>>();
   return withUploads(input, (source) => {

@@ -5,13 +5,15 @@ import { stdinText } from './input.ts';
 import type { Context } from './program.ts';
 import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal.ts';
 
-/** What the service sends is far smaller. */
+/** Far above what the service sends. */
 const bodyMost = 1 << 20;
 
-/** Others can send as much as they like: more lines than these a second would hide what is real. */
+/**
+ * Anybody can send as much as they like: more unverified lines a second would hide the real ones.
+ */
 const doubtfulMost = 10;
 
-/** Until Ctrl-C: shows each notification and whether it is the service's. */
+/** Shows each notification and whether the service signed it, until Ctrl-C. */
 export async function listen(
   context: Context,
   options: { port: number; secretStdin?: boolean },
@@ -21,7 +23,7 @@ export async function listen(
   const server = createServer((req, res) => {
     answer(req, secret, show).then(
       (status) => res.writeHead(status).end(),
-      // Whoever sent it has gone in mid-body.
+      // The sender disconnected in mid-body.
       () => res.destroy(),
     );
   });
@@ -49,7 +51,10 @@ export async function listen(
   server.closeAllConnections();
 }
 
-/** Not from the command line: others on this machine can read that, and so can who sees its history. */
+/**
+ * The webhook secrets, from stdin or the environment. Not from the command line: other users of
+ * this machine can read that, and so can anybody with its history.
+ */
 async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
   const text = fromStdin ? await stdinText() : process.env.FAREBOX_WEBHOOK_SECRET;
   const secrets = text?.split(/\s+/).filter(Boolean) ?? [];
@@ -63,14 +68,14 @@ async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
 
 type Show = (said: Said) => void;
 
-/** The status that is answered. */
+/** Handles one call and returns the status to answer with. */
 async function answer(
   req: IncomingMessage,
   secret: string[] | undefined,
   show: Show,
 ): Promise<number> {
   if (req.method !== 'POST') return 405;
-  // Only browsers say where they come from: a page that you have open is not the service.
+  // Only browsers send an Origin: an open web page is not the service.
   if (req.headers.origin !== undefined) return 403;
   const body = await bodyOf(req);
   if (body === null) return 413;
@@ -80,11 +85,11 @@ async function answer(
 }
 
 interface Said {
-  /** Null: there was no secret to verify with. */
+  /** Null if there was no secret to verify with. */
   verified: boolean | null;
   why: string | null;
   webhook_id: string | null;
-  /** Whatever JSON it was. Only of what is verified the shape is known. */
+  /** Any JSON; its shape is known only if it is verified. */
   event: unknown;
 }
 
@@ -114,7 +119,7 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-/** Shows what is verified, and of all else so much a second. */
+/** Shows every verified notification, and a limited number of others a second. */
 function shower(json: boolean): Show {
   let second = 0;
   let shown = 0;
@@ -144,7 +149,7 @@ function lineOf({ verified, why, event }: Said): string {
   return `${mark}  ${what || 'no content'}${why ? `: ${oneLine(why)}` : ''}`;
 }
 
-/** No field of the service's is longer. */
+/** Longer than any field of the service. */
 const fieldMost = 200;
 
 function textOf(value: unknown): string {
@@ -157,7 +162,7 @@ function priceOf({ charged_usd_micro }: Fields): string {
   return typeof micro === 'string' && /^\d{1,18}$/.test(micro) ? formatUsd(BigInt(micro)) : '';
 }
 
-/** Null where it is too large. */
+/** The body, or null if it is too large. */
 async function bodyOf(req: IncomingMessage): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   let size = 0;

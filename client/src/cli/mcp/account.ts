@@ -79,14 +79,17 @@ function addUpload(desk: Desk): void {
   );
 }
 
-/** Those that the user gave; where they gave none, those that the agent's program works in. */
+/** The folders that the user allowed, or else those that the agent's program works in. */
 async function rootsOf({ roots, server }: Desk): Promise<string[]> {
   if (roots.length > 0 || !server.server.getClientCapabilities()?.roots) return roots;
   const named = await server.server.listRoots();
   return named.roots.flatMap(({ uri }) => (uri.startsWith('file://') ? [fileURLToPath(uri)] : []));
 }
 
-/** The file behind a path, where the user allowed it. Links are followed first, then judged. */
+/**
+ * The file behind a path. Throws unless the user allowed its folder. Links are resolved first, so
+ * that they cannot lead out of it.
+ */
 async function allowedFile(named: string, roots: string[]): Promise<string> {
   if (roots.length === 0) {
     throw new ToolError(
@@ -100,14 +103,18 @@ async function allowedFile(named: string, roots: string[]): Promise<string> {
     const file = await realpath(path.resolve(place, named)).catch(() => null);
     if (file !== null && isWithin(place, file) && (await stat(file)).isFile()) return file;
   }
-  // One answer for what is not there and what may not be seen, or it would tell of the disk.
+  // Missing and forbidden files get the same answer, which would otherwise reveal the disk's
+  // content.
   throw new ToolError(
     'not_allowed',
     `There is no such file in ${roots.join(', ')}, or its name begins with a dot.`,
   );
 }
 
-/** Names that begin with a dot hold settings and keys, even where a folder is allowed. */
+/**
+ * Names that begin with a dot hold settings and keys, so they are refused even in an allowed
+ * folder.
+ */
 function isWithin(place: string, file: string): boolean {
   const way = path.relative(place, file);
   return !path.isAbsolute(way) && !way.split(path.sep).some((part) => part.startsWith('.'));

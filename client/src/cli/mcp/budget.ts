@@ -1,16 +1,16 @@
 import { formatUsd, type Farebox } from '../../index.ts';
 import { ToolError } from './replies.ts';
 
-/** Money that one call may cost, taken aside before anything is sent. */
+/** Money that one call may cost, reserved before anything is sent. */
 export interface Hold {
   amount: bigint;
-  /** Known once it was submitted; with it the charge can be looked up. */
+  /** Known after the submit; needed to look up the charge. */
   requestId: string | null;
 }
 
 /**
- * What all calls together may spend while the server runs, whatever the sessions: an agent that
- * connects anew gets no new money. What is reserved counts in full until its charge is known.
+ * The budget of all calls while the server runs, shared by all sessions: an agent that reconnects
+ * gets no new money. A reservation counts in full until its charge is known.
  */
 export class Budget {
   readonly limit: bigint;
@@ -21,7 +21,7 @@ export class Budget {
     this.limit = limit;
   }
 
-  /** Charged, and reserved by what has not ended yet. */
+  /** Charged, plus what open requests reserve. */
   get spent(): bigint {
     return [...this.#holds].reduce((sum, { amount }) => sum + amount, this.#charged);
   }
@@ -31,11 +31,11 @@ export class Budget {
     return left > 0n ? left : 0n;
   }
 
-  /** Takes `amount` aside, or refuses. */
+  /** Reserves `amount`. Throws if it exceeds the budget. */
   async hold(amount: bigint, client: Farebox): Promise<Hold> {
-    // Jobs that nobody waits for may have ended and cost less, or nothing.
+    // Requests that nobody waits for may have ended and cost less, or nothing.
     if (amount > this.left) await this.settleEnded(client);
-    // From the look to the hold nothing waits, so that no two calls take the same rest.
+    // There is no await between the check and the hold, so two calls cannot take the same money.
     if (amount > this.left) {
       throw new ToolError(
         'session_limit_reached',
@@ -50,12 +50,12 @@ export class Budget {
     return hold;
   }
 
-  /** The end of a hold: what it did cost counts from here on. A second end changes nothing. */
+  /** Ends a hold: from now on its actual charge counts. A second end has no effect. */
   settle(hold: Hold, charged: bigint): void {
     if (this.#holds.delete(hold)) this.#charged += charged;
   }
 
-  /** Settles by the card of a request, where it has ended. */
+  /** Ends the hold of a request by its card, if it has ended. */
   settleBy(card: { request_id: string; charged_usd_micro: bigint | null }): void {
     if (card.charged_usd_micro === null) return;
     for (const hold of this.#holds) {
@@ -69,7 +69,7 @@ export class Budget {
     for (const card of cards) if (card.status === 'fulfilled') this.settleBy(card.value);
   }
 
-  /** For replies: an agent plans with it, and its user sees what goes on. */
+  /** For replies: an agent plans with it, and its user sees the spending. */
   view(): Record<string, string> {
     return {
       limit_usd: formatUsd(this.limit),

@@ -4,16 +4,16 @@ import type { ServerNotification, ServerRequest } from '@modelcontextprotocol/sd
 import { isFinal, type Farebox, type Status } from '../../index.ts';
 import type { Budget } from './budget.ts';
 
-/** What every tool works with. */
+/** Shared by all tools. */
 export interface Desk {
   client: Farebox;
   budget: Budget;
-  /** Whether the user is asked before money is spent, where the agent's program can do that. */
+  /** Whether to ask the user before money is spent, if the agent's program supports that. */
   ask: boolean;
-  /** Folders that files may be taken from; empty: those that the agent's program names. */
+  /** Folders that files may be read from; empty: those that the agent's program names. */
   roots: string[];
   server: McpServer;
-  /** Outputs that were made in this session, newest last, for the list of resources. */
+  /** Outputs of this session, newest last, for the list of resources. */
   made: Made[];
 }
 
@@ -24,14 +24,14 @@ export interface Made {
   size: number;
 }
 
-/** What the protocol knows of one call. */
+/** The protocol's data of one call. */
 export type Call = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 const tickMs = 10_000;
 
 /**
- * Tells how a call goes, where the agent's program asked for it. Told again from time to time, as
- * many programs give up a call that is silent for a minute.
+ * Reports the progress of a call if the agent's program asked for it. Repeated from time to time,
+ * because many programs give up a call that is silent for a minute.
  */
 export function openProgress(call: Call): {
   tell(message: string, part?: number): void;
@@ -60,12 +60,12 @@ export function openProgress(call: Call): {
   };
 }
 
-/** Progress has to grow with each message and never says that it is done. */
+/** Progress has to grow with each message and never reaches its end. */
 function grown(before: number, part: number): number {
   return Math.max(Math.min(part, 0.99), before + (1 - before) / 1000);
 }
 
-/** Waits for the end of a request, at most so long, and tells how it goes. */
+/** Waits for the end of a request, at most this long, and reports its progress. */
 export async function waitFor(
   { client }: Desk,
   requestId: string,
@@ -84,7 +84,7 @@ export async function waitFor(
       tell(`${status.status}${place}${news ? `: ${news}` : ''}`, status.progress);
     }
   } catch (error) {
-    // That the time is over is no mistake; that nobody waits any more is for the caller to know.
+    // A passed time limit is not an error; a cancelled call is, and the caller handles it.
     if (!signal.aborted || call.signal.aborted) throw error;
   } finally {
     end();

@@ -12,7 +12,7 @@ import { modelIdSchema } from './models.ts';
 import { answer, type Answer } from './replies.ts';
 import { afterSubmit, agree, maxUsdText } from './spending.ts';
 
-/** What the service adds at most for a call and for each message, whatever their text. */
+/** The most tokens that the service adds for a call and for each message, whatever their text. */
 const callTokens = 128;
 const messageTokens = 16;
 
@@ -69,7 +69,9 @@ async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   }
 }
 
-/** Bounded from above: a token has at least a byte. The service reserves no more than this. */
+/**
+ * An upper bound, because a token has at least one byte. The service reserves no more than this.
+ */
 async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Promise<Estimate> {
   const bytes = wish.messages.reduce(
     (sum, { content }) => sum + Buffer.byteLength(`${content}`),
@@ -82,7 +84,7 @@ async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Pr
 
 async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Answer> {
   const { model_id, messages, max_tokens } = wish;
-  // Streamed, so that the agent's program sees it live and a call that is cancelled ends at once.
+  // Streamed, so that the agent's program sees it live, and a cancelled call ends at once.
   const stream = await desk.client.chat.create(
     { model: model_id, messages, max_tokens, stream: true },
     { signal: call.signal },

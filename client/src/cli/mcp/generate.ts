@@ -29,7 +29,7 @@ const fileSchema = z.looseObject({
   file_size: z.int(),
 });
 
-/** How a request stands, whoever asks. */
+/** The state of a request, as all tools report it. */
 export const requestSchema = z.object({
   request_id: z.string(),
   model_id: z.string(),
@@ -90,7 +90,7 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   const hold = await agree(desk, estimate, max_usd, call);
   const job = await submit(desk, wish, hold);
   try {
-    // The submit itself is not cut short, or nobody would know its id.
+    // The submit itself is not aborted, because then the request's id would be unknown.
     call.signal.throwIfAborted();
     const status = await waitFor(desk, job.requestId, wait_seconds, call);
     const answered = withUnknown(await describeRequest(desk, status), estimate);
@@ -109,13 +109,16 @@ function withUnknown({ fields, blocks }: Answer, estimate: Estimate): Answer {
   return { fields: { ...fields, message, unknown_inputs }, blocks };
 }
 
-/** Before the price: a text model has one for counts of tokens only, which nobody gives here. */
+/**
+ * Refuses text models before the price is asked: theirs needs counts of tokens, which this tool
+ * does not take.
+ */
 async function refuseText(client: Farebox, model_id: string, signal: AbortSignal): Promise<void> {
   let model: Model;
   try {
     model = await client.models.get(model_id, { signal });
   } catch (error) {
-    // The estimate says of an unknown id what to do.
+    // The estimate explains unknown ids.
     if (error instanceof FareboxError && error.status === 404) return;
     throw error;
   }
@@ -123,7 +126,7 @@ async function refuseText(client: Farebox, model_id: string, signal: AbortSignal
     throw new ToolError('use_chat', `${model_id} is a text model: call the tool chat.`);
 }
 
-/** What goes wrong after the submit has to tell the id, or the outputs would be lost. */
+/** An error after the submit has to name the id, or the outputs would be lost. */
 function named(error: unknown, requestId: string): ToolError {
   if (error instanceof ToolError) return error;
   const { message } = error as Error;
@@ -146,7 +149,7 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   hold.requestId = job.requestId;
   const quoted = job.submitted?.quoted_usd_micro ?? hold.amount;
   if (quoted <= hold.amount) return job;
-  // The price went up between the estimate and the submit. What cannot be undone has to count.
+  // The price rose between the estimate and the submit. If the cancel fails, the new price counts.
   hold.amount = quoted;
   const undone = await cancelled(desk, job.requestId);
   throw new ToolError(
@@ -157,7 +160,7 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   );
 }
 
-/** Nobody waits any more: what still queues is cancelled, what runs is named. */
+/** The caller has left: a queued request is cancelled, a running one is reported. */
 async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
   const { requestId } = job;
   const undone = await cancelled(desk, requestId);
@@ -166,11 +169,11 @@ async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
     : `Request ${requestId} could not be cancelled any more: it runs, or has ended. It is charged ` +
       'unless it fails; get_request gives its outputs.';
   const level = undone ? ('info' as const) : ('warning' as const);
-  // The call that was cancelled gets no reply, so this is the one way to tell.
+  // A cancelled call gets no reply, so a log message is the only way to report it.
   await desk.server.sendLoggingMessage({ level, logger: 'generate', data }, call.sessionId);
 }
 
-/** Cancels where that is free; true where it was. */
+/** Cancels if that is free; returns whether it was. */
 export async function cancelled({ client, budget }: Desk, requestId: string): Promise<boolean> {
   try {
     await client.cancel(requestId);
@@ -181,7 +184,7 @@ export async function cancelled({ client, budget }: Desk, requestId: string): Pr
   return true;
 }
 
-/** How a request stands, with its outputs where it has some. */
+/** The state of a request, with its outputs if there are any. */
 export async function describeRequest(desk: Desk, status: Status): Promise<Answer> {
   const { request_id } = status;
   const card = await desk.client.requests.get(request_id);

@@ -7,11 +7,13 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 export interface HttpOptions {
   port: number;
   host: string;
-  /** Whoever shows it may spend. */
+  /** The bearer of this token may spend. */
   token: string;
 }
 
-/** Beyond this the session that was silent longest is closed: programs seldom say goodbye. */
+/**
+ * Beyond this, the session that was silent longest is closed, because programs seldom end theirs.
+ */
 const sessionsAtOnce = 32;
 
 /** Streamable HTTP at `/mcp`. */
@@ -31,7 +33,7 @@ export async function listen(
       sessions.set(id, known);
       return known.transport.handleRequest(req, res);
     }
-    // A session that is not known: the program has to begin anew.
+    // The session is unknown: the program has to start a new one.
     if (id !== undefined) return refuse(res, 404, 'There is no such session.');
     const mcp = open();
     const transport = new StreamableHTTPServerTransport({
@@ -47,7 +49,7 @@ export async function listen(
     });
     await mcp.connect(transport);
     await transport.handleRequest(req, res);
-    // What did not begin a session, such as a stray GET, leaves nothing behind.
+    // Calls that did not start a session, such as a stray GET, leave nothing behind.
     if (transport.sessionId === undefined) await mcp.close();
   }
 
@@ -68,10 +70,11 @@ export async function listen(
   };
 }
 
-/** Why a call is refused, if it is. */
+/** Status and message if a call is refused, otherwise null. */
 function refusalOf(req: IncomingMessage, host: string, token: string): [number, string] | null {
   const named = nameOf(`http://${req.headers.host}`);
-  // A page that has its own name point here sends that name; who sends an address means it.
+  // Against DNS rebinding: a page whose own name points here sends that name as Host. An IP address
+  // cannot be rebound.
   if (named === null || !(named === 'localhost' || named === host || isAddress(named))) {
     return [403, 'This host name is not served here.'];
   }
@@ -97,7 +100,7 @@ function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[|\]$/g, '')) !== 0;
 }
 
-/** In constant time, whatever the lengths. */
+/** Compares in constant time, whatever the lengths. */
 function isSame(given: string, expected: string): boolean {
   const [a, b] = [given, expected].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(a!, b!);

@@ -24,7 +24,7 @@ const modelLine = z.object({
   resolutions: z.array(z.string()),
 });
 
-/** What there is and what it costs; nothing here spends. */
+/** Tools for the catalog and prices; none of them spends. */
 export function addModelTools(desk: Desk): void {
   const { server, client } = desk;
   server.registerTool(

@@ -2,7 +2,7 @@ import type { ContentBlock, ReadResourceResult } from '@modelcontextprotocol/sdk
 import { FareboxError } from '../../index.ts';
 import type { Desk } from './calls.ts';
 
-/** One file that a model made. */
+/** One file of an output. */
 export interface OutputFile {
   index: number;
   uri: string;
@@ -15,14 +15,14 @@ export interface OutputFile {
 
 export interface Outputs {
   files: OutputFile[];
-  /** What the model gave beside files: a text, a seed. */
+  /** Fields of the output beside files: a text, a seed. */
   fields: Record<string, unknown>;
   blocks: ContentBlock[];
 }
 
-/** Beyond this, pictures are linked: programs refuse replies of more than about a megabyte. */
+/** Larger images are only linked: programs refuse replies of more than about a megabyte. */
 const inlineBytes = 600_000;
-/** A resource travels as one text; a film beyond this is fetched by its link. */
+/** A resource is sent as one text; a larger video is downloaded by its link. */
 const resourceBytes = 32 * 1024 * 1024;
 const listedOutputs = 200;
 
@@ -32,7 +32,7 @@ export function outputUri(requestId: string, index: number): string {
   return `farebox://requests/${requestId}/outputs/${index}`;
 }
 
-/** The outputs of a completed request: small pictures as they are, everything as a link. */
+/** The outputs of a completed request: small images inline, everything as a link. */
 export async function readOutputs(desk: Desk, requestId: string): Promise<Outputs> {
   const { files, fields } = await describeOutputs(desk, requestId);
   const blocks: ContentBlock[] = [];
@@ -82,7 +82,7 @@ async function describeOutputs(
   return { files, fields: (fields ?? {}) as Record<string, unknown> };
 }
 
-/** What remains of an output when its files have been taken out. */
+/** The output without its files. */
 function without(
   value: unknown,
   take: (media: Record<string, unknown>, url: string) => void,
@@ -122,7 +122,9 @@ async function download({ client }: Desk, url: string): Promise<string> {
   return Buffer.from(await blob.arrayBuffer()).toString('base64');
 }
 
-/** True where the outputs are gone: files are kept for a day, replies of chats only if asked for. */
+/**
+ * True if the outputs are deleted: files are kept for a day, replies of chats only if asked for.
+ */
 export function isExpired(error: unknown): boolean {
   return error instanceof FareboxError && error.code === 'expired';
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import { FareboxError } from '../../index.ts';
 
-/** A refusal of our own, in the same shape as those of the service. */
+/** An error of this server, in the same shape as those of the service. */
 export class ToolError extends Error {
   readonly code: string;
   readonly details: Record<string, unknown>;
@@ -13,13 +13,13 @@ export class ToolError extends Error {
   }
 }
 
-/** What a tool gives back: fields for programs, the same as text, and media beside it. */
+/** The result of a tool: fields for programs, the same as text, and media beside it. */
 export interface Answer {
   fields: Record<string, unknown>;
   blocks?: ContentBlock[];
 }
 
-/** Runs a tool. Whatever goes wrong is told to the agent as an error with a code and a way on. */
+/** Runs a tool. Every failure reaches the agent as an error with a code and the next step. */
 export async function answer(work: () => Promise<Answer>): Promise<CallToolResult> {
   try {
     const { fields, blocks = [] } = await work();
@@ -46,7 +46,7 @@ function refusal(error: unknown): Record<string, unknown> {
   return { error: { code: 'internal_error', message } };
 }
 
-/** Amounts become the texts that they are on the wire, since JSON has no bigint. */
+/** Converts amounts to strings, as on the wire, because JSON has no bigint. */
 export function asWire(fields: Record<string, unknown>): Record<string, unknown> {
   const text = JSON.stringify(fields, (_key, value) =>
     typeof value === 'bigint' ? String(value) : value,

@@ -110,7 +110,7 @@ function addListRequests({ server, client }: Desk): void {
   );
 }
 
-/** The outputs as resources: those of this session are listed, all of the account can be read. */
+/** Outputs as resources: those of this session are listed, all of the account can be read. */
 export function addOutputs(desk: Desk): void {
   const list = () => ({ resources: [...desk.made].reverse() });
   desk.server.registerResource(

@@ -4,7 +4,7 @@ import type { Hold } from './budget.ts';
 import type { Call, Desk } from './calls.ts';
 import { ToolError } from './replies.ts';
 
-/** A person may be at lunch. */
+/** Ten minutes, because the person may be away. */
 const askMs = 600_000;
 
 export const maxUsdText =
@@ -12,8 +12,8 @@ export const maxUsdText =
   'spent unless the user agrees to the price when asked.';
 
 /**
- * Takes the price aside once everybody who has a say agreed to it: the agent, which names the most
- * that it was told, the user's limit for the session, and the user, where they can be asked.
+ * Reserves the price if all of these agree: the agent, by the most that it said it would pay; the
+ * user's limit for the session; and the user, if they can be asked.
  */
 export async function agree(
   desk: Desk,
@@ -69,14 +69,14 @@ async function askUser(
   });
 }
 
-/** Never rounded up: whoever allows less than a millionth allows nothing. */
+/** Never rounds up: a limit below a millionth allows nothing. */
 function microOf(usd: number): bigint {
   return BigInt(Math.floor(Number((usd * 1e6).toFixed(3))));
 }
 
 /**
- * What a submit that failed means. One that was refused has cost nothing. Of one whose answer was
- * lost nobody knows, so its price stays taken aside.
+ * Settles the hold of a failed submit. A refused one has cost nothing; if the reply was lost, the
+ * outcome is unknown and the hold stays.
  */
 export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unknown {
   if (error instanceof FareboxError && !error.mayHaveBeenAccepted) {
@@ -86,7 +86,7 @@ export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unkno
   const { message } = error as Error;
   return new ToolError(
     error instanceof FareboxError ? error.code : 'internal_error',
-    // The rest of what the library says is for programs that keep its idempotency key.
+    // The other sentences of the library are for programs that keep the idempotency key.
     `${message.split('. ')[0]}. The request may have been accepted: look with list_requests before ` +
       `you try again. Its price, ${formatUsd(hold.amount)}, counts as spent.`,
     { price_usd_micro: hold.amount },
