@@ -1,7 +1,7 @@
 /**
- * Which addresses and URLs are public: where a stranger's URL may lead us, and where never. Pure:
- * nothing is resolved here. A name that passes must be judged again by the addresses it resolves
- * to.
+ * Judges which addresses and URLs are public, so which URLs of strangers may be called. Pure:
+ * nothing is resolved here. For a host name that passes, the addresses that it resolves to must be
+ * judged as well.
  */
 import { BlockList, SocketAddress, isIP } from 'node:net';
 
@@ -9,9 +9,9 @@ import { BlockList, SocketAddress, isIP } from 'node:net';
 export const urlLengthMax = 2048;
 
 /**
- * Never public, first hit or not. IPv6 counts as public only inside 2000::/3 and outside this
- * table. A form that carries an IPv4 address inside is refused whole: taking the inner address out
- * and judging that is where others fail.
+ * Never public, whichever entry matches. IPv6 counts as public only inside 2000::/3 and outside
+ * this table. A form that carries an IPv4 address inside is refused whole, because extracting and
+ * judging the inner address is error-prone.
  */
 const notPublic: readonly [cidr: string, what: string][] = [
   ['0.0.0.0/8', 'this network; a connection to it ends on this machine'],
@@ -78,8 +78,8 @@ const globalUnicast = blockList(['2000::/3']);
 const nobody: ReadonlySet<string> = new Set();
 
 /**
- * Whether a socket may be opened to this address. Anything that is not a plain dotted IPv4 or an
- * IPv6 address without a zone is not public. `own` holds further addresses to refuse, as
+ * Whether a socket may be opened to this address. Only a plain dotted IPv4 address or an IPv6
+ * address without a zone can be public. `own` holds further addresses to refuse, as
  * `canonicalAddress` writes them.
  */
 export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): boolean {
@@ -91,8 +91,8 @@ export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): 
 }
 
 /**
- * One spelling for each address: IPv6 in lower case and shortened. What is no address comes back as
- * it is.
+ * One spelling for each address: IPv6 in lower case and shortened. Anything else is returned
+ * unchanged.
  */
 export function canonicalAddress(ip: string): string {
   if (isIP(ip) !== 6 || ip.includes('%')) return ip;
@@ -103,22 +103,21 @@ export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 export interface JudgeOptions {
   httpsOnly?: boolean;
-  /** Addresses and host names of our own, to be refused as well; names in lower case. */
+  /** This installation's own addresses and host names, refused too; names in lower case. */
   own?: ReadonlySet<string>;
   /**
-   * Says that this host may be called although it is not public. The rest of the rules hold for it
-   * too.
+   * Whether this host may be called although it is not public. The other rules still apply to it.
    */
   exempt?: (url: URL) => boolean;
 }
 
 /**
- * Judges a URL given by a stranger, by what the parser made of it and not by how it was written.
- * `reason` continues a sentence that begins with the name of the field, such as "webhook_url …".
+ * Judges a stranger's URL by its parsed parts, not by its spelling. `reason` continues a sentence
+ * that begins with the name of the field, such as "webhook_url …".
  */
 export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   if (text.length > urlLengthMax) return no(`must not be longer than ${urlLengthMax} characters`);
-  // Parsers disagree about each of these, and whoever reads the URL after us may not use ours.
+  // Parsers disagree about each of these, and later readers of the URL may use a different one.
   if (text.trim() !== text || hasBlankOrBackslash(text)) {
     return no('must not contain blanks, control characters or backslashes');
   }
@@ -145,7 +144,7 @@ function judgeHost(hostname: string, own: ReadonlySet<string>): string | null {
   if (literal !== null)
     return isPublicAddress(literal, own) ? null : 'must lead to a public address';
   if (own.has(hostname)) return 'must not lead back to this service';
-  // A dot at the end passes by every list of names that forgets about it.
+  // Lists of names easily forget the trailing dot.
   if (hostname.endsWith('.')) return 'must not have a host name that ends with a dot';
   const labels = hostname.split('.');
   if (hostname.length > 253 || !labels.every(isLabel)) return 'must have a valid host name';
@@ -162,7 +161,7 @@ function isInternal(hostname: string): boolean {
 }
 
 function hasBlankOrBackslash(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- it searches for control characters
   return /[\u0000-\u0020\u007f\\]/.test(text);
 }
 

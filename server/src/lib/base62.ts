@@ -5,7 +5,7 @@
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * The largest multiple of 62 a byte can hold: bytes from here on would favour the first eight
+ * The largest multiple of 62 that a byte can hold. Bytes from here on would favour the first eight
  * characters.
  */
 const fairBelow = 248;
@@ -24,8 +24,8 @@ export function randomBase62(length: number, random: (bytes: number) => Buffer):
 }
 
 /**
- * A whole number ≥ 0 as exactly `width` characters, zeros in front.
- * @throws RangeError where it is no such number or does not fit.
+ * A whole number ≥ 0 as exactly `width` characters, padded with zeros.
+ * @throws RangeError if it is not such a number or does not fit.
  */
 export function encodeBase62(value: number, width: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`no whole number: ${value}`);

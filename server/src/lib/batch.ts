@@ -1,25 +1,19 @@
 /**
- * Turns single calls into batches. There is no timer: a batch leaves when the previous one has
- * returned (or at the end of this turn of the event loop when none is under way), with whatever has
- * gathered. An idle system pays no waiting; a busy one pays one round trip for many calls.
+ * Turns single calls into batches. There is no timer: a batch leaves as soon as the previous one
+ * has returned, or at the end of this turn of the event loop if none is running. So an idle system
+ * adds no delay, and a busy one pays one round trip for many calls.
  *
- * `many` answers in the order of its items, with a value or an `Error` for each; the error rejects
+ * `many` answers in the order of its items, with a value or an `Error` for each; an error rejects
  * that call alone.
  */
 export interface BatchOptions {
   /** Items of one batch at most. */
   max: number;
-  /** Batches under way at the same time. */
+  /** Batches running at the same time. */
   concurrency?: number;
-  /**
-   * Calls that may wait; beyond it a call is refused with `BatchFull` instead of growing the
-   * memory.
-   */
+  /** Limit of waiting calls; further calls are refused with `BatchFull` to bound the memory. */
   waitingMax?: number;
-  /**
-   * Says whether a failure of the whole batch was caused by one member; then each is tried on its
-   * own.
-   */
+  /** Whether one member caused the failure of the whole batch; then each is tried on its own. */
   split?: (error: unknown) => boolean;
 }
 

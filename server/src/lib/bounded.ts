@@ -1,10 +1,11 @@
-/** How long work that was told to stop may take to do so. */
+/** How long aborted work may take to stop. */
 const graceMs = 2_000;
 
 /**
- * Runs `work` with a signal that fires when the outer one does or after `ms`, and lets go of both
- * with its end: `AbortSignal.any` and `AbortSignal.timeout` would keep each one until its time is
- * over. Work that does not obey the signal is left behind: then it rejects with its reason.
+ * Runs `work` with a signal that fires with the outer one or after `ms`, and releases both when the
+ * work ends: `AbortSignal.any` and `AbortSignal.timeout` would keep each of them until the time is
+ * over. Work that ignores the signal is abandoned, and the promise rejects with the signal's
+ * reason.
  */
 export async function bounded<T>(
   outer: AbortSignal,
@@ -13,7 +14,7 @@ export async function bounded<T>(
 ): Promise<T> {
   const own = new AbortController();
   const left = Promise.withResolvers<never>();
-  // Nobody may be waiting any more when it comes.
+  // When it rejects, nothing may be waiting for it.
   left.promise.catch(() => {});
   let grace: NodeJS.Timeout | undefined;
   const end = (reason: unknown) => {

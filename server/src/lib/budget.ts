@@ -1,19 +1,19 @@
-/** An amount that many share, such as bytes or places, with a bound for each owner too. */
+/** A shared amount, such as bytes or slots, also bounded for each owner. */
 export interface Budget {
-  /** False: there is not enough left, of all or of this owner's share, and nothing was taken. */
+  /** Returns false and takes nothing if too little is left, in total or of this owner's share. */
   take(owner: string, amount: number): boolean;
   give(owner: string, amount: number): void;
-  /** What this owner could still take. */
+  /** Amount that this owner could still take. */
   left(owner: string): number;
-  /** What nobody has taken. */
+  /** Amount that is not taken. */
   free(): number;
-  /** What this owner has taken and not given back. */
+  /** Amount that this owner has taken and not given back. */
   held(owner: string): number;
 }
 
 /**
- * `ownerMax` null: each owner may hold as much as it leaves to the others, so that however many of
- * them take all they can, something is left for the next.
+ * `ownerMax` null: each owner may hold at most as much as it leaves to the others. However many
+ * owners take their full share, something is left for the next one.
  */
 export function createBudget(max: number, ownerMax: number | null): Budget {
   const owners = new Map<string, number>();
@@ -33,7 +33,7 @@ export function createBudget(max: number, ownerMax: number | null): Budget {
     give(owner, amount) {
       const left = (owners.get(owner) ?? 0) - amount;
       all -= amount;
-      // Or the map would know every owner there ever was.
+      // Otherwise the map would keep every owner for ever.
       if (left > 0) owners.set(owner, left);
       else owners.delete(owner);
     },

@@ -1,6 +1,6 @@
 /**
- * Opens sockets for the outbound client: the wall between a stranger's URL and the network this
- * machine stands in.
+ * Opens sockets for the outbound client. It keeps strangers' URLs away from this machine's own
+ * network.
  */
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
@@ -14,29 +14,29 @@ import { withTimeout } from './with-timeout.ts';
 
 export interface ConnectorOptions {
   guard: boolean;
-  /** Whether a host that is not public may be connected to. IPv6 comes without brackets. */
+  /** Whether a host may be connected to although it is not public. IPv6 comes without brackets. */
   isExempt: (hostname: string, port: string) => boolean;
   connectTimeoutMs: number;
   lookup?: Lookup;
-  /** Further names and addresses of our own. */
+  /** Further names and addresses of this installation. */
   own?: ReadonlySet<string>;
 }
 
-/** A name with a thousand addresses would otherwise get a thousand attempts. */
+/** Bounds the attempts for a name with very many addresses. */
 const attemptsMax = 8;
 
-/** Node's 250 ms give up on every address of a host that is far away. */
+/** Node's default of 250 ms gives up on every address of a distant host. */
 const attemptTimeoutMs = 1000;
 
 /**
- * A connector for undici. Guarded, it judges addresses at the last moment there is: literal ones
- * before anything else (a socket asks no look-up for them), the answers of the look-up whose result
- * the socket then uses, all of them, and the peer's address once the connection stands.
+ * A connector for undici. A guarded one judges addresses at the last possible moment: literal ones
+ * first, because a socket looks nothing up for them; then all results of the look-up that the
+ * socket uses; and the peer's address after connecting.
  */
 export function createConnector(options: ConnectorOptions): buildConnector.connector {
   const { guard, isExempt, connectTimeoutMs, lookup, own } = options;
   const areFit = (addresses: string[]): boolean => {
-    // Asked for each time, since interfaces come and go while the service runs.
+    // Determined each time, because interfaces come and go while the service runs.
     const ours = ownAddresses(own);
     return addresses.every((ip) => isPublicAddress(ip, ours));
   };
@@ -48,7 +48,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   const strange = lookup ?? createLookup();
   const guarded = connector(connectTimeoutMs, async (hostname) => {
     const addresses = await resolve(hostname, strange, connectTimeoutMs);
-    // One bad address among good ones is no accident, so the name is refused, not the address.
+    // A bad address among good ones is no accident, so the whole name is refused.
     if (!areFit(addresses)) throw blocked();
     return addresses;
   });
@@ -70,8 +70,8 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
 }
 
 /**
- * The test for a list of `host` or `host:port`, each exactly. IPv6 stands in brackets in the list.
- * Throws on an entry that is neither.
+ * The test for a list of `host` or `host:port`, each matched exactly. IPv6 is in brackets in the
+ * list. Throws on an entry that is neither.
  */
 export function hostList(entries: readonly string[]): (hostname: string, port: string) => boolean {
   const allowed = new Set(entries.map(hostEntry));
@@ -97,7 +97,7 @@ function connector(
   resolve: (hostname: string) => Promise<string[]>,
 ): buildConnector.connector {
   return buildConnector({
-    // One request at a time on a connection: what was sent and what was not stays certain.
+    // One request at a time on a connection, so that it stays certain what was sent.
     allowH2: false,
     timeout: connectTimeoutMs,
     lookup: forSocket(resolve),

@@ -1,17 +1,17 @@
-/** Comma-separated values (RFC 4180) that a spreadsheet takes for what they are. */
+/** Comma-separated values (RFC 4180) that spreadsheets read correctly. */
 
 export type Cell = string | number | bigint | null;
 
 /**
- * A line with its end. Texts stand in quotes, and one that a spreadsheet would take for a formula
- * has an apostrophe before it; a number is bare. A text that is a plain decimal is a number.
+ * A line with its end. Texts are quoted, and a text that a spreadsheet would read as a formula gets
+ * an apostrophe in front. Numbers are bare, and so is a text that is a plain decimal.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
 const decimal = /^-?\d+(\.\d+)?$/;
-/** What begins a formula, also after what spreadsheets strip. */
+/** Beginning of a formula, also after characters that spreadsheets strip. */
 const formula = /^[\s\0]*[=+\-@\t\r\n|%＝＋－＠]/u;
 
 function cellText(cell: Cell): string {

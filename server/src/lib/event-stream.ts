@@ -1,11 +1,11 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
-/** An event of one of these streams; its data is bounded. */
+/** An event of such a stream; its data is bounded. */
 export type ServerEvent = EventSourceMessage;
 
 /**
- * Reads server-sent events from bytes, however they are cut. Comments are passed over. An event
- * longer than `maxChars` is an error.
+ * Reads server-sent events from bytes, however they are cut. Comments are skipped. Throws on an
+ * event longer than `maxChars`.
  */
 export async function* readEvents(
   bytes: AsyncIterable<Uint8Array>,
@@ -28,6 +28,6 @@ export async function* readEvents(
     if (held > maxChars) throw new Error(`an event is longer than ${maxChars} characters`);
   };
   for await (const chunk of bytes) yield* feed(decoder.decode(chunk, { stream: true }));
-  // The last one may lack its empty line.
+  // The last event may lack its empty line.
   yield* feed(`${decoder.decode()}\n\n`);
 }

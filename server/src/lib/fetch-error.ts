@@ -6,7 +6,7 @@ export type FetchErrorKind =
   | 'dns'
   /** No connection: refused, unreachable, or nothing left here to connect with. */
   | 'refused'
-  /** The encrypted connection did not come about, or the certificate does not fit. */
+  /** The TLS connection failed, or the certificate does not fit. */
   | 'tls'
   | 'connect_timeout'
   /** The deadline of the whole call passed, or nothing moved for too long. */
@@ -15,11 +15,10 @@ export type FetchErrorKind =
   | 'reset'
   | 'too_large'
   /**
-   * Given up on our side: by the caller's signal, by `close()`, or because the body could not be
-   * read.
+   * Ended on our side: by the caller's signal, by `close()`, or because the body could not be read.
    */
   | 'aborted'
-  /** What came back is not HTTP, or what was asked cannot be put into HTTP. */
+  /** The reply is not HTTP, or the request cannot be written as HTTP. */
   | 'protocol';
 
 export interface FetchErrorFacts {
@@ -29,17 +28,17 @@ export interface FetchErrorFacts {
 }
 
 /**
- * The only error an outbound call ends with. Its text names the host and never the path, query or
- * headers.
+ * The only error that an outbound call ends with. Its text names the host and never the path, query
+ * or headers.
  */
 export class FetchError extends Error {
   readonly kind: FetchErrorKind;
   /**
-   * True: bytes may have been written, so what the other side did is unknown. False: it surely got
-   * nothing.
+   * True: bytes may have been written, so the effect on the other side is unknown. False: it
+   * certainly got nothing.
    */
   readonly sent: boolean;
-  /** The status, where the head of the reply had come in before the fault. */
+  /** The status, if the head of the reply had come in before the error. */
   readonly status: number | null;
 
   constructor(kind: FetchErrorKind, message: string, facts: FetchErrorFacts = {}) {
@@ -51,7 +50,7 @@ export class FetchError extends Error {
   }
 }
 
-/** Names a fault of a socket, of TLS, of the resolver or of undici by one of our kinds. */
+/** Maps an error of a socket, of TLS, of the resolver or of undici to one of our kinds. */
 export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
   if (error instanceof FetchError) return error.kind;
   const code = codeOf(error);
@@ -65,7 +64,10 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
   return sent ? 'reset' : 'refused';
 }
 
-/** Why, for whoever gave the address: what Node and undici say is for who builds with them. */
+/**
+ * The reason in words for the person who gave the address; the texts of Node and undici are for
+ * developers.
+ */
 export function reasonOf(kind: FetchErrorKind, error: Error): string {
   if (error instanceof FetchError) return error.message;
   if (kind === 'tls') return tlsReasons[codeOf(error)] ?? 'no encrypted connection came about';
@@ -127,7 +129,7 @@ function isProtocolCode(code: string): boolean {
   );
 }
 
-/** undici means to give it a code, and in some versions the code is lost. */
+/** undici means to give it a code, but some versions lose it. */
 function isParserError(error: unknown): boolean {
   return error instanceof Error && error.name === 'HTTPParserError';
 }

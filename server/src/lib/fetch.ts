@@ -1,7 +1,7 @@
 /**
- * Calls to the outside. `request` reads a whole, small reply; `stream` hands a long one over as it
- * comes. Neither follows a redirect, unpacks a compressed body, keeps cookies, obeys Alt-Svc or a
- * proxy of the environment, or sends anything twice.
+ * Outbound calls. `request` reads a whole, small reply; `stream` hands over a long one as it comes
+ * in. Neither follows redirects, decompresses bodies, keeps cookies, obeys Alt-Svc or the
+ * environment's proxies, or sends anything twice.
  */
 import { Agent, type Dispatcher } from 'undici';
 
@@ -26,27 +26,27 @@ export type { StreamReply } from './streamed-reply.ts';
 
 export interface FetchOptions {
   /**
-   * True: public addresses only, for URLs that strangers give; each call has a connection of its
-   * own. With `allowHosts` (`host` or `host:port`, exactly) these hosts may be private, and
-   * connections are kept. False: any host, for addresses the operator gave; connections are kept.
+   * True: public addresses only, for strangers' URLs; each call has its own connection. With
+   * `allowHosts` (`host` or `host:port`, exactly) these hosts may be private, and connections are
+   * kept. False: any host, for addresses that the operator gave; connections are kept.
    */
   guard: boolean | { allowHosts: readonly string[] };
   /** Refuses http. */
   httpsOnly?: boolean;
-  /** For the look-up and the connection, TLS included, kept to about a second. Default 10 s. */
+  /** For the look-up and the connection, TLS included, precise to about a second. Default 10 s. */
   connectTimeoutMs?: number;
   /**
-   * Connections to one origin at most; further calls wait. Default 32 where the guard is true, else
-   * 4096, since the operator's upstreams have limits of their own and a long stream holds one each.
+   * Connections to one origin at most; further calls wait. Default 32 if the guard is true,
+   * otherwise 4096, because the operator's upstreams have their own limits and each long stream
+   * holds a connection.
    */
   connections?: number;
-  /** Sent with each call that does not bring its own. */
+  /** Sent with each call that does not set its own. */
   userAgent?: string;
-  /** Resolves every name, in place of the system. */
+  /** Resolves every name instead of the system. */
   lookup?: Lookup;
   /**
-   * Names and addresses of our own that no interface shows, such as the public name of this
-   * service.
+   * Further own names and addresses that no interface shows, such as this service's public name.
    */
   own?: Iterable<string>;
 }
@@ -57,32 +57,32 @@ interface Call {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** Of the reply's body. */
+  /** Limit of the reply's body. */
   maxBytes: number;
   signal?: AbortSignal;
 }
 
 export interface RequestCall extends Call {
-  /** For the whole call: look-up, connection, request and reply to its last byte. */
+  /** Limit of the whole call: look-up, connection, request, and reply to its last byte. */
   timeoutMs: number;
 }
 
 export interface StreamCall extends Call {
-  /** The longest time in which nothing moves: no byte comes in and none is taken by the reader. */
+  /** Limit of the time without progress, when no byte comes in and the reader takes none. */
   idleTimeoutMs: number;
-  /** For the whole call. */
+  /** Limit of the whole call. */
   timeoutMs?: number;
 }
 
-/** Every fault is a `FetchError`. Any status is a reply, a redirect too. */
+/** Every failure is a `FetchError`. A reply with any status is a success, a redirect too. */
 export interface Fetch {
-  /** Reads at most `maxBytes` of the body and says whether there was more. */
+  /** Reads at most `maxBytes` of the body and reports whether there was more. */
   request(call: RequestCall): Promise<Reply>;
-  /** Settles when the head of the reply is there; a body beyond `maxBytes` ends in `too_large`. */
+  /** Settles when the reply's head is in; a body beyond `maxBytes` ends in `too_large`. */
   stream(call: StreamCall): Promise<StreamReply>;
   /** Origins with an open connection or a waiting call. */
   origins(): number;
-  /** Ends all calls under way as `aborted` and closes all connections. */
+  /** Ends all running calls as `aborted` and closes all connections. */
   close(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Throws when an entry of `allowHosts` is no host. */
+/** Throws if an entry of `allowHosts` is not a host. */
 export function createFetch(options: FetchOptions): Fetch {
   const { guard, httpsOnly = false, userAgent } = options;
   const own = new Set(Array.from(options.own ?? [], (entry) => entry.toLowerCase()));
@@ -146,23 +146,23 @@ function createAgent(
     connect: createConnector({ guard: guard !== false, isExempt, connectTimeoutMs, lookup, own }),
     connections: options.connections ?? (guard === true ? 32 : 4096),
     allowH2: false,
-    // 0 closes each connection after its call: a webhook that is sent once must not meet a
-    // connection the other side has just closed, and the number of origins held is the number of
-    // calls under way.
+    // 0 closes each connection after its call: a webhook that is sent once must not use a
+    // connection that the other side has just closed, and no more origins are held than calls are
+    // running.
     pipelining: guard === true ? 0 : 1,
-    // Just under the 5 s after which many servers hang up; longer where a server says so itself.
+    // Just below the 5 s after which many servers hang up; longer if a server announces it.
     keepAliveTimeout: 4000,
     keepAliveMaxTimeout: 60_000,
     maxHeaderSize: 32 * 1024,
-    // The limits of each call stand in their place.
+    // Each call has its own limits instead.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
 }
 
 /**
- * undici's flat form. A compressed reply is never asked for, since nothing here would bound what it
- * unpacks to.
+ * undici's flat form. Never asks for a compressed reply, because nothing here would bound its
+ * unpacked size.
  */
 function headerList(headers: Record<string, string> | undefined, userAgent?: string): string[] {
   const list = ['accept-encoding', 'identity'];
@@ -179,7 +179,7 @@ function headerList(headers: Record<string, string> | undefined, userAgent?: str
 
 function bodyOf(body: Call['body']): Dispatcher.DispatchOptions['body'] {
   if (body == null || typeof body === 'string' || body instanceof Uint8Array) return body;
-  // undici takes any iterable, though its types know only Node's streams.
+  // undici takes any iterable, although its types declare only Node's streams.
   return readable(body) as unknown as Dispatcher.DispatchOptions['body'];
 }
 

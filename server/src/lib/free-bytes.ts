@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 
-/** Bytes that are free, to others than root too, on the disk where this folder or file lies. */
+/** Free bytes, available to users other than root, on the disk of this folder or file. */
 export async function freeBytesAt(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(path);
   return bavail * bsize;

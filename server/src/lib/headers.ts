@@ -1,7 +1,7 @@
 /**
- * All values of one header, as they came. Node joins, drops or keeps repeats by the header's name,
- * and its view of distinct ones is made anew of all headers at each look.
- * @param rawHeaders names and values in turn, as `IncomingMessage.rawHeaders`
+ * All values of one header, as they came. Node joins, drops or keeps repeats depending on the
+ * header's name, and rebuilds its `headersDistinct` from all headers at each access.
+ * @param rawHeaders alternating names and values, as `IncomingMessage.rawHeaders`
  * @param name in lower case
  */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {

@@ -1,11 +1,11 @@
 import { uuidv7 } from 'uuidv7';
 
-/** A new UUIDv7 in lower case. Ids of one process sort in the order they were made. */
+/** A new UUIDv7 in lower case. Ids of one process sort in the order of their creation. */
 export function newId(): string {
   return uuidv7();
 }
 
-/** Ids carry the time at which they were made: the least id of a moment, in ms since 1970. */
+/** Ids carry the time of their creation: the least id of a moment, in ms since 1970. */
 export function leastIdAt(ms: number): string {
   const hex = Math.max(0, Math.min(ms, 2 ** 48 - 1))
     .toString(16)
@@ -14,7 +14,7 @@ export function leastIdAt(ms: number): string {
 }
 
 /** True for the one canonical spelling only: lower case, four dashes, any version. */
-/** When an id was made, in milliseconds since 1970. */
+/** When an id was created, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 }

@@ -1,27 +1,26 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * JSON from outside: everything that `JSON.parse` accepts and that would hurt further on is refused
- * here, so that no later line has to think of it. Duplicate keys: the last one wins, as in
- * `JSON.parse`.
+ * JSON from outside. Everything that `JSON.parse` accepts but would do harm later is refused here,
+ * so that no other code has to consider it. Duplicate keys: the last one wins, as in `JSON.parse`.
  */
 
 /** A JSON object whose members are not known yet. */
 export type Json = Record<string, unknown>;
 
 export interface JsonLimits {
-  /** Arrays and objects inside each other; `[]` is 1, a plain number 0. At most 1,000. */
+  /** Nesting of arrays and objects; `[]` is 1, a plain number 0. At most 1,000. */
   depth: number;
-  /** Values of all sorts together, in long texts; a million empty lists take seconds to walk. */
+  /** Total number of values, checked in long texts; a million empty lists take seconds to walk. */
   values: number;
 }
 
 /**
- * The body is no JSON that this service takes. The message is meant for the caller: what, where,
- * what is allowed.
+ * The body is not JSON that this service accepts. The message is meant for the caller: what is
+ * wrong, where, and what is allowed.
  */
 export class JsonError extends Error {
-  /** Such as `messages[0].content`; null where the body as a whole is meant. */
+  /** Such as `messages[0].content`; null if the whole body is meant. */
   readonly place: string | null;
   constructor(message: string, place: string | null = null) {
     super(message);
@@ -36,14 +35,14 @@ interface Problem {
   path: (string | number)[];
 }
 
-/** Where a nesting is too deep its path says nothing, so one constant stands for all of them. */
+/** If the nesting is too deep, the path does not help, so all such problems share a constant. */
 const deep: Problem = { what: 'is nested too deeply', path: [] };
 
-/** The walk calls itself once a level; this many levels are far from the stack's end. */
+/** The walk recurses once a level; this many levels are far from the end of the stack. */
 const depthCeiling = 1_000;
 
 /**
- * From this many characters on, depth is judged before parsing: V8 takes 2 s for five million
+ * From this many characters on, the depth is checked before parsing: V8 takes 2 s for five million
  * levels (10 MiB).
  */
 const scanFrom = 16_384;
@@ -53,8 +52,8 @@ const scanFrom = 16_384;
  *
  * Refused: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL
  * characters and lone surrogates in strings and keys (PostgreSQL's jsonb cannot keep them), numbers
- * beyond 1.8e308, the key `__proto__` and `constructor.prototype`. Integers beyond 2^53 keep their
- * nearest double, as everywhere in JavaScript.
+ * beyond 1.8e308, the key `__proto__` and `constructor.prototype`. Integers beyond 2^53 become
+ * their nearest double, as everywhere in JavaScript.
  *
  * @throws JsonError
  */
@@ -69,7 +68,7 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
     // V8 quotes a few characters of the body and may cut a surrogate pair in two.
     throw new JsonError(`The body is not valid JSON: ${(error as Error).message.toWellFormed()}`);
   }
-  // Well-formed UTF-8 holds no surrogate and JSON no raw NUL, so only an escape can bring them in.
+  // Well-formed UTF-8 has no surrogates and JSON no raw NUL, so only escapes can add them.
   const problem = findProblem(value, limits.depth, text.includes('\\u'));
   if (problem === null) return value;
   if (problem === deep) throw tooDeep(limits.depth);
@@ -87,8 +86,8 @@ function decode(body: Buffer): string {
 }
 
 /**
- * Counts brackets and commas outside strings. What is no JSON may get either answer: the parser
- * judges it.
+ * Counts brackets and commas outside strings. The result for invalid JSON does not matter: the
+ * parser rejects it.
  */
 function judgeUnparsed(text: string, { depth, values }: JsonLimits): void {
   let open = 0;
@@ -118,7 +117,7 @@ function closingQuote(text: string, openingQuote: number): number {
     if (quote === -1) return text.length;
     let before = quote - 1;
     while (text.charCodeAt(before) === 0x5c) before--;
-    // An even number of backslashes: they escape each other and the quote stands free.
+    // An even number of backslashes: they escape each other, and the quote is unescaped.
     if ((quote - before) % 2 === 1) return quote;
   }
 }
@@ -189,7 +188,7 @@ function within(problem: Problem, step: string | number): Problem {
   return problem;
 }
 
-/** `messages[0].content`, or null for the root. Odd and long keys are quoted and cut. */
+/** `messages[0].content`, or null for the root. Unusual and long keys are quoted and cut. */
 function placeOf(path: (string | number)[]): string | null {
   if (path.length === 0) return null;
   const steps = path.reverse().map((step) => {
@@ -200,23 +199,23 @@ function placeOf(path: (string | number)[]): string | null {
   return steps.join('').replace(/^\./, '');
 }
 
-/** An object in JSON's sense: no list, no null. */
+/** A JSON object: neither list nor null. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A whole number from 0 on. */
+/** A whole number ≥ 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /**
- * One text for one value, whatever the order of its keys: keys sorted by UTF-16 code units, no
- * white space, strings and numbers in ECMAScript's form (RFC 8785). Members that are undefined are
- * left out, as in `JSON.stringify`. Takes what `parseJson` gives; it calls itself once a level.
+ * One text for equal values, whatever the order of their keys: keys sorted by UTF-16 code units, no
+ * white space, strings and numbers in ECMAScript's form (RFC 8785). Undefined members are left out,
+ * as in `JSON.stringify`. Takes results of `parseJson`; it recurses once a level.
  *
- * @throws TypeError for what JSON cannot say: bigint, function, NaN, Infinity, undefined outside an
- * object.
+ * @throws TypeError for values that JSON does not have: bigint, function, NaN, Infinity, undefined
+ * outside an object.
  */
 export function canonicalJson(value: unknown): string {
   switch (typeof value) {
@@ -246,12 +245,12 @@ function canonicalObject(object: Record<string, unknown>): string {
   return `{${text}}`;
 }
 
-/** A text from outside as PostgreSQL can keep it: U+FFFD for NUL and for half a surrogate pair. */
+/** A text from outside as PostgreSQL can keep it: U+FFFD replaces NUL and half a surrogate pair. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-/** Whether lists and objects stand in each other so deep at most; `[]` is 1, a plain number 0. */
+/** Whether lists and objects are nested at most this deep; `[]` is 1, a plain number 0. */
 export function isWithinDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
@@ -260,15 +259,15 @@ export function isWithinDepth(value: unknown, depth: number): boolean {
 /**
  * `JSON.stringify`, with U+FFFD for what jsonb cannot keep: NUL and half a surrogate pair.
  *
- * @throws RangeError for what is nested deeper than 1,000 levels: not far beyond, whoever walks it
- * comes to the end of the stack.
+ * @throws RangeError for nesting deeper than 1,000 levels: recursion reaches the end of the stack
+ * not far beyond.
  */
 export function storableJson(value: unknown): string {
   if (!isWithinDepth(value, depthCeiling))
     throw new RangeError(`JSON to be kept is nested at most ${depthCeiling} levels deep`);
   const text = JSON.stringify(value);
   if (!text.includes('\\u')) return text;
-  // Escapes are taken one after the other, or a backslash that is escaped itself would begin one.
+  // Matches escapes one after the other, so that an escaped backslash does not begin another one.
   return text.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
     escape.length > 2 ? '\ufffd' : escape,
   );

@@ -1,9 +1,9 @@
-/** Keeps lines that could come many times a second out of the log: one per subject and minute. */
+/** Keeps frequent lines out of the log: one per subject and minute. */
 export class LogThrottle {
-  /** By subject: when it was logged last, and how often it came up since. */
+  /** By subject: when it was last logged, and how often it occurred since. */
   readonly #logged = new Map<string, { at: number; since: number }>();
 
-  /** How many times a line about this subject stands for; null: it was logged a moment ago. */
+  /** How many occurrences the next line covers; null: the subject was logged within the minute. */
   due(subject: string): number | null {
     const now = performance.now();
     const logged = this.#logged.get(subject);
@@ -11,7 +11,7 @@ export class LogThrottle {
       logged.since++;
       return null;
     }
-    // An extra line is better than memory that grows with old subjects.
+    // An additional line is better than memory that grows with old subjects.
     if (this.#logged.size >= subjectsMax) this.#logged.clear();
     this.#logged.set(subject, { at: now, since: 0 });
     return (logged?.since ?? 0) + 1;
@@ -21,7 +21,7 @@ export class LogThrottle {
 const quietMs = 60_000;
 const subjectsMax = 1_000;
 
-/** Logs errors of one kind when a line is due, with how many it stands for. */
+/** Logs errors of one kind when a line is due, with the number of errors that it covers. */
 export function throttled(
   log: (line: { count: number; err: unknown }) => void,
 ): (err: unknown) => void {

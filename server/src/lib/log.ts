@@ -1,9 +1,6 @@
 import pino, { type Logger } from 'pino';
 
-/**
- * Text of anything that looks like a secret of ours or of an upstream, wherever it stands in a
- * line.
- */
+/** Matches everything that looks like a secret, ours or an upstream's, anywhere in a line. */
 const secrets = [
   /fbx_[0-9A-Za-z]{38}/g,
   /whsec_[0-9A-Za-z+/=]{16,}/g,
@@ -13,12 +10,12 @@ const secrets = [
   /(:\/\/[^\s:@/"]+:)[^\s@/"]+@/g,
 ];
 
-/** Shorter ones would cut into words that are no secrets. */
+/** Shorter secrets would cut into ordinary words. */
 const hiddenMinLength = 8;
-/** Secrets that are in use, whatever form they have; the longest first. */
+/** Secrets in use, of any form; the longest first. */
 let hidden: string[] = [];
 
-/** From now on this text is in no line of any log; of a key `id:secret` neither half is. */
+/** From now on no log line contains this text; of a key `id:secret`, neither half. */
 export function hideInLogs(secret: string): void {
   const parts = [secret, ...secret.split(':')].map((part) => part.trim());
   const written = parts.flatMap((part) => [
@@ -42,20 +39,20 @@ export function redact(line: string): string {
   return clean;
 }
 
-/** What a database adds to its errors: rows and values, and so whatever callers sent. */
+/** Fields that a database adds to its errors: rows and values, which may hold callers' data. */
 const rowFields = new Set(['detail', 'where', 'internalQuery', 'query', 'parameters']);
 
 function serializeError(error: unknown): object {
-  // A cause may be a few words only.
+  // A cause may be a plain text.
   if (typeof error !== 'object') return { message: String(error) };
-  // It would show every number that the standard has given to a name.
+  // Otherwise the log would show every numeric constant of the standard.
   if (error instanceof DOMException) {
     const { name: type, message, stack } = error;
     return { type, message, stack };
   }
   const fields = Object.entries(pino.stdSerializers.err(error as Error));
   const shown = fields.filter(([name, value]) => !rowFields.has(name) && isPlain(value));
-  // Of a host with several addresses: one for each, and no message of its own.
+  // A host with several addresses fails with one error for each and no message of its own.
   const parts = error instanceof AggregateError ? error.errors.slice(0, partsMax) : [];
   const errors = parts.length > 0 ? { errors: parts.map(serializeError) } : {};
   return { ...Object.fromEntries(shown), ...errors };
@@ -63,16 +60,13 @@ function serializeError(error: unknown): object {
 
 const partsMax = 5;
 
-/** An object at an error may be all that was at work: a connection, with its password. */
+/** An object attached to an error may hold anything, such as a connection with its password. */
 function isPlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((each) => typeof each !== 'object');
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/**
- * One JSON object a line, on stderr or the given stream; no line leaves without its secrets cut
- * out.
- */
+/** One JSON object a line, on stderr or the given stream; secrets are cut out of every line. */
 export function createLog(
   level: string,
   out: { write(line: string): unknown } = process.stderr,

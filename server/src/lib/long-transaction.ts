@@ -2,12 +2,12 @@ import type pg from 'pg';
 import type { Database, Statement, Transaction } from './sql.ts';
 
 /**
- * Runs `work` in one transaction on a connection of its own and without time limits: for what takes
- * minutes and must not hold a place of the pool. It is never run again by itself. Statements go one
- * after the other; the first that fails fails all that follow.
+ * Runs `work` in one transaction on its own connection and without time limits: for work that takes
+ * minutes and must not hold a connection of the pool. It is never repeated by itself. Statements
+ * run one after the other; the first that fails fails all that follow.
  * @param mode as after BEGIN, such as `isolation level repeatable read read only`
- * @param work also gets the connection, for COPY: no statement may be under way then
- * @param signal cuts the connection; a statement under way may go on until the server notices
+ * @param work also gets the connection, for COPY: no statement may be running then
+ * @param signal cuts the connection; a running statement may go on until the server notices
  */
 export async function longTransaction<T>(
   db: Database,
@@ -40,7 +40,7 @@ function inTurn(client: pg.Client): { tx: Transaction; settled(): Promise<void> 
   let last: Promise<pg.QueryResult | void> = Promise.resolve();
   const next = (statement: Statement): Promise<pg.QueryResult> => {
     const result = last.then(() => client.query(statement));
-    // Reported by the one who awaits, or by `settled`.
+    // The awaiting caller or `settled` reports it.
     result.catch(() => {});
     last = result;
     return result;

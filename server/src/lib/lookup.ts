@@ -1,4 +1,4 @@
-/** From a name to its addresses, and whether they are public. */
+/** Resolves names to addresses and checks whether they are public. */
 import { Resolver, lookup as getaddrinfo } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -7,36 +7,36 @@ import { hostname as machineName, networkInterfaces } from 'node:os';
 import { canonicalAddress, isPublicAddress, literalAddress } from './address.ts';
 import { withTimeout } from './with-timeout.ts';
 
-/** Every address of a name, never none. Rejects when the name has none or an answer is missing. */
+/** All addresses of a name, at least one. Rejects if there is none or an answer is missing. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**
- * As every other program on this machine resolves names, search domains and all. For names the
+ * Resolves like every other program on this machine, with search domains. For names that the
  * operator gave.
  */
 export const systemLookup: Lookup = async (hostname) =>
   (await getaddrinfo(hostname, { all: true })).map(({ address }) => address);
 
 export interface LookupOptions {
-  /** Name servers as `address` or `address:port`; left out: those of the system. */
+  /** Name servers as `address` or `address:port`; default: the system's. */
   servers?: string[];
   hostsFile?: string;
-  /** For one question to one server. */
+  /** Limit of one question to one server. */
   timeoutMs?: number;
 }
 
 /**
  * The hosts file, then DNS. For names that strangers gave: unlike `systemLookup` it takes no thread
- * from Node's small pool while a name server stays silent, so a slow one cannot stop the work with
- * files, and it tries no search domain.
+ * from Node's small pool while a name server does not answer, so a slow one cannot stop the work
+ * with files. It tries no search domain.
  */
 export function createLookup(options: LookupOptions = {}): Lookup {
   const { servers, hostsFile = systemHostsFile, timeoutMs = 2000 } = options;
   return async (hostname) => {
     const written = await readHosts(hostsFile, hostname);
     if (written.length > 0) return written;
-    // A new one each time, since it reads the system's servers once, when it is made; that takes
-    // microseconds.
+    // A new one each time, because a resolver reads the system's servers only when it is created;
+    // that takes microseconds.
     const resolver = new Resolver({ timeout: timeoutMs, tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
     const answers = await Promise.all([
@@ -50,8 +50,8 @@ export function createLookup(options: LookupOptions = {}): Lookup {
 }
 
 /**
- * The addresses of this machine's interfaces and its own name, with `more` added: all that leads
- * back to us.
+ * The addresses of this machine's interfaces, its own name, and `more`: everything that leads back
+ * to this service.
  */
 export function ownAddresses(more: Iterable<string> = []): ReadonlySet<string> {
   const own = new Set([machineName().toLowerCase()]);
@@ -62,12 +62,12 @@ export function ownAddresses(more: Iterable<string> = []): ReadonlySet<string> {
   return own;
 }
 
-/** How long a check may hold up the call that asked for it. */
+/** How long a check may delay its caller. */
 const checkTimeoutMs = 2000;
 
 /**
- * Whether all addresses behind a URL's `hostname` are public now. It says nothing about later:
- * whoever connects must judge again. `unresolved`: no such name, no whole answer, or none within 2
+ * Whether all addresses behind a URL's `hostname` are public now. They may change, so they must be
+ * judged again when connecting. `unresolved`: no such name, an incomplete answer, or none within 2
  * s.
  */
 export async function resolvesToPublic(
@@ -87,12 +87,12 @@ export async function resolvesToPublic(
   }
 }
 
-/** Look-ups that one call may have under way: each takes a socket. */
+/** Concurrent look-ups of one call: each takes a socket. */
 const checksAtOnce = 8;
 
 /**
- * The same for the names of one call, which together take no longer than one. What is not found in
- * that time is left out.
+ * The same for all names of one call, within the time limit of one. Names without a result in that
+ * time are left out.
  */
 export async function allResolveToPublic(
   hostnames: ReadonlySet<string>,
@@ -104,7 +104,8 @@ export async function allResolveToPublic(
   const rest = hostnames.values();
   const over = Promise.withResolvers<void>();
   let late = false;
-  // Set before those of the look-ups, so that none begins when the first of them give up.
+  // Started before the timers of the look-ups, so that no look-up begins when the first ones give
+  // up.
   const timer = setTimeout(() => {
     late = true;
     over.resolve();
@@ -137,7 +138,7 @@ async function readHosts(path: string, hostname: string): Promise<string[]> {
 }
 
 /**
- * One family without an address is fine. Any other fault could hide an address, so it fails the
+ * One family without an address is fine. Any other error could hide an address, so it fails the
  * whole look-up.
  */
 function noneOrThrow(error: NodeJS.ErrnoException): string[] {

@@ -9,9 +9,9 @@ export interface Letter {
 }
 
 export interface Mail {
-  /** Settles when the server has taken it; throws where it did not. */
+  /** Settles when the server has accepted it; throws if it did not. */
   send(letter: Letter): Promise<void>;
-  /** Settles when the server has greeted and taken the password; throws where it did not. */
+  /** Settles when the server has greeted and accepted the password; throws if it did not. */
   answers(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 export function createMail({ url, from }: { url: string; from: string }): Mail {
   let transport: Promise<Transporter> | undefined;
   const open = async () => {
-    // Only where mail is set up: it takes memory that few need.
+    // Loaded only if mail is set up, because it takes memory.
     const { createTransport } = await import('nodemailer');
     const safe = { disableFileAccess: true, disableUrlAccess: true };
     return createTransport({ url, ...patience, ...safe }, { from });
@@ -34,7 +34,7 @@ export function createMail({ url, from }: { url: string; from: string }): Mail {
     },
     async send({ to, subject, text }) {
       const opened = await (transport ??= open());
-      // As an object it is one address, whatever signs are in it.
+      // As an object it is a single address, whatever characters it contains.
       await opened.sendMail({ to: { name: '', address: to }, subject, text });
     },
   };

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing. Returns the first that it made; nothing where
- * all were there. Level by level, since Node's `recursive` tries for ever where the system shows a
- * parent and then denies that it is there, as /proc does.
+ * Makes a folder and its missing parents. Returns the first folder that it made, or undefined if
+ * all existed. It goes level by level, because Node's `recursive` tries for ever if the system
+ * shows a parent and then denies that it exists, as /proc does.
  */
 export function makeFolders(path: string, mode = 0o777): string | undefined {
   const missing: string[] = [];
@@ -15,7 +15,7 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
       mkdirSync(each, { mode });
       first ??= each;
     } catch (error) {
-      // Another process may have made it at the same moment; anything else is in the way.
+      // Another process may have made it at the same moment; anything else blocks the path.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isFolder(each)) throw error;
     }
   }
@@ -23,8 +23,8 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
 }
 
 /**
- * Makes a folder that other users of this machine cannot read, and takes excess rights from one
- * that exists. Folders of others, and those that are shared on purpose, stay as they are.
+ * Makes a folder that other users of this machine cannot read, and removes excess rights from an
+ * existing one. Other users' folders, and purposely shared ones, stay as they are.
  */
 export function makePrivate(path: string, mode: 0o700 | 0o711): void {
   makeFolders(path, mode);

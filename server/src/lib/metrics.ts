@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { withTimeout } from './with-timeout.ts';
 
-/** The figures of one process, in Prometheus' form. */
+/** The metrics of one process, in Prometheus' form. */
 export interface Metrics {
   registry: Registry;
   httpSeconds: Histogram<'route' | 'status'>;
@@ -16,11 +16,11 @@ export interface Metrics {
   losses: Counter<'upstream'>;
   streams: Gauge;
   inFlight: Gauge;
-  /** What changes at every call: counted here, and told when somebody asks. */
+  /** Changes at every call: counted here, and read at a scrape. */
   counts: { inFlight: number };
-  /** 1 while the newest audit found nothing wrong. */
+  /** 1 if the newest audit found no fault. */
   booksOk: Gauge;
-  /** When the newest audit ended, whatever it found. */
+  /** When the newest audit ended, whatever its result. */
   booksChecked: Gauge;
   /** How long the newest audit took. */
   booksSeconds: Gauge;
@@ -83,7 +83,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** How jobs, starts and notifications came out. */
+/** Counts the outcomes of jobs, starts and notifications. */
 function createOutcomes(registers: Registry[]) {
   return {
     requestsEnded: new Counter({
@@ -119,7 +119,7 @@ function createOutcomes(registers: Registry[]) {
   };
 }
 
-/** A gauge of this process that is read whenever somebody scrapes. */
+/** A gauge of this process that is read at each scrape. */
 export function addOwn(
   registry: Registry,
   { name, help, read }: { name: string; help: string; read: () => number },
@@ -135,7 +135,7 @@ export function addOwn(
   registry.registerMetric(gauge);
 }
 
-/** However many scrape: so often is it read at most, and so long is it waited for. */
+/** Limits how often it is read, however many scrapes come, and how long a scrape waits for it. */
 const sharedFreshMs = 3_000;
 const sharedWaitMs = 2_000;
 
@@ -162,7 +162,7 @@ export function addShared(
       async collect() {
         const values = (await figures())[name] ?? [];
         this.reset();
-        // Without a label its value after a reset is 0, which would be a lie.
+        // Without labels a reset would set the value to 0, which would be false.
         if (labels.length === 0) this.remove();
         if (labels.length === 0 && values[0]) this.set(values[0][1]);
         for (const [of, value] of labels.length === 0 ? [] : values)

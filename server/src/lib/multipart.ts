@@ -53,7 +53,7 @@ function headOf({ name, file_name, content_type }: FormPart, boundary: string, n
   return `${start}${disposition}${type}\r\n`;
 }
 
-/** As browsers write a name in quotes. */
+/** Escapes a quoted name as browsers do. */
 function escaped(text: string): string {
   return text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }

@@ -1,12 +1,12 @@
-/** Guesses which of the known names somebody meant. */
+/** Guesses which of the known names was meant. */
 
 const nameMax = 100;
-/** A shorter beginning says too little. */
+/** A shorter beginning fits too many names. */
 const beginningMin = 3;
 
 /**
- * The known name that is most like this one: written in another style, cut off, or with a few
- * letters wrong. Null where none is near.
+ * The known name that is most similar: written in another style, cut off, or with a few wrong
+ * letters. Null if none is similar.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   if (name === '' || name.length > nameMax) return null;
@@ -34,7 +34,7 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}/]/gu, '');
 }
 
-/** Letters to change, add, leave out or swap with their neighbour; `most + 1` stands for more. */
+/** Letters to change, add, omit or swap with their neighbour; `most + 1` means more than `most`. */
 function distance(a: string, b: string, most: number): number {
   if (a === b) return 0;
   if (Math.abs(a.length - b.length) > most) return most + 1;

@@ -5,15 +5,15 @@ interface Log {
 }
 
 /**
- * Tells the log that the database does not answer, once a minute while that lasts, and that it is
- * back: many loops and callers notice, several times a second.
+ * Logs that the database does not answer, once a minute while that lasts, and that it is back.
+ * Without it, many loops and callers would log it several times a second.
  */
 export class Outage {
   readonly #log: Log;
   readonly #tell: (error: unknown) => void;
-  /** Of one that has never answered tells whoever opens it. */
+  /** False until the database has answered; until then the caller that opens it reports errors. */
   #isKnown = false;
-  /** A line about it is in the log, and none yet about its end. */
+  /** The outage was logged, and its end was not yet. */
   #isTold = false;
 
   constructor(log: Log) {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 /** Passwords as Argon2id in the PHC string form: `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. */
 
-/** OWASP's figures: 19 MiB, two passes, one lane. */
+/** OWASP's parameters: 19 MiB, two passes, one lane. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const form =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([\w+/]{16,}={0,2})\$([\w+/]{16,}={0,2})$/;
@@ -21,7 +21,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$${figures}$${nonce.toString('base64')}$${tag.toString('base64')}`;
 }
 
-/** False also for a text that is no such hash. */
+/** Returns false also for a text that is not such a hash. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = form.exec(stored) ?? [];
   if (tag === undefined) return false;

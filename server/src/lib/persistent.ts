@@ -4,8 +4,8 @@ export interface PersistentOptions {
   /** True for a failure that may pass by itself. */
   isPassing: (error: unknown) => boolean;
   /**
-   * From the first of a row of failures; work that begins later in the row is tried once. A row
-   * ends with a success, or when nothing has failed for as long.
+   * Counts from the first of a row of failures; work that begins later in the row is tried once. A
+   * row ends with a success, or when nothing has failed for this long.
    */
   patienceMs: number;
   pauseMs: number;
@@ -14,8 +14,8 @@ export interface PersistentOptions {
 export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>;
 
 /**
- * Runs work until it succeeds or patience is over. The work is told whether it was tried before:
- * a failure does not mean that nothing was done.
+ * Repeats work until it succeeds or `patienceMs` is over. The work learns whether it was tried
+ * before, because a failed attempt may have taken effect.
  */
 export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
   let failingSince: number | null = null;

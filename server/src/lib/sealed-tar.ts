@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import { createTarDecoder, createTarPacker } from 'modern-tar';
 
 /**
- * A tar file with the SHA-256 of all its bytes behind it, where readers of tar files do not look.
- * It is written from front to back and never held in memory. A file that was cut or altered is
- * recognised before any of it is used.
+ * A tar file followed by the SHA-256 of all its bytes, where readers of tar files ignore it. It is
+ * written from front to back and never held in memory. A file that was cut or altered is recognised
+ * before any of it is used.
  */
 
 /** The file is not the one that was sealed. The message is for people. */
@@ -15,21 +15,21 @@ export class Damaged extends Error {}
 export interface Seal {
   /** Size of the whole file. */
   bytes: number;
-  /** Hex, of everything before it. */
+  /** Hex, of all bytes before it. */
   sha256: string;
 }
 
 export interface TarWriter {
-  /** Throws what the body or the file throws; nothing can be added then. */
+  /** Throws errors of the body or the file; nothing can be added afterwards. */
   add(name: string, size: number, body: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Ends the file. */
+  /** Ends the file and seals it. */
   seal(): Promise<Seal>;
 }
 
 export interface TarEntry {
   name: string;
   size: number;
-  /** To be read to its end before the next entry. */
+  /** Read it to its end before the next entry. */
   body: AsyncIterable<Uint8Array>;
 }
 
@@ -48,7 +48,7 @@ export function tarWriter(file: FileHandle): TarWriter {
     await file.writeFile(bytes);
   };
   const written = readable.pipeTo(new WritableStream({ write }));
-  // Its error is that of the next `add` as well.
+  // The next `add` reports its error as well.
   written.catch(() => {});
   return {
     add: (name, size, body) =>
@@ -63,7 +63,7 @@ export function tarWriter(file: FileHandle): TarWriter {
   };
 }
 
-/** Reads the whole file and proves its seal. Throws `Damaged`. */
+/** Reads the whole file and checks its seal. Throws `Damaged`. */
 export async function proveSeal(file: FileHandle): Promise<void> {
   const end = (await file.stat()).size - sealBytes;
   if (end > 0) {
@@ -75,13 +75,13 @@ export async function proveSeal(file: FileHandle): Promise<void> {
   throw new Damaged('it was cut short or altered');
 }
 
-/** The name of the first entry, without the seal being proven; any text if it is no tar file. */
+/** The name of the first entry, without checking the seal; any text if it is not a tar file. */
 export async function firstName(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(nameBytes), 0, nameBytes, 0);
   return buffer.toString('latin1', 0, bytesRead).replace(/\0[^]*$/, '');
 }
 
-/** The entries in order. Does not prove the seal. */
+/** The entries in order. Does not check the seal. */
 export async function* readEntries(file: FileHandle): AsyncGenerator<TarEntry, undefined> {
   const end = (await file.stat()).size - sealBytes;
   const bytes = Readable.toWeb(bytesOf(file, end)) as ReadableStream<Uint8Array>;

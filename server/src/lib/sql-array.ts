@@ -4,8 +4,8 @@ export type Item = string | bigint | number | boolean | Buffer | null;
 const plain = /^[\w.:+/-]+$/;
 
 /**
- * A list as PostgreSQL reads it: `{a,"b c",NULL}`. The driver would do it too, in three times as
- * long, and a batch is lists and nothing else.
+ * A list as PostgreSQL reads it: `{a,"b c",NULL}`. The driver can do it too, but takes three times
+ * as long, and a batch consists of lists.
  */
 export function arrayLiteral(items: readonly Item[]): string {
   return `{${items.map(literal).join(',')}}`;
@@ -18,7 +18,7 @@ function literal(item: Item): string {
 }
 
 function isPlain(text: string): boolean {
-  // The bare word would be the null.
+  // Unquoted it would mean null.
   return plain.test(text) && !(text.length === 4 && text.toUpperCase() === 'NULL');
 }
 
@@ -26,12 +26,12 @@ function quote(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/** Stands in no JSON text: a control character is written as an escape there. */
+/** Cannot occur in a JSON text, where control characters are escaped. */
 const separator = '\u001e';
 
 /**
- * JSON texts as one, for `string_to_array(…, chr(30), '')`: without a search for what needs quotes.
- * A null becomes an empty text.
+ * Joins JSON texts for `string_to_array(…, chr(30), '')`, which needs no search for characters to
+ * quote. A null becomes an empty text.
  */
 export function jsonTexts(texts: readonly Item[]): string {
   return texts.join(separator);

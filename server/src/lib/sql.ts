@@ -8,8 +8,8 @@ import { arrayLiteral, jsonTexts, type Item } from './sql-array.ts';
  * a connection under a name derived from its text. bigint columns and bigint[] arrive as `bigint`,
  * timestamps as `Date`.
  *
- * Not the library `postgres` of porsager: it sends no statement before BEGIN is answered and no
- * COMMIT before the last write is, which costs two more round trips a transaction.
+ * Not porsager's library `postgres`: it sends no statement before BEGIN is answered and no COMMIT
+ * before the last write is answered, which costs two more round trips a transaction.
  */
 export interface Statement {
   text: string;
@@ -18,8 +18,8 @@ export interface Statement {
 }
 
 /**
- * Runs statements: the whole database, where one that a deadlock ended is run again, or one open
- * transaction.
+ * Runs statements: either on the whole database, which repeats a statement after a deadlock, or in
+ * one open transaction.
  */
 export interface Connection {
   run<Row extends object = Record<string, unknown>>(statement: Statement): Promise<Row[]>;
@@ -27,22 +27,21 @@ export interface Connection {
 
 export interface Transaction extends Connection {
   /**
-   * Sends a write whose rows nobody needs. It is on the wire at once and awaited before the
-   * transaction ends, so that the last writes and COMMIT share one round trip. A failure fails the
-   * transaction.
+   * Sends a write whose rows are not needed. It is sent at once and awaited before the transaction
+   * ends, so that the last writes and COMMIT share one round trip. A failure fails the transaction.
    */
   send(statement: Statement): void;
 }
 
 export interface Database extends Connection {
   /**
-   * Runs `work` in one transaction; a deadlock or serialization failure runs it again, from the
-   * start.
+   * Runs `work` in one transaction; after a deadlock or serialization failure it runs again from
+   * the start.
    */
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** One connection held for a session-wide matter (advisory lock, LISTEN), outside the pool. */
+  /** A connection outside the pool for session-wide use (advisory lock, LISTEN). */
   connect(): Promise<pg.Client>;
-  /** A connection of the pool, for a library that speaks to the driver itself; to be released. */
+  /** A connection of the pool, for a library that uses the driver itself; release it afterwards. */
   checkout(): Promise<pg.PoolClient>;
   close(): Promise<void>;
   /** For /metrics. */
@@ -50,14 +49,14 @@ export interface Database extends Connection {
 }
 
 export interface DatabaseOptions {
-  /** A URL, or the parts of an embedded server's socket. */
+  /** A URL, or the socket of an embedded server. */
   connection: string | { host: string; port: number; user: string; database: string };
   max: number;
   /** A statement that runs longer is cancelled by the server. */
   statementTimeoutMs: number;
   applicationName: string;
   onError?: (error: Error) => void;
-  /** Hears of each statement and transaction that the server answered, or that it did not. */
+  /** Called for each statement and transaction that the server answered or did not answer. */
   watch?: { answered(): void; failed(error: unknown): void };
 }
 
@@ -67,7 +66,7 @@ const int8Array = 1016;
 const timestamptz = 1184;
 types.setTypeParser(int8, BigInt);
 const parseTime = types.getTypeParser(timestamptz) as (text: string) => Date;
-// A server in UTC writes what `Date` reads by itself, in a third of the time.
+// A server in UTC writes a form that `Date` can read by itself, in a third of the time.
 types.setTypeParser(timestamptz, (text: string) =>
   text.length < 33 && text.endsWith('+00') && text[4] === '-'
     ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
@@ -78,7 +77,7 @@ types.setTypeParser(int8Array as never, (text: string) =>
   parseTextArray(text).map((item) => (item === null ? null : BigInt(item))),
 );
 
-/** The database did not answer, or not to the end. The statement may have taken effect. */
+/** The database did not answer, or not completely. The statement may have taken effect. */
 const unavailableCodes = new Set([
   '57P01',
   '57P02',
@@ -94,7 +93,7 @@ const unavailableCodes = new Set([
   '58030',
   '57014',
 ]);
-/** Errnos of a socket, or of the look-up of its name. */
+/** Errnos of a socket, or of resolving its host name. */
 const unreachable = /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/;
 const retryCodes = new Set(['40001', '40P01']);
 const transactionAborted = '25P02';
@@ -126,7 +125,7 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   let known = templates.get(strings);
   if (!known) {
     known = named(strings.reduce((before, part, i) => `${before}${pieces[i - 1]}${part}`));
-    // A fragment may bring another text next time.
+    // A fragment may have a different text next time.
     if (!values.some(isFragment)) templates.set(strings, known);
   }
   return { text: known.text, values: sent, name: known.name };
@@ -145,7 +144,7 @@ function named(text: string): Named {
   return known;
 }
 
-/** SQL that is the same wherever it is used. */
+/** SQL whose text is always the same. */
 export function fragment(text: string): Fragment {
   return () => text;
 }
@@ -154,8 +153,8 @@ export function fragment(text: string): Fragment {
 type ColumnType = 'uuid' | 'text' | 'int' | 'bigint' | 'float8' | 'bool' | 'bytea' | 'json';
 
 /**
- * Rows as a table to select from, with the named fields as its columns:
- * `from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d`. A missing field is null.
+ * Rows as a table to select from, with the named fields as its columns: `from ${rowsOf(claims, {
+ * id: 'uuid', attempt: 'int' })} as d`. A missing field is null.
  */
 export function rowsOf<Row>(
   rows: readonly Row[],
@@ -175,10 +174,7 @@ export function rowsOf<Row>(
   };
 }
 
-/**
- * A statement put together where it is used, such as a list with optional filters; not prepared by
- * name.
- */
+/** A statement assembled at its use, such as a list with optional filters; not prepared by name. */
 export function rawSql(text: string, values: unknown[] = []): Statement {
   return { text, values };
 }
@@ -204,7 +200,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', onError);
   pool.on('connect', (client) => {
     client.on('error', onError);
-    // Nobody waits for it: statements of a connection run in the order in which they were sent.
+    // Not awaited: a connection runs its statements in the order in which they were sent.
     client.query(limited).catch(onError);
   });
   const breakIdle = idleOf(pool);
@@ -239,18 +235,18 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Sent once a connection is made, and not while it is: a PgBouncer with its default settings
- * refuses a connection that asks for them at its start.
+ * Sent after connecting, not with the connection's start: a PgBouncer with default settings refuses
+ * a connection that asks for them at its start.
  */
 function sessionSettings(idleMs: number, statementMs = idleMs): string {
-  // A list of any length has the same good plan; making it anew costs more than most statements.
+  // One plan is good for lists of any length; planning again costs more than most statements.
   return `set plan_cache_mode = force_generic_plan; set statement_timeout = ${statementMs};
     set idle_in_transaction_session_timeout = ${idleMs}`;
 }
 
 /**
- * A database whose every statement and transaction is part of this transaction: what was written
- * for the one goes with the other, both or neither.
+ * A database whose statements and transactions are all part of this transaction: either all of the
+ * writes take effect or none.
  */
 export function within(db: Database, tx: Transaction): Database {
   return {
@@ -264,14 +260,14 @@ export function within(db: Database, tx: Transaction): Database {
         sent.push(promise);
       };
       const value = await work({ run: (statement) => tx.run(statement), send });
-      // As its own commit would: a write that failed fails here, by its own error.
+      // As its own commit would: a failed write throws its own error here.
       await Promise.all(sent);
       return value;
     },
   };
 }
 
-/** A deadlock or serialization failure has undone all of it, so the same may be tried again. */
+/** A deadlock or serialization failure has undone everything, so the work can be repeated. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -282,14 +278,15 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The server said nothing for longer than it may take to. */
+/** The server did not answer within its time limit. */
 function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';
 }
 
 /**
- * What made one connection fall silent has probably silenced those that idle beside it, and each
- * would be found out by a caller who waits. Returns what breaks them; the pool makes new ones.
+ * Whatever silenced one connection has probably silenced the idle ones too, and each would cost a
+ * waiting caller the whole time limit. Returns a function that breaks them; the pool opens new
+ * ones.
  */
 function idleOf(pool: pg.Pool): () => void {
   const idle = new Set<pg.PoolClient>();
@@ -298,13 +295,13 @@ function idleOf(pool: pg.Pool): () => void {
   pool.on('remove', (client) => void idle.delete(client));
   return () =>
     idle.forEach((client) => {
-      // By this the pool takes it out at once, before anybody else is given it.
+      // Makes the pool drop it at once, before it is handed out again.
       client.emit('error', new Error('given up beside a connection that fell silent'));
       socketOf(client).destroy();
     });
 }
 
-/** The driver's types do not show it. */
+/** The driver's types do not declare it. */
 function socketOf(client: pg.PoolClient): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
@@ -333,7 +330,7 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
   const send = (statement: Statement | string) => {
     holdTogether(client);
     const promise = client.query(statement as Statement);
-    // Whoever awaits it hears of it too; nobody may, and that must not count as unhandled.
+    // An awaiting caller gets the error too; without one it must not count as unhandled.
     promise.catch((error: unknown) => (failure ??= error));
     return promise;
   };
@@ -348,13 +345,13 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     const value = await work(tx);
     const commit = send('commit');
     await Promise.all(sent);
-    // A pipelined statement that failed makes the server answer COMMIT with ROLLBACK and no error.
+    // After a failed pipelined statement the server answers COMMIT with ROLLBACK and no error.
     const { command } = await commit;
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } catch (error) {
     await client.query('rollback').catch((lost: Error) => (broken = lost));
-    // To whatever follows the failure the server says no more than that there was one.
+    // For statements after the failure the server reports only that there was one.
     throw codeOf(error) === transactionAborted ? failure : error;
   } finally {
     client.release(broken);
@@ -366,7 +363,7 @@ export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }
 
-/** True where the database could not be reached or gave up: the caller may try again later. */
+/** True if the database could not be reached or gave up: the caller may try again later. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
@@ -376,20 +373,17 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The server has answered, if only that it gave up. */
+/** The server has answered, even if only to say that it gave up. */
 const answeredCodes = new Set(['25006', '53100', '58030', '57014']);
 
-/** True where the database could not be reached, or fell silent. */
+/** True if the database could not be reached or did not answer. */
 export function isAway(error: unknown): boolean {
   if (!isUnavailable(error) || answeredCodes.has(codeOf(error))) return false;
-  // Closed by this process itself.
+  // This process closed it.
   return !/pool after calling end/.test((error as Error).message);
 }
 
-/**
- * True where the values of one member made the statement fail, so that the others may go on without
- * it.
- */
+/** True if one member's values made the statement fail, so that the others may go on without it. */
 export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error));
 }

@@ -1,26 +1,26 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Server-sent events with a bound: a reader that does not read is cut, so that it cannot fill the
- * memory.
+ * Server-sent events with a bound: a reader that does not read is disconnected, so that it cannot
+ * fill the memory.
  */
 export interface EventStream {
-  /** False once the other side is gone or was cut. */
+  /** False once the other side is gone or was disconnected. */
   send(data: string, event?: string): boolean;
   comment(text: string): boolean;
   /**
-   * True once what was sent has left the buffer, or `signal` fires. False where the stream is
-   * closed, or was cut here because its reader took nothing for `stallMs`.
+   * True once everything sent has left the buffer, or `signal` fires. False if the stream is
+   * closed, or was closed here because its reader took nothing for `stallMs`.
    */
   drained(signal?: AbortSignal): Promise<boolean>;
-  /** Ends it; a reader that does not take what is left within `stallMs` is cut. */
+  /** Ends it; a reader that does not take the remaining bytes within `stallMs` is disconnected. */
   end(): void;
-  /** Fires when the stream is over, whoever ended it. */
+  /** Fires when the stream is over, whichever side ended it. */
   closed: AbortSignal;
 }
 
 export interface EventStreamOptions {
-  /** An event that finds more bytes than these still waiting for the reader cuts it. */
+  /** A reader is disconnected if an event finds more bytes than this waiting for it. */
   bufferMaxBytes: number;
   keepAliveMs: number;
   stallMs: number;
@@ -36,7 +36,7 @@ export function openEventStream(
     ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    // Proxies that gather replies would hold the events back.
+    // Proxies that buffer replies would hold the events back.
     'x-accel-buffering': 'no',
   });
   raw.flushHeaders();
@@ -47,14 +47,14 @@ export function openEventStream(
     clearTimeout(linger);
     closed.abort();
   };
-  // One that was closed before it was opened does not say so again; whoever opens it listens first.
+  // A connection closed before this call emits no event; otherwise listen for it.
   if (raw.destroyed) queueMicrotask(over);
   else raw.once('close', over);
   raw.on('error', () => {});
 
   function write(text: string): boolean {
     if (raw.destroyed || raw.writableEnded) return false;
-    // What is written now does not count: one event may be larger than the bound.
+    // The current event does not count: a single one may be larger than the bound.
     if (raw.writableLength > bufferMaxBytes) {
       raw.destroy();
       return false;

@@ -5,19 +5,16 @@ import type { FetchError } from './fetch-error.ts';
 export interface StreamReply {
   status: number;
   headers: ReplyHeaders;
-  /** To be read once. Throws `FetchError`, after the bytes that came before the fault. */
+  /** Can be read once. Throws `FetchError` after the bytes that came before the error. */
   body: AsyncIterable<Uint8Array>;
   /**
-   * Ends the call at once, for a body that nobody wants. Leaving a `for await` over the body does
+   * Ends the call at once, for a body that is not wanted. Leaving a `for await` over the body does
    * the same.
    */
   close(): void;
 }
 
-/**
- * Bytes that may wait for the reader before the sender is held back, and the level at which it may
- * go on.
- */
+/** Bytes waiting for the reader at which the sender is held back, and at which it may go on. */
 const waitingBytesMax = 256 * 1024;
 const waitingBytesLow = 64 * 1024;
 
@@ -28,7 +25,7 @@ interface Reader {
 
 const done: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
-/** Hands the reply over as it comes in, and holds the sender back where the reader is slower. */
+/** Hands the reply over as it comes in, and holds the sender back if the reader is slower. */
 export class StreamedReply extends Exchange implements AsyncIterableIterator<Uint8Array> {
   private start: {
     resolve: (reply: StreamReply) => void;
@@ -50,7 +47,7 @@ export class StreamedReply extends Exchange implements AsyncIterableIterator<Uin
   }
 
   override handleEvent(): void {
-    // The caller has lost interest: what is waiting is not wanted either.
+    // The caller has gone, so the waiting bytes are not wanted either.
     this.waiting = [];
     super.handleEvent();
   }

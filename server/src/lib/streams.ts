@@ -1,7 +1,6 @@
 /**
- * Tools for streams of bytes. What they return is read once, from front to back. Stopping early
- * releases the source, and so does stopping before the first read, which an async generator would
- * not pass on.
+ * Tools for streams of bytes. Their results can be read once, from front to back. Stopping early
+ * releases the source, even before the first read, which an async generator would not pass on.
  */
 
 export type Bytes = AsyncIterable<Uint8Array>;
@@ -20,7 +19,7 @@ export class StreamStalled extends Error {
 }
 
 /**
- * Peeks at the first `n` bytes. `head` is shorter only where the whole stream is; `stream` gives
+ * Peeks at the first `n` bytes. `head` is shorter only if the whole stream is; `stream` gives
  * everything, the head included. Rejects as the source does.
  */
 export async function headAnd(
@@ -51,8 +50,8 @@ export async function headAnd(
 }
 
 /**
- * Throws `StreamStalled` when one read takes longer than `idleMs`. The time the reader takes does
- * not count. `cut` is called then, to break whatever the source is waiting for.
+ * Throws `StreamStalled` when one read takes longer than `idleMs`. The reader's own time does not
+ * count. Then `cut` is called, to break whatever the source is waiting for.
  */
 export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): Bytes {
   return interruptible(source, (fail) => {
@@ -65,8 +64,8 @@ export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): By
 }
 
 /**
- * Throws `StreamStalled` when fewer than `leastBytes` came in a window of `windowMs`. The time the
- * reader takes does not count.
+ * Throws `StreamStalled` when fewer than `leastBytes` came in a window of `windowMs`. The reader's
+ * own time does not count.
  */
 export function leastRate(source: Bytes, leastBytes: number, windowMs: number): Bytes {
   let leftMs = windowMs;
@@ -113,7 +112,7 @@ export function abortable(source: Bytes, signal: AbortSignal): Bytes {
 export function pieces(source: Bytes, size: number): Bytes {
   const inner = source[Symbol.asyncIterator]();
   let rest: Uint8Array = Buffer.alloc(0);
-  // Starts small and doubles, so that a short stream does not cost a whole piece of memory.
+  // Starts small and doubles, so that a short stream does not take a whole piece of memory.
   let startSize = Math.min(size, 64 * 1024);
   async function next(): Promise<Read> {
     let piece: Buffer = Buffer.allocUnsafeSlow(startSize);
@@ -143,7 +142,7 @@ function grown(piece: Buffer, needed: number, size: number): Buffer {
   return larger;
 }
 
-/** Each read races against what `arm` sets up; `arm` returns how to call it off. */
+/** Each read races against whatever `arm` sets up; `arm` returns how to cancel it. */
 function interruptible(source: Bytes, arm: (fail: (reason: unknown) => void) => () => void): Bytes {
   const inner = source[Symbol.asyncIterator]();
   const next = (): Promise<Read> =>

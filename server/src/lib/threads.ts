@@ -18,9 +18,9 @@ interface Job<Task, Answer> {
 }
 
 /**
- * A few threads for work that could keep a thread busy for ever: one that does is ended, which no
- * promise can do. The script answers each message with one message. Threads start when they are
- * needed; idle ones stay, and do not keep the process alive. They get no environment.
+ * A few threads for work that might never end: a thread can be stopped, a promise cannot. The
+ * script answers each message with one message. Threads start when they are needed; idle ones stay,
+ * and do not keep the process alive. They get no environment.
  */
 export class Threads<Task, Answer> {
   readonly #script: URL;
@@ -37,8 +37,8 @@ export class Threads<Task, Answer> {
   }
 
   /**
-   * Rejects with `ThreadTimeout`, or with the error that ended the thread, which may be its lack of
-   * memory (`ERR_WORKER_OUT_OF_MEMORY`). The limit counts from when a thread takes the task.
+   * Rejects with `ThreadTimeout`, or with the error that ended the thread, such as
+   * `ERR_WORKER_OUT_OF_MEMORY`. The limit counts from when a thread takes the task.
    */
   run(task: Task, limitMs: number): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -86,7 +86,7 @@ export class Threads<Task, Answer> {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: this.#memoryMb },
     });
-    // One that fails while it is idle must neither end the process nor be given work.
+    // A thread that fails while idle must neither end the process nor get work.
     worker.on('error', () => this.#forget(worker)).on('exit', () => this.#forget(worker));
     return worker;
   }

@@ -1,4 +1,6 @@
-/** Rejects if the promise is not settled in time. The promise goes on; its end is then ignored. */
+/**
+ * Rejects if the promise is not settled in time. The promise goes on, but its result is ignored.
+ */
 export function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
