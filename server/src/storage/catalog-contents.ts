@@ -4,24 +4,24 @@ import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts'
 import type { Folder, LoadedFile } from './catalog-folder.ts';
 import type { RowOutline } from './catalog-text.ts';
 
-/** All that the files say, also what callers do not see. */
+/** Everything that the files hold, including what callers do not see. */
 export interface CatalogContents {
-  /** Of each file the comment at its head, and whether it has a problem just now. */
+  /** For each file the comment at its head, and whether it has a problem now. */
   files: { file: string; note: string; rows: number; has_problem: boolean }[];
   rows: FiledRow[];
-  /** Rows that stand in a file and do not count, and the problem that keeps them out. */
+  /** Rows of the files that are not used, and the problem that keeps them out. */
   left_out: { id: string; file: string; line: number; problem: Problem }[];
   upstreams: { file: string; definition: UpstreamDefinition }[];
 }
 
-/** A row that counts, live or hidden. */
+/** A row that is used, live or hidden. */
 export interface FiledRow {
   model: Model;
   file: string;
-  /** Null: it stands there no more, or the file cannot be read. */
+  /** Null: the file no longer has it, or cannot be read. */
   line: number | null;
   note: string;
-  /** What is wrong with its file just now: the row is as it was before. */
+  /** The present problem of its file: the row is as it was before. */
   problem: Problem | null;
 }
 
@@ -54,7 +54,7 @@ export function contentsOf({
   };
 }
 
-/** Only a file with a problem has such rows: its new ones, and while it was never good, all. */
+/** Only a file with a problem has such rows: its new ones, or all if it was never good. */
 function leftOutOf(
   { file, parsed, problems }: LoadedFile,
   owners: Owners,

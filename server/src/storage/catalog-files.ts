@@ -11,7 +11,7 @@ export interface ReadFile {
   parsed: ParsedText;
 }
 
-/** A catalog of a thousand rows is about 2 MB; a larger file is no catalog. */
+/** A catalog of a thousand rows is about 2 MB; a larger file is not a catalog. */
 const fileBytesMax = 8 * 1024 * 1024;
 
 /** The files of a folder by name. Rejects if the folder cannot be read. */
@@ -30,7 +30,7 @@ async function readOne(path: string, file: string, old?: ReadFile): Promise<Read
   } catch (error) {
     return { file, text: null, parsed: emptyText([unreadable(file, error as Error)], null) };
   }
-  // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
+  // The same row objects, so that values cached per row (a compiled schema) stay usable.
   const parsed = old?.text === text ? old.parsed : parseCatalogText(text, file);
   return { file, text, parsed };
 }
@@ -39,7 +39,9 @@ export function unreadable(file: string, error: Error): Problem {
   return { file, path: '', message: `cannot be read: ${error.message}.` };
 }
 
-/** A text that changes whenever a file of the folder does, or the folder comes or goes. */
+/**
+ * A text that changes whenever a file of the folder changes, or the folder appears or disappears.
+ */
 export async function signatureOf(dir: string): Promise<string> {
   const names = await fileNames(dir).catch(() => ['?']);
   const marks = names.map(async (name) => {

@@ -11,38 +11,38 @@ import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts'
 import { readFiles, type ReadFile } from './catalog-files.ts';
 
 export interface FolderOptions {
-  /** Folder of the `.yaml` and `.yml` files; others in it and folders below are not looked at. */
+  /** Folder of the `.yaml` and `.yml` files; other files and subfolders are ignored. */
   dir: string;
   /**
-   * Upstreams that no file has to define: a row that names neither one of them nor a defined one is
-   * wrong. Left out: any may be named.
+   * Upstreams that need no definition in a file: a row that names neither one of them nor a defined
+   * one is wrong. Left out: any name is allowed.
    */
   knownUpstreams?: readonly string[];
-  /** Why a definition cannot be used as it is written; null: it can. */
+  /** Why a definition cannot be used as it is written; null if it can. */
   definitionFault?: (upstream: UpstreamDefinition) => string | null;
-  /** Judges the rows that name the upstream of a definition. */
+  /** Checks the rows that name the upstream of a definition. */
   misfitsOf?: (upstream: UpstreamDefinition) => MisfitOf;
 }
 
-/** Of the row with this id. */
+/** A warning about the row with this id. */
 export type Warning = Problem & { id: string };
 
-/** What counts of a file: if it has turned bad, what it had before. */
+/** The used contents of a file: if it has become bad, those from before. */
 export interface LoadedFile extends ReadFile, ParsedFile {}
 
 export interface Folder {
   files: LoadedFile[];
-  /** The rows of all files that count. */
+  /** The used rows of all files. */
   rows: Model[];
-  /** The file in which each id counts. */
+  /** The file in which each id is used. */
   owners: Owners;
-  /** The definitions of all files that count. */
+  /** The used definitions of all files. */
   upstreams: UpstreamDefinition[];
   /** The file of each definition, by the upstream's name. */
   upstreamOwners: Owners;
-  /** What is wrong with the files as they are now. */
+  /** Present problems of the files. */
   problems: Problem[];
-  /** Likely mistakes in rows that count nevertheless. */
+  /** Likely mistakes in rows that are used nevertheless. */
   warnings: Warning[];
 }
 
@@ -57,7 +57,7 @@ export const emptyFolder: Folder = {
 };
 
 /**
- * Reads a folder and decides what counts. A file with a problem goes on with what it had before.
+ * Reads a folder and decides what is used. A file with a problem keeps its earlier contents.
  * Rejects if the folder cannot be read.
  */
 export async function readFolder(
@@ -88,7 +88,7 @@ export async function readFolder(
 }
 
 interface JudgedFile extends ReadFile {
-  /** Those that show without the other files. */
+  /** Problems that show without the other files. */
   problems: Problem[];
   old: LoadedFile | null;
 }
@@ -103,13 +103,13 @@ function definitionProblems(
   return [parsed.locate({ file, path: '/upstream', message })];
 }
 
-/** With the upstream that a bad file defined while it was good, since that stays as it was. */
+/** Includes the upstream that a bad file defined while it was good, because it stays in use. */
 function definedIn({ parsed, problems, old }: JudgedFile): string[] {
   const kept = problems.length > 0 ? old?.upstream?.name : null;
   return [parsed.defines, kept].filter((name) => typeof name === 'string');
 }
 
-/** By upstream, of the definitions that would count; of a bad file the one that it had before. */
+/** By upstream, from the definitions that would be used; for a bad file from its earlier one. */
 function judgesOf(
   judged: JudgedFile[],
   owners: Owners,
@@ -123,7 +123,7 @@ function judgesOf(
   return new Map(upstreams.map((each) => [each.name, misfitsOf(each)]));
 }
 
-/** With any problem in it, a file goes on with what it had before. */
+/** With any problem in it, a file keeps its earlier contents. */
 function loadedOf(
   { old, ...read }: JudgedFile,
   judges: ReadonlyMap<string, MisfitOf>,
@@ -131,7 +131,7 @@ function loadedOf(
 ): LoadedFile {
   const { file, parsed } = read;
   const problems = [...read.problems];
-  // A row with a problem is not among the rows, so that their places count only without any.
+  // A bad row is missing from the rows, so their positions are right only without problems.
   if (known && problems.length === 0)
     problems.push(...unknownUpstreams(file, parsed.rows, known).map(parsed.locate));
   if (problems.length === 0)
@@ -150,11 +150,11 @@ export function rowProblem(
   const file = files.find((each) => each.file === owners.get(id))!;
   const at = file.rows.findIndex((row) => row.id === id);
   const problem = { file: file.file, path: `/models/${at}${path}`, message };
-  // What has stayed of a file that turned bad may stand elsewhere in it by now, or not at all.
+  // In a file that has become bad, a kept row may have moved or be gone.
   return file.problems.length === 0 ? file.parsed.locate(problem) : problem;
 }
 
-/** A row may lose money with each request, or with some, but that may be what is wanted. */
+/** Rows that may lose money with some or all requests; that may be intended. */
 function lossWarnings(folder: Pick<Folder, 'files' | 'rows' | 'owners'>): Warning[] {
   return folder.rows.flatMap((row) => {
     const { id, cost_may_exceed } = row;

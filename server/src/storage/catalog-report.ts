@@ -2,17 +2,17 @@ import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import type { Folder, LoadedFile } from './catalog-folder.ts';
 
-/** The part of a pino logger that is used. */
+/** The methods of a pino logger that are used. */
 export interface CatalogLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** Rows that are named in one line of the log. */
+/** Limit of rows named in one line of the log. */
 const rowsLogged = 20;
 const idsLogged = 3;
 
-/** Logs new problems, and those that are gone; a problem that stays is not repeated. */
+/** Logs new problems and resolved ones; a problem that stays is not repeated. */
 export function report(
   { files, problems, warnings }: Folder,
   before: Folder,
@@ -26,7 +26,7 @@ export function report(
     log.warn(shown, 'catalog rows can cost more than they are sold for');
   }
   const bad = new Set(problems.map(({ file }) => file));
-  // Nothing is known of the files while the folder itself cannot be read.
+  // While the folder cannot be read, nothing is known of its files.
   if (bad.has('')) return;
   const had = before.problems.map(({ file }) => file || '.');
   const mended = new Set(had.filter((file) => !bad.has(file)));
@@ -58,7 +58,7 @@ export function reportHidden(
   const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
   const rows = now.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
   if (rows.length === 0) return;
-  // Many rows share a reason: a line for each would bury the others in the log.
+  // Many rows share a reason: a line for each would bury the other lines of the log.
   const hidden = [...Map.groupBy(rows, ({ reason }) => reason)].map(([reason, of]) => {
     return { reason, count: of.length, ids: of.slice(0, idsLogged).map(({ id }) => id) };
   });

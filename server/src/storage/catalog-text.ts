@@ -5,24 +5,24 @@ import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 
 /** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;
-/** Of a comment, what is shown. */
+/** Length of a comment that is shown. */
 const noteMax = 2_000;
 
 export interface ParsedText extends ParsedFile {
-  /** The name of the upstream that it defines, even where the rest of it is bad. */
+  /** The name of the upstream that it defines, even if its other contents are bad. */
   defines: string | null;
   /** Adds the line to a problem that was found later. */
   locate: (problem: Problem) => Problem;
-  /** What the file says of itself: the comment at its head. */
+  /** The file's description of itself: the comment at its head. */
   note: string;
-  /** Every row that stands in it, the bad ones too, in order. */
+  /** Every row of the file in order, including bad ones. */
   outline: RowOutline[];
 }
 
 export interface RowOutline {
   id: string;
   line: number;
-  /** What its comments say of its price and its cost. */
+  /** Its comments about its price and its cost. */
   note: string;
 }
 
@@ -39,7 +39,7 @@ export function parseCatalogText(text: string, file: string): ParsedText {
   });
   const named = doc.getIn(['upstream', 'name']);
   const defines = typeof named === 'string' ? named : null;
-  // What follows the first is mostly its echo: after a tab nothing stands where it should.
+  // Later errors mostly follow from the first: after a tab everything is misplaced.
   const [fault] = [...doc.errors, ...doc.warnings];
   if (fault) {
     const { line } = lines.linePos(fault.pos[0]);
@@ -61,13 +61,13 @@ export function parseCatalogText(text: string, file: string): ParsedText {
   }
 }
 
-/** What is known of a text that has no usable content. */
+/** The result for a text without usable content. */
 export function emptyText(problems: Problem[], defines: string | null): ParsedText {
   const locate = (problem: Problem) => problem;
   return { upstream: null, defines, rows: [], problems, locate, note: '', outline: [] };
 }
 
-/** Where no empty line follows it, the comment at the head belongs to the first key. */
+/** If no empty line follows it, YAML attaches the comment at the head to the first key. */
 function headNote({ commentBefore, contents }: Document.Parsed): string {
   const first = isMap(contents) ? contents.items[0]?.key : null;
   return plain([commentBefore, contents?.commentBefore, isScalar(first) && first.commentBefore]);
@@ -83,7 +83,7 @@ function outlineOf(doc: Document.Parsed, lines: LineCounter): RowOutline[] {
   });
 }
 
-/** The comment before it, and those beside its price and its cost. */
+/** The comment before the row, and those beside its price and its cost. */
 function rowNote(row: Node): string {
   const said: (string | null | undefined)[] = [row.commentBefore];
   visit(row, {
@@ -96,7 +96,7 @@ function rowNote(row: Node): string {
   return plain(said);
 }
 
-/** Comments as they are read: without what is there for editors. */
+/** Comments for readers: without lines that are meant for editors. */
 function plain(comments: readonly (string | null | undefined | false)[]): string {
   const text = comments.filter((each) => typeof each === 'string').join('\n');
   const lines = text.split('\n').map((line) => line.trim());

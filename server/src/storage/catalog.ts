@@ -15,9 +15,9 @@ import { report, reportHidden, type CatalogLog } from './catalog-report.ts';
 import { watchFolder, type WatchOptions } from './watch-folder.ts';
 
 export interface LiveOptions {
-  /** True, or why the upstream cannot be used, in words for the operator. Asked at every reload. */
+  /** True, or the reason in words for the operator. Called at every reload. */
   usableUpstreams: (name: string) => true | string;
-  /** Called with what the files define, before `usableUpstreams` is asked. */
+  /** Called with the files' definitions, before `usableUpstreams` is called. */
   define?: (upstreams: UpstreamDefinition[]) => void;
 }
 
@@ -27,14 +27,14 @@ export type CatalogOptions = FolderOptions &
 
 export interface CatalogStore {
   current(): Catalog;
-  /** What is wrong with the files as they are now; empty when all is well. */
+  /** Present problems of the files; empty if there are none. */
   problems(): readonly Problem[];
-  /** What is likely a slip of the pen in rows that count nevertheless. */
+  /** Likely mistakes in rows that are used nevertheless. */
   warnings(): readonly Warning[];
-  /** All that the files say, also what callers do not see. */
+  /** Everything that the files hold, including what callers do not see. */
   contents(): CatalogContents;
   /**
-   * Reads the folder again; resolves when the result is live. Never rejects: faults end in
+   * Reads the folder again; resolves when the result is live. Never rejects: errors appear in
    * `problems`.
    */
   reload(): Promise<void>;
@@ -43,17 +43,17 @@ export interface CatalogStore {
 
 /**
  * Loads the folder of catalog files and watches it until `close`. A catalog is replaced whole, so a
- * reader never sees half of a change. Rejects only if the folder cannot be read; what is wrong with
- * a file is in `problems`.
+ * reader never sees half of a change. Rejects only if the folder cannot be read; problems of a file
+ * are in `problems`.
  */
 export async function openCatalog(options: CatalogOptions): Promise<CatalogStore> {
   const { dir, log } = options;
-  // Taken before the files are read, so that the next poll sees what changes in between.
+  // Taken before the files are read, so that the next poll notices changes made in between.
   let signature = await signatureOf(dir);
   let folder = await readFolder(options);
   let catalog = liveCatalog(folder, options);
   report(folder, emptyFolder, log);
-  // What was never set up is no fault: the catalog that comes with Farebox has many services.
+  // Not a warning: the catalog that comes with Farebox has many services that are not set up.
   reportHidden(catalog.hidden, [], (...said) => log.info(...said));
   log.info(shown(catalog), 'catalog loaded');
 

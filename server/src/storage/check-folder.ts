@@ -4,12 +4,12 @@ import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts'
 import type { LiveOptions } from './catalog.ts';
 import { readFolder, rowProblem, type Folder, type FolderOptions } from './catalog-folder.ts';
 
-/** What a folder holds, for a check without a service. */
+/** Contents of a folder, for a check without a running service. */
 export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problems' | 'warnings'> {
   files: string[];
   /** Rows that would not be live, and why. */
   hidden: Catalog['hidden'];
-  /** The upstreams that its files define, each with a way to say what is wrong with it. */
+  /** The upstreams that its files define, each with a function that locates its problems. */
   upstreams: {
     file: string;
     definition: UpstreamDefinition;

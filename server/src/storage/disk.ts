@@ -22,7 +22,7 @@ const createFile: CreateFile = (path) => open(path, 'wx', 0o600);
 /**
  * Objects as files below one folder. Several processes may share it. An object is written under a
  * temporary name on the same file system and renamed when it is whole and durable, so the last
- * whole one wins. A key may not go below another object's key: there `put` rejects.
+ * completed one wins. A key may not go below another object's key: `put` rejects it.
  */
 export class DiskStorage implements Storage {
   readonly #root: string;
@@ -30,9 +30,9 @@ export class DiskStorage implements Storage {
   readonly #createFile: CreateFile;
 
   /**
-   * Makes the folder where needed and sweeps what crashes left. Throws where the folder cannot be
-   * used. `isKnown`: it was made before, so that one without its `.temp` is no folder of ours but
-   * what lies below a disk that is not mounted: nothing is made there, and it does not answer.
+   * Makes the folder if needed and sweeps what crashes left. Throws if the folder cannot be used.
+   * `isKnown`: the folder was used before. If it has no `.temp` then, its disk is probably not
+   * mounted: nothing is made, and the store counts as unavailable.
    */
   constructor(root: string, options: { createFile?: CreateFile; isKnown?: boolean } = {}) {
     this.#root = resolve(root);
@@ -50,7 +50,7 @@ export class DiskStorage implements Storage {
       await this.#moveTo(temp, target);
       return stored;
     } catch (error) {
-      // What cannot be removed now is swept at the next start.
+      // If it cannot be removed now, the next start sweeps it.
       await rm(temp, { force: true }).catch(() => {});
       throw asStorageError(error);
     }
@@ -123,18 +123,18 @@ export class DiskStorage implements Storage {
         await rename(temp, target);
         break;
       } catch (error) {
-        // A removal beside us may tidy an empty folder away before either call is done.
+        // A concurrent removal may delete an empty folder before either call is done.
         if (attempt === 10 || !hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
       }
     }
-    // Every folder up to the root, since another put may have made one and not synced it yet.
+    // Every folder up to the root, because another put may have made one and not synced it yet.
     for (let each = folder; each !== this.#root; each = dirname(each)) await syncFolder(each);
     await syncFolder(this.#root);
   }
 
   /**
-   * Removes the folders that became empty, and makes the removal durable: nobody would look here
-   * again.
+   * Removes the folders that became empty, and makes the removal durable, because nothing would
+   * check them later.
    */
   async #tidy(from: string): Promise<void> {
     let folder = from;
@@ -150,10 +150,7 @@ export class DiskStorage implements Storage {
   }
 }
 
-/**
- * Opens the file at the first read and closes it at the end or when the reader stops, and so leaks
- * none.
- */
+/** Opens the file at the first read, and closes it at the end or when the reader stops. */
 async function* readFrom(path: string, range?: { start: number; end: number }): Bytes {
   const handle = await open(path);
   try {

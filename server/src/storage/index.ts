@@ -6,13 +6,12 @@ import type { Storage } from './storage.ts';
 const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
 
 /**
- * Opens the store that an address names:
- * `disk:PATH`, relative to the working folder or absolute;
+ * Opens the store of an address: `disk:PATH`, relative to the working folder or absolute;
  * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; `s3+http://…` without TLS.
- * The secret is percent-encoded. No bucket in the path: the host begins with it.
- * `tempFolder` is where S3 objects are downloaded for tools that need a file. `isKnown` tells
- * whether a folder was used before, and is no longer made.
- * Throws `TypeError` for any other address, without repeating it, since it may hold a secret.
+ * The secret is percent-encoded. Without a bucket in the path, the host begins with it.
+ * `tempFolder` is where S3 objects are downloaded for tools that need a file. `isKnown`: the folder
+ * was used before, so it is not created. Throws `TypeError` for any other address, without
+ * repeating it, because it may hold a secret.
  */
 export function openStorage(
   address: string,

@@ -4,7 +4,7 @@ import { abortable, pieces, type Bytes } from '../lib/streams.ts';
 import { StorageFull, TooLarge, type StoredObject } from './storage.ts';
 
 /**
- * What every store does to a body on its way in: obey the signal, keep the limit, count and hash.
+ * Treatment of each body that a store takes in: obey the signal, keep the limit, count and hash.
  */
 export interface Intake {
   /** The body in pieces of `pieceBytes`; throws `TooLarge` or the signal's reason. */
@@ -37,7 +37,7 @@ export function intake(body: Bytes, pieceBytes: number, options: PutOptions): In
   };
 }
 
-/** Few enough to hold for many files at a time, enough that a write is worth its system call. */
+/** Small enough to hold for many files at a time, large enough to be worth a system call. */
 const writeBytes = 256 * 1024;
 
 /** Streams a body into an open file. The file is neither synced nor closed. */
@@ -51,7 +51,7 @@ export async function writeBody(
   return stored();
 }
 
-/** One write may take only a part, as it does when the disk is about to be full. */
+/** A single write may take only a part, as on a disk that is almost full. */
 async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
   let done = 0;
   while (done < piece.length) {
@@ -60,7 +60,9 @@ async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
   }
 }
 
-/** A full disk or quota under a name that callers can act on; everything else as it was. */
+/**
+ * Maps a full disk or quota to an error that callers can handle; returns other errors unchanged.
+ */
 export function asStorageError(error: unknown): unknown {
   const full = ['ENOSPC', 'EDQUOT'].some((code) => hasCode(error, code));
   return full ? new StorageFull({ cause: error }) : error;

@@ -1,17 +1,17 @@
 /**
- * Keys are made by us from ids, so a bad one is a fault of ours; it is refused before it can name
- * anything outside the store. No part begins with a dot: that shuts out `..` and the store's own
- * hidden folders.
+ * Keys are made by this service from ids, so a bad one is its own mistake. It is refused before it
+ * can name anything outside the store. Parts do not begin with a dot: that excludes `..` and the
+ * store's own hidden folders.
  */
 
 const part = '[a-z0-9_-][a-z0-9_.-]*';
 const shape = new RegExp(`^${part}(?:/${part})*$`);
 
-/** S3 takes 1024 bytes, a file system 255 a part; a prefix of the operator's needs room as well. */
+/** S3 allows 1024 bytes, a file system 255 a part; the operator's prefix needs room as well. */
 const maxLength = 512;
 const maxPartLength = 200;
 
-/** Throws `TypeError` where `key` is no key. */
+/** Throws `TypeError` if `key` is not a valid key. */
 export function assertKey(key: string): void {
   const fits =
     typeof key === 'string' &&
@@ -21,7 +21,7 @@ export function assertKey(key: string): void {
   if (!fits) throw new TypeError(`not a storage key: ${JSON.stringify(key)}`);
 }
 
-/** Throws `RangeError` where the range cannot lie inside any object. */
+/** Throws `RangeError` if the range cannot lie inside any object. */
 export function assertRange(range: { start: number; end: number }): void {
   const { start, end } = range;
   const fits = Number.isSafeInteger(start) && Number.isSafeInteger(end) && 0 <= start;

@@ -1,14 +1,14 @@
 /**
- * Runs in a worker thread, and only there: reading a hostile file can keep the parser busy for
- * ever, and a thread can be ended from outside. Takes `Task`s, answers each with an `Answer`.
+ * Runs in a worker thread only: a hostile file can keep the parser busy for ever, and a thread can
+ * be ended from outside. Takes `Task`s, answers each with an `Answer`.
  */
 import { parentPort } from 'node:worker_threads';
 import * as mediabunny from 'mediabunny';
 import type { Answer, Measures, Task } from './measure.ts';
 
 /**
- * Only the format that the bytes showed: less to attack, and a playlist, which would make the
- * parser open other files and addresses, is never among them.
+ * Only the format that the first bytes showed, which leaves less to attack. Playlists, which would
+ * make the parser open other files and addresses, are never among them.
  */
 const formats: Record<string, mediabunny.InputFormat[]> = {
   'video/mp4': [mediabunny.MP4, mediabunny.QTFF],
@@ -23,11 +23,10 @@ const formats: Record<string, mediabunny.InputFormat[]> = {
   'audio/aac': [mediabunny.ADTS],
 };
 
-// The parser remarks on strange files; in the service's log anybody's upload could write as much as
-// it likes.
+// The parser logs remarks on strange files, so uploads could flood the service's log.
 mediabunny.Logging.level = mediabunny.LogLevel.Silent;
 
-/** A duration that no file has; a header can claim any. */
+/** Longer than any real file; a header can claim anything. */
 const maxDurationSeconds = 30 * 24 * 60 * 60;
 
 parentPort?.on('message', (task: Task) => {

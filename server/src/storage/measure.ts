@@ -6,7 +6,7 @@ import { hasCode } from './intake.ts';
 import { plainText } from './plain-text.ts';
 import { isCutShort } from './whole.ts';
 
-/** In whole pixels, as displayed: rotation is applied. What the type does not have is absent. */
+/** In whole pixels, as displayed: rotation is applied. Measures that the type lacks are absent. */
 export interface Measures {
   width?: number;
   height?: number;
@@ -21,19 +21,19 @@ export class Unmeasurable extends Error {
   }
 }
 
-/** What a thread is asked, and what it says. A fault is the machine's, not the file's. */
+/** A thread's task and its answer. A `fault` is the machine's, not the file's. */
 export interface Task {
   path: string;
   content_type: string;
 }
 export type Answer = { measures: Measures } | { error: string; fault: boolean };
 
-/** 32,768 × 32,768: beyond it no tool of ours would take the picture. */
+/** 32,768 × 32,768: none of the tools used here would take a larger image. */
 const maxPixels = 2 ** 30;
 const headBytes = 256 * 1024;
 
 /**
- * Parsers of sound and film run here: a hostile file can keep one busy for ever, or make it fill
+ * Parsers of audio and video run here: a hostile file can keep one busy for ever, or make it fill
  * the memory.
  */
 const threads = new Threads<Task, Answer>(new URL('./measure-worker.ts', import.meta.url), {
@@ -42,10 +42,10 @@ const threads = new Threads<Task, Answer>(new URL('./measure-worker.ts', import.
 });
 
 /**
- * Measures a file of a type that `sniff` gave, from its headers; nothing is decoded. Plain text is
- * read to the end, since its head says nothing about the rest. Throws `Unmeasurable` where the file
- * is at fault, after `limitMs` at the latest, not counting the wait for a free thread; throws the
- * system's error where the machine is.
+ * Measures a file of a type that `sniff` returned, from its headers; nothing is decoded. Plain text
+ * is read to the end, because its head says nothing about the remaining bytes. Throws
+ * `Unmeasurable` if the file is at fault, after `limitMs` at the latest, not counting the wait for
+ * a free thread; throws the system's error if the machine is at fault.
  */
 export async function measure(
   path: string,
@@ -65,7 +65,7 @@ export async function measure(
   }
 }
 
-/** A drawing may have parts of a pixel, and any header can claim a side that no file has. */
+/** Vector images may have fractions of a pixel, and any header can claim an absurd size. */
 function inPixels({ width, height, ...rest }: Measures): Measures {
   if (width === undefined || height === undefined) return rest;
   if (Math.max(width, height) > maxPixels) throw new Unmeasurable(`${width} × ${height} pixels`);
@@ -86,7 +86,8 @@ async function measureStill(
 }
 
 /**
- * Tells what the file did from what befell the machine, which must not make a good file unusable.
+ * Separates faults of the file from failures of the machine, which must not make a good file
+ * unusable.
  */
 function judged(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unmeasurable) return error;
@@ -105,7 +106,7 @@ async function imageSize(path: string, content_type: string): Promise<Measures> 
   return { width: found.autoOrient.width, height: found.autoOrient.height };
 }
 
-/** From the root element alone: a drawing is never parsed. No size stated in pixels: none given. */
+/** From the root element alone: an SVG is never parsed. Empty if no size is stated in pixels. */
 function svgSize(head: Buffer): Measures {
   const root = /<(?:[\w.-]+:)?svg\b[^<>]*>/i.exec(head.toString('utf8'))?.[0];
   if (!root) throw new Unmeasurable('no svg element');
@@ -122,8 +123,8 @@ function svgSize(head: Buffer): Measures {
 }
 
 /**
- * Read here, since sharp comes without HEVC. Tiles and thumbnails have an extent as well: the
- * largest is the picture's. A rotation applies to all of them.
+ * Read here, because sharp comes without HEVC. Tiles and thumbnails have extents as well: the
+ * largest is the image's. A rotation applies to all of them.
  */
 function heicSize(head: Buffer): Measures {
   let width = 0;
@@ -154,7 +155,7 @@ async function inThread(task: Task, limitMs: number): Promise<Measures> {
   throw answer.fault ? new Error(answer.error) : new Unmeasurable(answer.error);
 }
 
-/** Leaves the work behind when time is up. Its late error, if any, is nobody's. */
+/** Abandons the work when time is up. Its late error, if any, is ignored. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);

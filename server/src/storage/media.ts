@@ -4,7 +4,7 @@ import { plainText } from './plain-text.ts';
 
 export { measure, Unmeasurable, type Measures } from './measure.ts';
 
-/** One container, several names: the first bytes do not tell whether there is a picture in it. */
+/** One container, several names: the first bytes do not tell whether it holds video. */
 const containers: Record<string, string> = {
   'video/mp4': 'mp4',
   'video/quicktime': 'mp4',
@@ -15,14 +15,14 @@ const containers: Record<string, string> = {
   'audio/x-matroska': 'matroska',
 };
 
-/** How many first bytes `sniff` should be given. */
+/** Number of first bytes that `sniff` needs. */
 export const sniffBytes = 4100;
 
 /**
- * The content type that the first bytes show, by the name we store; null for anything that is not
- * taken here. Markup that a browser would run is named for what it is, `image/svg+xml` or
- * `text/html`, so that it can be refused or served as an attachment. Of a text only the bytes given
- * are judged; `measure` reads it to the end.
+ * The content type that the first bytes show, by the name we store; null for types that are not
+ * accepted. Markup that a browser would run gets its real type, `image/svg+xml` or `text/html`, so
+ * that it can be refused or served as an attachment. For a text only the given bytes are judged;
+ * `measure` reads it to the end.
  */
 export async function sniff(head: Uint8Array): Promise<string | null> {
   if (head.length === 0) return null;
@@ -33,8 +33,7 @@ export async function sniff(head: Uint8Array): Promise<string | null> {
 }
 
 /**
- * Whether a `Content-Type` header is an honest name for what `sniff` found. Parameters do not
- * count.
+ * Whether a `Content-Type` header is a correct name for what `sniff` found. Parameters are ignored.
  */
 export function agrees(declared: string, sniffed: string): boolean {
   const name = usualType(declared);
@@ -46,21 +45,21 @@ export function agrees(declared: string, sniffed: string): boolean {
 async function magicType(head: Uint8Array): Promise<string | null> {
   const found = await fileTypeFromBuffer(head);
   if (found) return usualType(found.mime);
-  // The tag before the sound, a cover picture for one, may be longer than the head.
+  // The tag before the audio, with a cover image for example, may be longer than the head.
   const [i, d, three, version = 0] = head;
   const tagged = i === 0x49 && d === 0x44 && three === 0x33 && version >= 2 && version <= 4;
   return tagged ? 'audio/mpeg' : null;
 }
 
 /**
- * As the WHATWG's rules for unknown types tell HTML; the tag must end, so that `<b` is not `<bang`.
+ * Recognises HTML as the WHATWG's rules for unknown types do; the tag must end, so that `<b` does
+ * not match `<bang`.
  */
 const htmlStart =
   /^<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>]|^<!--/i;
 const svgStart = /^<(?:[a-z_][\w.-]*:)?svg[\s/>]|^<!doctype\s+svg\b/i;
 /**
- * What may stand before the root element of an XML document: declaration, comments, another
- * document type.
+ * Allowed before the root element of an XML document: declaration, comments, another document type.
  */
 const prolog = /^(?:<\?[^>]*>|<!--(?:(?!-->).)*-->|<!doctype(?!\s+(?:svg|html)\b)[^>[]*>)\s*/is;
 

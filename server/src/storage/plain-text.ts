@@ -5,7 +5,7 @@
 export interface TextCheck {
   /** False once the bytes so far cannot begin a plain text. */
   takes(chunk: Uint8Array): boolean;
-  /** False where the text stops in the middle of a character. */
+  /** False if the text stops in the middle of a character. */
   ends(): boolean;
 }
 

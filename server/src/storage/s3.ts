@@ -10,22 +10,21 @@ import { sweepTemp } from './temp.ts';
 
 export interface S3Options {
   /**
-   * With the bucket: `https://host/bucket`, or `https://bucket.host/` where the service wants it
-   * so.
+   * With the bucket: `https://host/bucket`, or `https://bucket.host/` if the service requires it.
    */
   endpoint: string;
   accessKeyId: string;
   secretAccessKey: string;
   region: string;
-  /** Put before every key, such as `farebox/`; lets one bucket serve more than us. */
+  /** Put before every key, such as `farebox/`, so that one bucket can serve other programs too. */
   prefix?: string;
-  /** Folder of this machine for `asPath`. */
+  /** Folder on this machine for `asPath`. */
   tempFolder: string;
-  /** A body is sent in parts of this size, two of them in memory. S3 takes no less than 5 MiB. */
+  /** A body is sent in parts of this size, two of them in memory. S3 requires at least 5 MiB. */
   partBytes?: number;
-  /** Longest one call may take; for reading, until the first byte, and then between two. */
+  /** Time limit of one call; for reading, until the first byte, and then between two. */
   callMs?: number;
-  /** Wait before the first repetition; doubles. */
+  /** Wait before the first repetition; doubles each time. */
   retryMs?: number;
 }
 
@@ -33,7 +32,7 @@ const tempPrefix = 'farebox-s3-';
 const staleTempMs = 24 * 60 * 60 * 1000;
 const attempts = 3;
 const removalsAtOnce = 8;
-/** Codes that services answer with when they have no room for us. */
+/** Codes that services answer with when they are full. */
 const fullCodes = new Set([
   'XMinioStorageFull',
   'QuotaExceeded',
@@ -43,8 +42,8 @@ const fullCodes = new Set([
 
 /**
  * Objects in an S3-compatible bucket. S3 shows an object only when its upload is complete. A crash
- * in mid-upload leaves parts that no key shows: a lifecycle rule of the bucket should abort those
- * after a day.
+ * during an upload leaves parts that no key shows: a lifecycle rule of the bucket should abort
+ * those after a day.
  */
 export class S3Storage implements Storage {
   readonly #options: Required<S3Options>;
@@ -67,7 +66,7 @@ export class S3Storage implements Storage {
     let upload: Multipart | null = null;
     try {
       for await (const piece of stream) {
-        // Only the last piece is short: what fits into one goes up in a single call.
+        // Only the last piece is short: a body that fits into one piece goes up in a single call.
         if (!upload && piece.length < this.#options.partBytes) {
           last = piece;
           continue;
@@ -136,7 +135,7 @@ export class S3Storage implements Storage {
     await this.#call((client) => client.deleteObject(name).catch(unlessMissing));
   }
 
-  /** One by one: deleting many in one call is not the same in every service. */
+  /** One by one, because deleting many in one call differs between services. */
   async removeAll(prefix: string): Promise<void> {
     const below = `${this.#nameOf(prefix)}/`;
     let token: string | undefined;
@@ -153,7 +152,10 @@ export class S3Storage implements Storage {
     } while (token);
   }
 
-  /** Of an object that nobody makes: a list would not tell a missing bucket from an empty one. */
+  /**
+   * Asks for an object that does not exist: a list would look the same for a missing bucket and an
+   * empty one.
+   */
   async answers(signal?: AbortSignal): Promise<void> {
     const name = this.#nameOf('farebox/none');
     const read = (client: S3mini) => client.getObjectRaw(name).catch(unlessMissing);
@@ -170,14 +172,14 @@ export class S3Storage implements Storage {
     return this.#options.prefix + key;
   }
 
-  /** s3mini knows no signals, so each call has a client whose `fetch` obeys this one. */
+  /** s3mini has no signals, so each call gets a client whose `fetch` obeys this one. */
   #client(signal: AbortSignal): S3mini {
     const { endpoint, accessKeyId, secretAccessKey, region } = this.#options;
     const obedient: typeof fetch = (input, init) => fetch(input, { ...init, signal });
     return new S3mini({ endpoint, accessKeyId, secretAccessKey, region, fetch: obedient });
   }
 
-  /** Repeats what failed in passing. Only for calls that do the same when they are done twice. */
+  /** Repeats passing failures. Only for calls that may be done twice with the same effect. */
   async #call<T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const limit = AbortSignal.timeout(this.#options.callMs);
@@ -224,20 +226,20 @@ class Multipart {
     await this.#sending;
     const number = this.#parts.length + 1;
     this.#sending = this.#send(piece, number);
-    // Looked at by the next call; until then it must not count as unhandled.
+    // The next call checks its result; until then it must not count as unhandled.
     this.#sending.catch(() => {});
   }
 
   async complete(): Promise<void> {
     await this.#sending;
-    // S3 may find out that it failed after it has answered 200, and then says so in the body.
+    // S3 may fail after it has answered 200, and then reports it in the body.
     const result = await this.#call(async (client) => {
       return await client.completeMultipartUpload(this.#name, this.#id, this.#parts);
     }, this.#signal);
     if (!result.etag) throw new Error('the store did not complete the upload');
   }
 
-  /** Best effort. Waits for the part on its way, which would otherwise stay behind. */
+  /** Best effort. Waits for the part that is being sent, which would otherwise stay behind. */
   async abandon(): Promise<void> {
     this.#stop.abort();
     await this.#sending.catch(() => {});
@@ -266,7 +268,7 @@ function unlessMissing(error: unknown): void {
 
 function isPassing(error: unknown): boolean {
   if (error instanceof S3ServiceError) return error.status >= 500 || error.status === 429;
-  // What `fetch` throws where the connection failed, and the client's own name for the same.
+  // `fetch` throws a `TypeError` if the connection failed; the other name is the client's.
   return error instanceof TypeError || (error instanceof Error && error.name === 'S3NetworkError');
 }
 

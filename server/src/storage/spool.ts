@@ -5,7 +5,7 @@ import { freeBytesAt } from '../lib/free-bytes.ts';
 import type { Bytes } from '../lib/streams.ts';
 import { DiskStorage } from './disk.ts';
 
-/** What was fetched and has no place yet, by request: the bytes, and what was told beside them. */
+/** A result that was fetched but not stored yet: the bytes, and the details that came with them. */
 export interface Spooled {
   attempt: number;
   kept_at: number;
@@ -34,11 +34,11 @@ interface Marker {
 
 export interface SpoolOptions {
   maxBytes: number;
-  /** What has to stay free on its disk. */
+  /** Bytes that have to stay free on its disk. */
   keepFreeBytes: number;
 }
 
-/** There is no room in the spool, or none for this account. */
+/** The spool is full, or this account's share of it. */
 export class SpoolFull extends Error {
   constructor() {
     super('the spool of results has no room left');
@@ -47,16 +47,16 @@ export class SpoolFull extends Error {
 }
 
 /**
- * Results on this machine's own disk until the storage takes them. An entry is durable before
- * `keep` returns, and whole or not there at all: its marker is written last. However much one
- * account has in it, half of the rest is left for the others.
+ * Keeps results on this machine's own disk until the storage takes them. An entry is durable before
+ * `keep` returns, and complete or absent: its marker is written last. However much one account has
+ * in it, half of the remaining room is left for the others.
  */
 export class Spool {
   readonly #disk: DiskStorage;
   readonly #dir: string;
   readonly #budget: Budget;
   readonly #keepFreeBytes: number;
-  /** What each entry takes of the budget. */
+  /** Each entry's part of the budget. */
   readonly #entries = new Map<string, { account_id: string; bytes: number }>();
 
   private constructor(dir: string, { maxBytes, keepFreeBytes }: SpoolOptions) {
@@ -66,21 +66,21 @@ export class Spool {
     this.#keepFreeBytes = keepFreeBytes;
   }
 
-  /** With what an earlier process has left there. */
+  /** Opens a spool, including entries that an earlier process left. */
   static async open(dir: string, options: SpoolOptions): Promise<Spool> {
     const spool = new Spool(dir, options);
     for (const id of readdirSync(dir)) {
       if (id.startsWith('.')) continue;
       const marker = await spool.#marker(id);
       if (marker) spool.#enter(id, marker.account_id, marker.bytes);
-      // Another process may be writing it; after so long its process has died.
+      // Another process may be writing it; after this long that process has died.
       else if (Date.now() - statSync(join(dir, id)).mtimeMs > brokenMs)
         await spool.#disk.removeAll(id);
     }
     return spool;
   }
 
-  /** Throws `SpoolFull`, or what reading a file or writing to the disk throws. */
+  /** Throws `SpoolFull`, or errors of reading a file or writing to the disk. */
   async keep({ id, attempt, account_id, told, files }: SpoolEntry): Promise<void> {
     const held = { bytes: 0 };
     try {
@@ -147,7 +147,7 @@ export class Spool {
     }
   }
 
-  /** What is there counts, also where the bound was lowered since. */
+  /** Existing entries count even if the bound was lowered since. */
   #enter(id: string, account_id: string, bytes: number): void {
     const counted = this.#budget.take(account_id, bytes) ? bytes : 0;
     this.#entries.set(id, { account_id, bytes: counted });

@@ -1,8 +1,7 @@
 /**
- * Where media bytes live. A key is a path-like name made by us from ids only, never from a caller's
- * text.
- * An object appears whole or not at all: a reader never sees half of one, a crash leaves no half
- * behind under its key.
+ * Storage of media bytes. A key is a path-like name made by this service from ids only, never from
+ * a caller's text. An object appears complete or not at all: readers never see half of one, and a
+ * crash leaves no half under its key.
  */
 export interface Storage {
   /**
@@ -15,25 +14,25 @@ export interface Storage {
     options?: { maxBytes?: number; signal?: AbortSignal },
   ): Promise<StoredObject>;
   /**
-   * Null where there is none. `range` is inclusive at both ends, as in HTTP, and lies inside the
-   * object.
+   * Null if there is no such object. `range` is inclusive at both ends, as in HTTP, and lies inside
+   * the object.
    */
   open(
     key: string,
     range?: { start: number; end: number },
   ): Promise<AsyncIterable<Uint8Array> | null>;
   /**
-   * A path on this machine's disk that holds the whole object, for tools that need one; call `done`
+   * A path on this machine's disk with the whole object, for tools that need a file; call `done`
    * afterwards.
    */
   asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null>;
-  /** Deletes one object; fine where there is none. */
+  /** Deletes one object; a missing one is fine. */
   remove(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   removeAll(prefix: string): Promise<void>;
-  /** A cheap read of nothing. Rejects, saying why, where the store cannot be read. */
+  /** A cheap read without data. Rejects with the reason if the store cannot be read. */
   answers(signal?: AbortSignal): Promise<void>;
-  /** Free bytes, where the store can tell; null where it cannot. */
+  /** Free bytes; null if the store cannot tell. */
   freeBytes(): Promise<number | null>;
 }
 
@@ -52,7 +51,7 @@ export class TooLarge extends Error {
   }
 }
 
-/** The store has no room left. Nothing of the object that was being put is kept. */
+/** The store is full. Nothing is kept of the object that was being put. */
 export class StorageFull extends Error {
   constructor(options?: { cause?: unknown }) {
     super('the storage is full', options);
@@ -60,7 +59,7 @@ export class StorageFull extends Error {
   }
 }
 
-/** The store cannot be used at the moment. Nothing of the object that was being put is kept. */
+/** The store cannot be used at the moment. Nothing is kept of the object that was being put. */
 export class StorageAway extends Error {
   constructor(options?: { cause?: unknown }) {
     super('the storage is away', options);

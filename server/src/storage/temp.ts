@@ -2,9 +2,9 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes what a crash left in a folder of temporary files: entries that begin with `prefix` and
- * were not written to for `staleMs`. Younger ones may belong to another process that is still at
- * work. What cannot be removed is left: it is not worth failing a start.
+ * Removes leftovers of crashes in a folder of temporary files: entries that begin with `prefix` and
+ * were not written to for `staleMs`. Younger ones may belong to another running process. What
+ * cannot be removed stays, because it is not worth failing a start.
  */
 export function sweepTemp(folder: string, prefix: string, staleMs: number): void {
   for (const name of readdirSync(folder)) {
@@ -13,7 +13,7 @@ export function sweepTemp(folder: string, prefix: string, staleMs: number): void
     try {
       if (Date.now() - lstatSync(path).mtimeMs > staleMs) rmSync(path, { recursive: true });
     } catch {
-      // Another process was quicker, or it is not ours.
+      // Another process was faster, or the entry belongs to another user.
     }
   }
 }

@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import type { Storage } from './storage.ts';
 
-/** Small pictures of large ones, for lists: a page of originals would be tens of megabytes. */
+/** Small versions of images, for lists: a page of originals would be tens of megabytes. */
 export interface Thumbnails {
-  /** WebP; null where the bytes are gone or are no picture that we make small. */
+  /** WebP; null if the bytes are gone or not an image that can be made small. */
   of(picture: Picture, size: ThumbnailSize): Promise<Buffer | null>;
 }
 
@@ -14,7 +14,7 @@ interface Picture {
 }
 
 /**
- * A square for a line of a list, and all of the picture for a card; twice what is shown, for
+ * A square for a line of a list, and the whole image for a card; twice the displayed size, for
  * screens with two dots a pixel.
  */
 const sizes = {
@@ -24,13 +24,16 @@ const sizes = {
 export type ThumbnailSize = keyof typeof sizes;
 export const thumbnailSizes = Object.keys(sizes) as ThumbnailSize[];
 const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
-/** What a decoder may be made to hold; larger ones are shown as a sign of their kind. */
+/** Limits the decoder's memory; larger images are shown as an icon of their kind. */
 const pixelsMax = 50_000_000;
 const seconds = 5;
-/** Made at the same time; decoding shares its threads with the disk. */
+/** Thumbnails made at the same time; decoding shares its threads with the disk. */
 const togetherMax = 2;
 const waitingMax = 200;
-/** Kept, a few KB each or some tens, so that a list that is looked at again costs nothing. */
+/**
+ * Thumbnails kept in memory, up to some tens of KB each, so that showing a list again costs
+ * nothing.
+ */
 const keptMax = 500;
 
 export function createThumbnails(storage: Storage): Thumbnails {
@@ -60,7 +63,7 @@ export function createThumbnails(storage: Storage): Thumbnails {
       kept.delete(name);
       kept.set(name, made);
       if (kept.size > keptMax) kept.delete(kept.keys().next().value!);
-      // What failed once may do better the next time.
+      // A failure may be temporary, so it is not kept.
       const forget = () => void (kept.get(name) === made && kept.delete(name));
       made.then((bytes) => bytes ?? forget(), forget);
       return made;

@@ -4,21 +4,22 @@ export interface WatchOptions {
   dir: string;
   /** Called once nothing has changed for a while, so that no half-saved file is read. */
   onChange: () => void;
-  /** Whether something changed, by what the caller remembers: asked now and then. */
+  /** Whether something changed since the caller's last reading; called now and then. */
   differs: () => Promise<boolean>;
   /** The system reports no changes; the folder is only polled. */
   onSilence: (error: unknown) => void;
   /** Quiet time after a change. Default 100. */
   debounceMs?: number;
-  /** How often `differs` is asked. Default 5000. */
+  /** How often `differs` is called. Default 5000. */
   pollMs?: number;
-  /** False: only polls, for file systems whose notices are not to be trusted. */
+  /** False: only polls, for file systems with unreliable notices. */
   watch?: boolean;
 }
 
 /**
- * Watches a folder in two ways at once: the system's own notice is quick, but does not exist on
- * every file system and may fail silently; polling is slow and always works. Returns what ends it.
+ * Watches a folder in two ways at once: the system's notices are quick, but do not exist on every
+ * file system and may fail silently; polling is slow and always works. Returns a function that ends
+ * it.
  */
 export function watchFolder({
   dir,

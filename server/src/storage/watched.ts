@@ -3,7 +3,7 @@ import type { Bytes } from '../lib/streams.ts';
 import type { PutOptions } from './intake.ts';
 import { StorageAway, StorageFull, TooLarge, type Storage, type StoredObject } from './storage.ts';
 
-/** A storage that is probed all the time, so that everybody knows whether it can be used. */
+/** A storage that is probed regularly, so that callers know whether it can be used. */
 export interface WatchedStorage extends Storage {
   isAway(): boolean;
   /** Ends the probes. */
@@ -11,23 +11,24 @@ export interface WatchedStorage extends Storage {
 }
 
 interface Watch {
-  /** Between two probes of a storage that is well. */
+  /** Time between two probes of a storage that works. */
   everyMs: number;
-  /** Called when it goes away, with what the probe met, and when it is back. */
+  /** Called when it becomes unavailable, with the probe's error, and when it is back. */
   onAway: (err: unknown) => void;
   onBack: (seconds: number) => void;
 }
 
-/** While something is wrong it is probed so many times as often. */
+/** While something is wrong it is probed this many times as often. */
 const hurry = 5;
-/** Probes in a row that change what is believed: one may have met a passing fault. */
+/** Consecutive probes that change the state: a single one may have met a passing fault. */
 const inARow = 2;
 const probeMs = 5_000;
 
 /**
- * Well, it is probed by a cheap read. Once a probe or a call has failed, by a small object that is
- * written and removed: what cannot be written is away too. While it is away, calls fail at once
- * with `StorageAway`; reads go on as long as the storage answers them.
+ * A working storage is probed by a cheap read. Once a probe or a call has failed, it is probed by a
+ * small object that is written and removed: a storage that cannot be written counts as unavailable
+ * too. While it is, calls fail at once with `StorageAway`; reads go on as long as the storage
+ * answers them.
  */
 export function watchStorage(storage: Storage, watch: Watch): WatchedStorage {
   return new Watched(storage, watch);
@@ -37,18 +38,18 @@ class Watched implements WatchedStorage {
   readonly #inner: Storage;
   readonly #watch: Watch;
   #awaySince: number | null = null;
-  /** It answered the newest probe, if only to reads. */
+  /** It answered the newest probe, even if only to reads. */
   #isReadable = true;
-  /** Probes in a row that contradict what is believed. */
+  /** Consecutive probes that contradict the present state. */
   #against = 0;
   /** A call has failed since the newest probe. */
   #isSuspect = false;
   #probing = false;
-  /** A probe that was given up has not come back. */
+  /** An aborted probe has not returned yet. */
   #hangs = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  /** Breaks what is under way when the storage goes away. */
+  /** Aborts running puts when the storage becomes unavailable. */
   readonly #puts = new Set<AbortController>();
 
   constructor(inner: Storage, watch: Watch) {
@@ -123,7 +124,7 @@ class Watched implements WatchedStorage {
     }
   }
 
-  /** Whether it is away is for a probe to say, which comes at once. */
+  /** A probe, which is started at once, decides whether the storage is unavailable. */
   #fault(error: unknown): Error {
     this.#isSuspect = true;
     this.#probeIn(0);
@@ -152,7 +153,7 @@ class Watched implements WatchedStorage {
   }
 
   async #look(): Promise<void> {
-    // Each call to a file system that hangs keeps one of the few threads there are.
+    // Each call to a file system that hangs keeps one of the few threads.
     if (this.#hangs) throw new Error('the storage has not answered the last probe yet');
     const isThorough = this.#isSuspect || this.#against > 0 || this.isAway();
     this.#isSuspect = false;
@@ -167,7 +168,7 @@ class Watched implements WatchedStorage {
     });
   }
 
-  /** Also of work that does not obey its signal. */
+  /** Also ends the wait for work that ignores its signal. */
   async #bounded(work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const limit = new AbortController();
     const late = Promise.withResolvers<never>();
@@ -209,7 +210,7 @@ async function* probeBody(): Bytes {
   yield Buffer.from('probe');
 }
 
-/** Tells the fault of a source from one of the storage that reads it. */
+/** Distinguishes an error of a source from one of the storage that reads it. */
 function observed(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
   const inner = source[Symbol.asyncIterator]();
   let failed = false;

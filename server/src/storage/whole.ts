@@ -1,9 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises';
 
 /**
- * Tells a file that ends before its own headers say it should: what a broken transfer leaves, and
- * what no header alone would show. Only lengths are read, nothing is decoded. Formats that do not
- * state lengths count as whole.
+ * Recognises a file that ends before its own headers say it should: the result of a broken
+ * transfer, which a header alone does not show. Only lengths are read, nothing is decoded. Formats
+ * that do not state lengths count as whole.
  */
 export async function isCutShort(
   path: string,
@@ -23,7 +23,9 @@ export async function isCutShort(
   }
 }
 
-/** Of the unit that begins with `head`: its bytes with the head; null where the walk is over. */
+/**
+ * For the unit that begins with `head`: its length including the head; null if the walk is over.
+ */
 type MeasureUnit = (head: Buffer, left: number) => number | null;
 
 const walked: Record<string, MeasureUnit> = {
@@ -37,7 +39,7 @@ const walked: Record<string, MeasureUnit> = {
 const matroska = new Set(['video/webm', 'video/x-matroska']);
 const pngSignatureBytes = 8;
 /**
- * More units than any honest file has; a file made to keep us walking is left to the tools that
+ * More units than any real file has; a file made to keep the walk busy is left to the tools that
  * come next.
  */
 const maxUnits = 50_000;
@@ -52,8 +54,7 @@ async function walkEndsEarly(
   for (let unit = 0; unit < maxUnits; unit += 1) {
     signal.throwIfAborted();
     const head = await read(handle, position, 16);
-    // A PNG ends with its IEND. Boxes end with the file, give or take a few bytes that players pass
-    // over.
+    // A PNG ends with its IEND. Boxes end with the file, apart from a few bytes that players skip.
     if (head.length < 8) return measureUnit === pngChunk;
     const length = measureUnit(head, size - position);
     if (length === null) return false;
@@ -72,8 +73,7 @@ function isoBox(head: Buffer, left: number): number | null {
   const length = head.readUInt32BE(0);
   if (length === 0) return left;
   if (length === 1) return head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
-  // No box is shorter than its head; what follows is trailing matter, which players leave alone as
-  // well.
+  // No box is shorter than its head; trailing bytes are ignored, as players do.
   return length < 8 ? null : length;
 }
 
@@ -81,7 +81,7 @@ function riffLength(head: Buffer): number {
   return head.length < 12 ? Infinity : head.readUInt32LE(4) + 8;
 }
 
-/** Where the segment ends; 0 where it does not say, as in a recording that was streamed. */
+/** The segment's end; 0 if it is not stated, as in a recording that was streamed. */
 function matroskaLength(head: Buffer): number {
   const header = element(head, 0);
   if (!header || header.length === null) return Infinity;
@@ -90,7 +90,7 @@ function matroskaLength(head: Buffer): number {
   return segment.length === null ? 0 : segment.start + segment.length;
 }
 
-/** One EBML element: where its content starts, and its length, null where it is open-ended. */
+/** One EBML element: the start of its content, and its length, or null if it is open-ended. */
 function element(bytes: Buffer, at: number): { start: number; length: number | null } | null {
   const idBytes = Math.clz32(bytes[at] ?? 0) - 23;
   const first = bytes[at + idBytes] ?? 0;
