@@ -17,7 +17,10 @@ import { until } from './until.ts';
 import { newAddress, type Person } from './web.ts';
 import { pagesDir } from '../../src/http/session/pages.ts';
 
-/** A real Chromium from an npm package: nothing is installed by hand. CHROMIUM_PATH names another. */
+/**
+ * A real Chromium from an npm package, so nothing is installed by hand. CHROMIUM_PATH names
+ * another.
+ */
 
 export const desktop = { width: 1280, height: 860 };
 export const phone = { width: 390, height: 844 };
@@ -25,11 +28,11 @@ export const phone = { width: 390, height: 844 };
 export interface Visitor {
   context: BrowserContext;
   page: Page;
-  /** What the page's console said as an error, and what it threw. */
+  /** Errors on the page's console, and errors that the page threw. */
   faults: string[];
 }
 
-/** Why there is no browser here, in words; null where there is one. */
+/** Why tests cannot use a browser here, in words; null if they can. */
 export function withoutBrowser(): string | null {
   if (!existsSync(join(pagesDir, 'index.html')))
     return 'the web pages are not built: npm run build';
@@ -44,15 +47,18 @@ export async function openBrowser(): Promise<Browser> {
   return playwright.launch({ executablePath, args: ['--no-sandbox', '--disable-quic'] });
 }
 
-/** Far longer than it takes. */
+/** Unpacking takes far less. */
 const unpackMaxMs = 60_000;
 
-/** Of the test files that run side by side one unpacks it; a half-written program cannot start. */
+/**
+ * Unpacks the browser. Test files run side by side, so the first unpacks and the others wait: a
+ * half-written program cannot start.
+ */
 async function unpacked(): Promise<string> {
   const done = join(tmpdir(), 'chromium-unpacked');
   const mine = join(tmpdir(), 'chromium-unpacking');
   const since = await stat(mine).catch(() => null);
-  // Whoever began has died on the way.
+  // The process that began has died on the way.
   if (since && !existsSync(done) && Date.now() - since.mtimeMs > unpackMaxMs)
     for (const path of [mine, join(tmpdir(), 'chromium')])
       await rm(path, { recursive: true, force: true });
@@ -76,7 +82,7 @@ const slow = process.argv.find((each) => each.startsWith('--slow='))?.slice('--s
 const slowerMs = 300;
 const slowerTimes = 5;
 
-/** Nothing may depend on who is quicker, the test or the page. */
+/** Slows the page down, to find tests that depend on whether the test or the page is quicker. */
 async function slowDown(page: Page, how: string): Promise<void> {
   const context = page.context();
   if (how === 'calls') {
@@ -95,7 +101,7 @@ async function slowDown(page: Page, how: string): Promise<void> {
   }
 }
 
-/** A browser profile of its own, with one page. */
+/** A new browser profile with one page. */
 export async function visitor(browser: Browser, options: VisitOptions = {}): Promise<Visitor> {
   const { viewport = desktop, scheme = 'light', language = 'en' } = options;
   const context = await browser.newContext({
@@ -114,14 +120,14 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    // What the service refuses is part of the story, and no fault of the page.
+    // Refusals by the service are part of the test, not faults of the page.
     const isRefusal = /the server responded with a status of 4\d\d/.test(message.text());
     if (message.type() === 'error' && !isRefusal) faults.push(message.text());
   });
   return { context, page, faults };
 }
 
-/** As `visitor`, with what somebody has signed in for already; no page is opened. */
+/** Like `visitor`, with the cookies of a person who has signed in; opens no page. */
 export async function enter(
   browser: Browser,
   base: string,
@@ -129,7 +135,8 @@ export async function enter(
   options: VisitOptions = {},
 ): Promise<Visitor> {
   const come = await visitor(browser, options);
-  // Secure cookies reach this machine without TLS as well, but cannot be set from there.
+  // Browsers send secure cookies to this machine without TLS as well, but they can only be set for
+  // an https address.
   const url = base.replace(/^http:/, 'https:');
   const kept = [...cookies].map(([name, value]) => ({ name, value, url, secure: true }));
   await come.context.addCookies(kept);
@@ -138,7 +145,7 @@ export async function enter(
 
 export async function signIn(page: Page, base: string, email: string, password: string) {
   await page.goto(`${base}/sign-in`);
-  // In every language.
+  // Labels differ by language, so the selectors use types.
   await page.locator('input[type=email]').fill(email);
   await page.locator('input[autocomplete=current-password]').fill(password);
   await page.locator('button[type=submit]').click();
@@ -148,7 +155,7 @@ export async function signIn(page: Page, base: string, email: string, password: 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 let axe: string | undefined;
 
-/** A colour that fades in would be measured half-way. */
+/** Without transitions: a colour that fades in would be measured half-way. */
 const stillness = `{
   const still = new CSSStyleSheet();
   still.replaceSync('*, *::before, *::after { transition: none !important }');
@@ -161,20 +168,20 @@ interface Violation {
   nodes: { target: string[]; failureSummary?: string }[];
 }
 
-/** All of WCAG 2.2 AA and what is thought best beside it. */
+/** All of WCAG 2.2 AA, and axe's best practices. */
 const everything = {
   type: 'tag',
   values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
 };
-/** All that another colour scheme can make better or worse. */
+/** The rules that depend on the colour scheme. */
 const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 
-/** What stands in somebody's way on this page, empty where nothing does. */
+/** Accessibility violations of this page, in words; empty if there are none. */
 export async function barriers(page: Page, runOnly = everything): Promise<string[]> {
   axe ??= await readFile(axePath, 'utf8');
-  // Between two pages there is none, and nothing to judge.
+  // While pages change there is no heading, and nothing to check.
   await page.locator('h1').first().waitFor();
-  // Past the page's own rules of what it may load.
+  // Through `evaluate`, because the page's own policy would refuse the script.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(`${axe}; ${stillness}`);
   const violations = await page.evaluate(async (rules) => {
     const { axe: run, document } = globalThis as unknown as {
@@ -192,7 +199,10 @@ export async function barriers(page: Page, runOnly = everything): Promise<string
   );
 }
 
-/** By how many pixels the page is wider than its window; on a phone `innerWidth` grows with it. */
+/**
+ * The number of pixels by which the page is wider than its window; on a phone `innerWidth` grows
+ * with it.
+ */
 export async function overflowOf(page: Page): Promise<number> {
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
   return wide - page.viewportSize()!.width;
@@ -202,7 +212,7 @@ export function isFocused(what: Locator): Promise<boolean> {
   return what.evaluate((node) => node === node.ownerDocument.activeElement);
 }
 
-/** As somebody without a pointer does: the menu takes the focus when it has come, then arrows move it. */
+/** Chooses from a menu by keyboard only: the open menu takes the focus, then arrows move it. */
 export async function chooseWithKeys(button: Locator, name: string): Promise<void> {
   const page = button.page();
   await button.press('Enter');
@@ -216,11 +226,14 @@ export async function chooseWithKeys(button: Locator, name: string): Promise<voi
   await page.keyboard.press('Enter');
 }
 
-/** Nothing stands in anybody's way in light and in dark, and nothing is wider than the window. */
+/**
+ * Asserts that the page has no accessibility violations, in light and in dark, and is no wider than
+ * its window.
+ */
 export async function assertClear(page: Page, name: string): Promise<void> {
   assert.ok((await overflowOf(page)) <= 0, `${name} is wider than its window`);
   const isDark = await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches');
-  // As it was last, so that the page goes on as it came.
+  // Ends with the page's own scheme, so that the test continues unchanged.
   const schemes = isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const);
   for (const [n, colorScheme] of schemes.entries()) {
     await page.emulateMedia({ colorScheme });
@@ -232,12 +245,12 @@ export async function assertClear(page: Page, name: string): Promise<void> {
   }
 }
 
-/** Where WEB_PICTURES names a folder, keeps what the page looks like there. */
+/** Saves a screenshot if WEB_PICTURES names a folder. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env.WEB_PICTURES;
   if (!folder) return;
   await mkdir(folder, { recursive: true });
-  // Else what is fixed to the window stands in the middle of the page.
+  // Otherwise elements fixed to the window appear in the middle of the page.
   await page.evaluate('scrollTo(0, 0)');
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }

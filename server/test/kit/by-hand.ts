@@ -12,7 +12,9 @@ import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
 import type { Submit, Submitted } from '../../src/operations/admit.ts';
 
-/** Requests moved by hand: no HTTP, no worker, no upstream, so that a test decides on every step. */
+/**
+ * Moves requests step by step without HTTP, worker or upstream, so that a test controls each step.
+ */
 
 export interface Customer {
   account_id: string;
@@ -23,11 +25,11 @@ export interface Wanted {
   amount?: bigint;
   upstream?: string;
   idempotency_key?: string | null;
-  /** Stands for the body: another text is another fingerprint. */
+  /** Replaces the body: a different text gives a different fingerprint. */
   body?: string;
   limit?: bigint | null;
   open_jobs?: number | null;
-  /** A chat call of that length in place of a queued job. */
+  /** Makes a chat call of this length instead of a queued job. */
   call_seconds?: number | null;
   webhook_url?: string | null;
   refusal?: ApiError | null;
@@ -48,7 +50,7 @@ export async function secondKey(db: Database, account_id: string): Promise<strin
   return (await createKey(db, { account_id, name: 'by hand', ...limits })).key_id;
 }
 
-/** A batch of submits alone. */
+/** Runs a batch of submits without endings. */
 export async function submitMany(
   db: Database,
   submits: Submit[],
@@ -56,7 +58,7 @@ export async function submitMany(
   return (await settleBatch(db, submits, [])).submitted;
 }
 
-/** What a route hands in. */
+/** The submit as an HTTP route would pass it. */
 export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}): Submit {
   const { amount = 10_000n, idempotency_key = null, body = 'a body', call_seconds = null } = wanted;
   const amountText = String(amount);
@@ -100,14 +102,14 @@ export async function trySubmit(
   return verdict!;
 }
 
-/** Submits and returns the request's id; throws where it is refused. */
+/** Submits and returns the request's id. Throws if it is refused. */
 export async function submit(db: Database, who: Customer, wanted: Wanted = {}): Promise<string> {
   const verdict = await trySubmit(db, who, wanted);
   if (verdict instanceof Error) throw verdict;
   return verdict.request_id;
 }
 
-/** Claims what waits at an upstream. */
+/** Claims requests that are queued for an upstream. */
 export function claim(
   db: Database,
   upstream = 'fake',
@@ -117,7 +119,10 @@ export function claim(
   return claimQueued(db, { upstream, concurrency: 1_000_000 }, limit, leaseSeconds);
 }
 
-/** Commits the intent to call an upstream: IN_PROGRESS from here on. False where it was overtaken. */
+/**
+ * Commits the intent to call an upstream: the request is IN_PROGRESS from here on. False if the
+ * claim was overtaken.
+ */
 export async function begin(
   db: Database,
   { id, attempt }: Claim,
@@ -140,7 +145,7 @@ export async function begin(
   return begun!;
 }
 
-/** Claims and begins the one request that waits at `upstream`. */
+/** Claims and begins the one request that is queued for `upstream`. */
 export async function start(db: Database, upstream = 'fake'): Promise<Claim> {
   const [claimed] = await claim(db, upstream);
   if (!claimed || !(await begin(db, claimed))) throw new Error('nothing could be started');
@@ -185,7 +190,7 @@ export function cancelled(who: Customer, id: string): Ending {
   return { id, attempt: null, ...who, opens_job: true, to: 'CANCELLED' };
 }
 
-/** Ends one request; false where it was overtaken. Throws where it may not be. */
+/** Ends one request; false if the claim was overtaken. Throws if the ending is refused. */
 export async function end(db: Database, ending: Ending): Promise<boolean> {
   const [verdict] = await endMany(db, [ending]);
   if (verdict instanceof Error) throw verdict;

@@ -2,29 +2,32 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /**
- * The line between a service and its PostgreSQL, which a test can cut, hold up, make deaf, or let
- * lose the answer of what was committed.
+ * The connections between a service and PostgreSQL. A test can cut them, delay them, silence them,
+ * or lose the answer to a commit.
  */
 export interface DatabaseLine {
-  /** To be used in place of the server's own. */
+  /** The database URL to use instead of the server's own. */
   url: string;
-  /** Breaks each connection there is. */
+  /** Breaks every open connection. */
   cut(): void;
-  /** Breaks a connection with the first statement like this one, before the server has it. */
+  /**
+   * Breaks the connection that sends the next statement like this one, before the server receives
+   * it.
+   */
   cutAt(text: RegExp | null): void;
   /**
-   * Nothing passes any more on the connections there are, and neither end is told. New ones are as
-   * ever.
+   * Drops all traffic of the open connections without closing them, and returns their number. New
+   * connections work.
    */
   deafen(): number;
-  /** Holds up everything, new connections too, until the function that it returns is called. */
+  /** Delays everything, new connections too, until the returned function is called. */
   holdUp(): () => void;
   /**
-   * Of the next `count` transactions that write, or of those with a statement like `of`, the
-   * server's answer to the commit is lost, and the connection with it.
+   * Loses the server's answer to the commit, and the connection, for the next `count` transactions
+   * that write, or that have a statement like `of`.
    */
   loseCommits(count: number, of?: RegExp): void;
-  /** Statements that wrote in transactions whose commit was lost, and how often. */
+  /** Writing statements of the transactions whose commit was lost, with counts. */
   readonly lost: ReadonlyMap<string, number>;
   readonly lostCommits: number;
   close(): Promise<void>;
@@ -91,7 +94,7 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
   };
 }
 
-/** A unix socket's folder stands in the place of the host, written as in an address. */
+/** The address of the server. The folder of a unix socket is percent-encoded in the host. */
 function socketOf(serverUrl: string): { path: string } | { host: string; port: number } {
   const [, host = '', port = '5432'] = /@([^:/]*):?(\d*)\//.exec(serverUrl) ?? [];
   const name = decodeURIComponent(host);
@@ -106,17 +109,17 @@ interface Faults {
   shouldCut: (text: string) => boolean;
 }
 
-/** One connection, of which both directions are read as PostgreSQL's protocol has them. */
+/** One connection. Both directions are parsed by PostgreSQL's protocol. */
 class Tie {
   deaf = false;
   readonly #near: Socket;
   readonly #far: Socket;
   readonly #texts = new Map<string, string>();
-  /** What was asked and not answered yet: the text of each statement. */
+  /** The texts of statements that were sent and not answered yet. */
   readonly #asked: string[] = [];
-  /** Of the transaction under way: what was answered. */
+  /** The answered statements of the open transaction. */
   #answered: string[] = [];
-  /** What wrote in transactions that the bytes in hand tell to be committed. */
+  /** The writing statements of transactions whose commit is answered in the current bytes. */
   #written: string[] = [];
   #bound = '';
   #command = '';
@@ -172,7 +175,7 @@ class Tie {
   }
 }
 
-/** Takes a stream apart into messages: a letter, a length of four bytes, a body. */
+/** Splits a stream into messages: a letter, a length of four bytes, a body. */
 function messages(
   take: (type: string, body: Buffer) => void,
   { hasStartup }: { hasStartup: boolean },

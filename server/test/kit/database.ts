@@ -7,7 +7,7 @@ import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase, type Database } from '../../src/lib/sql.ts';
 
-/** A database of its own for each test file, cloned from a migrated template. */
+/** A separate database for each test file, cloned from a migrated template. */
 export interface TestDatabase {
   url: string;
   db: Database;
@@ -15,7 +15,7 @@ export interface TestDatabase {
 }
 
 const template = 'farebox_template';
-/** Any number: one process at a time makes the template. */
+/** An arbitrary number for the lock under which one process at a time makes the template. */
 const templateLock = 770_219_002;
 
 export async function testDatabase(): Promise<TestDatabase> {
@@ -35,7 +35,7 @@ export async function testDatabase(): Promise<TestDatabase> {
       await db.close();
       await admin.query(`alter database ${template}_new rename to ${template}`);
     }
-    // Six times as fast where the suite's server lives in memory: nothing goes through the log.
+    // Six times as fast if the server's files are in memory, because nothing goes through the log.
     await admin.query(`create database ${name} template ${template} strategy file_copy`);
   } finally {
     await admin.end();
@@ -64,7 +64,7 @@ async function drop(url: string, name: string): Promise<void> {
   await admin.end();
 }
 
-/** The suite's server, or one for this file alone when it is run by hand. */
+/** The suite's server, or a new one if this file is run alone. */
 async function serverAddress(): Promise<{ url(database: string): string; stop(): Promise<void> }> {
   const given = process.env.FAREBOX_TEST_DATABASE;
   if (given) return { url: (database) => withDatabase(given, database), stop: async () => {} };
@@ -81,7 +81,7 @@ async function serverAddress(): Promise<{ url(database: string): string; stop():
   };
 }
 
-/** The URL of a server on a socket has a host that `URL` does not take apart: the path is replaced as text. */
+/** Replaces the path as text, because `URL` cannot parse the host of a server on a socket. */
 function withDatabase(url: string, database: string): string {
   return url.replace(/\/[^/]*$/, `/${database}`);
 }

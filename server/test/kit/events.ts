@@ -1,26 +1,26 @@
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { checkReply } from './openapi.ts';
 
-/** A client of event streams that reads one event at a time, stops reading, or leaves, as told. */
+/** A client of event streams that reads one event at a time, and can stop reading or disconnect. */
 export interface Events {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The next event or comment; null at the end, and where the connection broke. */
+  /** The next event or comment; null at the end or after the connection broke. */
   next(): Promise<StreamEvent | null>;
-  /** Everything that still comes, comments left out. */
+  /** All remaining events, without comments. */
   rest(): Promise<StreamEvent[]>;
-  /** Takes nothing more from the socket. */
+  /** Stops reading from the socket. */
   stopReading(): void;
   /** Destroys the socket. */
   leave(): void;
-  /** Resolves when the connection is over: true where the reply came to its proper end. */
+  /** Resolves when the connection has ended: true if the reply was complete. */
   closed: Promise<boolean>;
 }
 
 export interface StreamEvent {
   event: string;
   data: string;
-  /** Text of a comment line, where it was one. */
+  /** The text of a comment line, if it was one. */
   comment?: string;
 }
 
@@ -50,7 +50,7 @@ export function openEvents(
     });
     req.once('error', reject);
     req.once('response', (res) => {
-      // What comes later, such as a reset, shows in `closed`.
+      // Later errors such as a reset show in `closed`.
       req.on('error', () => {});
       if (path.startsWith('/v1')) checkReply(method, path, res.statusCode!, res.headers, undefined);
       const inbox = createInbox();
@@ -112,7 +112,10 @@ function createInbox() {
   };
 }
 
-/** Nothing but what we send: one `event` line, `data` lines, or one comment. */
+/**
+ * Parses an event. Throws unless it has the form that we send: one `event` line and `data` lines,
+ * or one comment.
+ */
 function parseEvent(block: string): StreamEvent {
   const event: StreamEvent = { event: 'message', data: '' };
   const data: string[] = [];

@@ -10,11 +10,11 @@ import type {
   UpstreamClass,
 } from '../../src/upstreams/upstream.ts';
 
-/** An upstream that keeps a journal and does as the test says. */
+/** An upstream with a journal, whose behaviour the test sets. */
 export interface Fake extends Upstream {
   /** Starts that arrived, in order. */
   starts: { request_id: string; idempotency_key: string; input: Record<string, unknown> }[];
-  /** Jobs it accepted, by idempotency key; a key that came twice is one job. */
+  /** Accepted jobs by idempotency key; a repeated key is one job. */
   jobs: Map<string, { request_id: string; polls: number }>;
   chats: ChatCall[];
   behave: Behaviour;

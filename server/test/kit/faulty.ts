@@ -1,16 +1,16 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Stands between a client and a service and spoils calls as a test says. */
+/** A proxy between a client and a service that breaks calls as a test asks. */
 export interface Faulty {
   base: string;
-  /** Where calls go; a service that was started again has another address. */
+  /** The address that calls are forwarded to; a restarted service has another one. */
   target: string;
-  /** Every call that arrived, spoilt or not. */
+  /** Every call that arrived, broken or not. */
   calls: Call[];
-  /** What happens to a call; undefined: nothing does. */
+  /** The fault of a call; undefined: it passes. */
   spoil: (call: Call) => Fault | undefined;
-  /** The calls to a path meet these one after the other; those after the last meet none. */
+  /** Sets the faults of the next calls to a path, one each; later calls pass. */
   meet(path: RegExp | string, ...faults: (Fault | undefined)[]): void;
   stop(): Promise<void>;
 }
@@ -22,13 +22,13 @@ export interface Call {
 }
 
 export type Fault =
-  /** The service never hears of it. */
+  /** The service never gets the call. */
   | 'unsent'
-  /** The service answers; so many bytes of that come through, head and all. */
+  /** The service answers, but only this many bytes of the answer arrive, head included. */
   | { cutAt: number }
-  /** An answer that is not the service's. */
+  /** An answer that is not the service's, such as a proxy's. */
   | { status: number; headers?: Record<string, string>; body?: string }
-  /** Nobody answers. */
+  /** The call is never answered. */
   | 'silence';
 
 /** A refusal in the service's own form. */
@@ -95,7 +95,7 @@ function forward(
   req.pipe(onward);
 }
 
-/** So many bytes of what the service said, written as HTTP writes them, then nothing more. */
+/** Sends the first bytes of the service's answer as on the wire, then nothing more. */
 function cut(answer: IncomingMessage, socket: Socket, bytes: number): void {
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
   for (let i = 0; i < answer.rawHeaders.length; i += 2)

@@ -3,8 +3,8 @@ import { until } from './until.ts';
 
 /**
  * Starts a call that waits for its request to change, and returns once the service holds it. `look`
- * asks the same service for a status: look-ups are answered in order, so when it is answered the
- * waiting call has had its own.
+ * asks the same service for a status: polls are answered in order, so its answer means that the
+ * waiting call has had its own first poll.
  */
 export async function held<T>(
   app: App,
@@ -18,7 +18,7 @@ export async function held<T>(
   return { reply };
 }
 
-/** Calls of one sort that went to the database so far. */
+/** Counts the database lookups of one kind of batch so far. */
 export async function lookUps(app: App, batch: string): Promise<number> {
   const { values } = await app.metrics.batchSize.get();
   const sum = values.find(

@@ -1,6 +1,6 @@
-/** JSON that is none, that means harm, or that is only odd. */
+/** Bodies that are invalid JSON, malicious JSON, or only unusual JSON. */
 
-/** Text of one member of an object, put into an otherwise good body. */
+/** The text of one member of an object, inserted into a valid body. */
 export interface Member {
   name: string;
   text: string;
@@ -9,7 +9,7 @@ export interface Member {
 const nested = (open: string, inner: string, close: string, depth: number) =>
   open.repeat(depth) + inner + close.repeat(depth);
 
-/** With any of these a whole body is refused as `bad_request`, whatever else it holds. */
+/** Each of these makes the whole body a `bad_request`, whatever else it contains. */
 export const brokenMembers: Member[] = [
   { name: 'a trailing comma', text: '"a":1,' },
   { name: 'two commas', text: '"a":1,,"b":2' },
@@ -83,7 +83,7 @@ export const brokenBodies: { name: string; body: Buffer }[] = [
   ['a guard against theft', ")]}',\n{}"],
 ].map(([name, text]) => ({ name: name!, body: Buffer.from(text!) }));
 
-/** The good body in forms that are no UTF-8. */
+/** The valid body in encodings other than UTF-8. */
 export function brokenEncodings(good: string): { name: string; body: Buffer }[] {
   const within = (bytes: number[]) => {
     const text = Buffer.from(good);
@@ -112,7 +112,7 @@ export function brokenEncodings(good: string): { name: string; body: Buffer }[] 
   ];
 }
 
-/** Odd, and good: a body that holds one is taken. */
+/** Unusual but valid: a body with one of these is accepted. */
 export const oddMembers: Member[] = [
   { name: 'toJSON', text: '"toJSON":"x"' },
   { name: 'then', text: '"then":{"then":1}' },

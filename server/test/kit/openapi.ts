@@ -4,8 +4,9 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 
 /**
- * Holds replies against the committed OpenAPI document: status, headers, code of an error, every field of the body.
- * Callers must take fields they do not know, but we must not send any that the document does not name.
+ * Checks replies against the committed OpenAPI document: status, headers, code of an error, every
+ * field of the body. Callers must accept unknown fields, but we must not send any that the document
+ * does not name.
  */
 
 type Json = Record<string, unknown>;
@@ -23,7 +24,7 @@ interface Documented {
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'];
-/** Answers of Node's HTTP parser and of the router, before any route is known. */
+/** Error codes of Node's HTTP parser and of the router, before a route is known. */
 const withoutRoute: Record<number, string[]> = {
   400: ['bad_request'],
   404: ['not_found'],
@@ -47,8 +48,8 @@ const paths: Documented[] = Object.entries(document.paths).map(([template, item]
 }));
 
 /**
- * Throws where the document does not allow this reply. `path` may have a query and an origin before it. `body`: the
- * parsed JSON, or the text or bytes as they came; undefined where it was not read.
+ * Throws if the document does not allow this reply. `path` may have a query and an origin. `body`:
+ * the parsed JSON, or the text or bytes as received; undefined if it was not read.
  */
 export function checkReply(
   method: string,
@@ -82,7 +83,7 @@ export function checkReply(
   if (method.toUpperCase() !== 'HEAD') checkContent(name, response, sent, body);
 }
 
-/** The operation that answers this call, or why there is none. */
+/** The operation for this call, or why there is none. */
 export function findOperation(
   method: string,
   path: string,
@@ -96,7 +97,7 @@ export function findOperation(
   return { template: documented.template, operation };
 }
 
-/** Follows a reference inside the document. */
+/** Resolves a reference inside the document. */
 export function resolve(node: Json): Json {
   if (typeof node.$ref !== 'string') return node;
   const parts = node.$ref.slice(2).split('/');
@@ -104,8 +105,8 @@ export function resolve(node: Json): Json {
 }
 
 /**
- * Null where the value fits the schema of the document, else what is wrong. `closed`: fields that the schema does not
- * name are faults too, unless it says that there may be others.
+ * Null if the value fits the schema, otherwise what is wrong. `closed`: fields that the schema does
+ * not name are faults too, unless it allows others.
  */
 export function schemaFault(schema: Json, value: unknown, closed: boolean): string | null {
   const validate = compiled(schema, closed);
@@ -161,7 +162,7 @@ function checkHeaders(
   }
 }
 
-/** Headers that speak of the message or the connection, not of the call. */
+/** Headers of the message or the connection, which the document does not list by call. */
 const ofHttp = [
   'content-type',
   'content-length',
@@ -170,7 +171,7 @@ const ofHttp = [
   'date',
   'connection',
   'keep-alive',
-  // What api.md says of browsers holds for every call.
+  // Sent for browsers on every call, as api.md says.
   'access-control-allow-origin',
   'access-control-expose-headers',
 ];
@@ -221,7 +222,7 @@ function checkContent(
   }
 }
 
-/** The data of every event; a stream that was cut may end in half of one. */
+/** Checks the data of every event; a stream that was cut may end inside one. */
 function checkEvents(name: string, schema: Json, body: unknown): void {
   for (const event of textOf(body).split('\n\n').slice(0, -1)) {
     const data = event.split('\n').filter((line) => line.startsWith('data: '));
@@ -246,7 +247,10 @@ function compiled(schema: Json, closed: boolean): ValidateFunction {
   return validate;
 }
 
-/** ajv knows OpenAPI's `nullable`; `example` and the like are no words of JSON Schema. */
+/**
+ * A validator. Ajv supports OpenAPI's `nullable`; words such as `example` are not part of JSON
+ * Schema.
+ */
 function engine(root: Json): Ajv {
   const ajv = new Ajv({ strict: false, allErrors: false, logger: false });
   addFormats.default(ajv);
@@ -255,7 +259,7 @@ function engine(root: Json): Ajv {
   return ajv;
 }
 
-/** References within the document, seen from outside of it. */
+/** Makes references within the document absolute, for use outside of it. */
 function absolute(node: unknown): unknown {
   return mapObjects(node, (object) =>
     typeof object.$ref === 'string' ? { $ref: `document${object.$ref}` } : object,

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { until } from './until.ts';
 
-/** A mail server that keeps what it is given. */
+/** A mail server that stores the letters it receives. */
 export interface Post {
   url: string;
   letters: { to: string; subject: string; text: string; links: string[] }[];
-  /** The newest letter to this address, once it has come. */
+  /** The newest letter to this address; waits until it has arrived. */
   letterTo(email: string): Promise<Post['letters'][number]>;
-  /** How many connections were greeted. */
+  /** The number of connections so far. */
   greeted(): number;
   close(): Promise<void>;
 }

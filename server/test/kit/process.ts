@@ -3,19 +3,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Service } from './service.ts';
 
-/** The real program in a process of its own, on the database of a test's service. */
+/** The real program in its own process, on the database of a test's service. */
 export interface ServiceProcess {
   base: string;
   signal(name: NodeJS.Signals): void;
-  /** How it ended: an exit code, or the signal that killed it. */
+  /** Resolves at its end, with the exit code or the signal that killed it. */
   ended: Promise<number | NodeJS.Signals>;
-  /** What it wrote on both of its outputs. */
+  /** Everything it wrote on both outputs. */
   output(): string;
-  /** Kills it, where it still lives. */
+  /** Kills it if it still runs. */
   kill(): Promise<void>;
 }
 
-/** Chat by the sandbox, whose faults and slowness a message asks for. */
+/** A chat model of the sandbox: messages ask for its faults and delays. */
 const catalog = `
 upstream: sandbox
 owned_by: sandbox

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import Provider, { type ClientMetadata } from 'oidc-provider';
 
-/** An identity provider on this machine that signs in whom a test names, without asking. */
+/** An identity provider on this machine that signs in the person a test names, without asking. */
 export interface IdentityProvider {
   issuer: string;
-  /** Who sits before the browser there. */
+  /** The claims of the person at the browser. */
   claims: Record<string, unknown> & { sub: string };
-  /** Follows the browser's way through the provider, back to the last address of ours. */
+  /** Follows the redirects through the provider, back to the last address of ours. */
   follow(url: string): Promise<URL>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function openProvider(wantedPort = 0): Promise<IdentityProvider> {
       return grant;
     },
   });
-  // Each service of a test listens elsewhere.
+  // Each service of a test listens on another port.
   provider.Client.prototype.redirectUriAllowed = () => true;
   provider.use(async (ctx, next) => {
     if (!ctx.path.startsWith('/interaction/')) return next();

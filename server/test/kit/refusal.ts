@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import type { Reply } from './service.ts';
 
-/** What no caller may ever read: stacks, our files, the database's own words. */
+/** Internals that no reply may contain: stacks, our file names, the database's messages. */
 const inside =
   /\bat .+:\d+:\d+|node:internal|node_modules|\.ts\b|violates|relation "|syntax error at/;
 
 /**
- * A refusal in the one shape that all of them have: body, headers, and nothing of the inside.
- * Returns the body's `error`.
+ * Asserts a refusal in the common form: body, headers, and no internals. Returns the body's
+ * `error`.
  */
 export function assertRefused(
   reply: Reply,
@@ -24,11 +24,11 @@ export function assertRefused(
   return error;
 }
 
-/** As `assertRefused`, whatever the code: it has to be one of the catalogue. Returns the code. */
+/** Like `assertRefused` for any code of the catalogue. Returns the code. */
 export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json\b/, about);
   const { message: told, detail, ...own } = reply.body;
-  // fal's client reads these two, ours do not have them.
+  // Fal's client reads these two fields; our own refusals do not have them.
   assert.equal(told === undefined, detail === undefined, about);
   assert.deepEqual(Object.keys(own), ['error'], about);
   const { code, message, type, param, request_id, details, ...rest } = reply.body.error;
@@ -48,7 +48,7 @@ export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
 function assertRetryHeaders({ status, headers, text }: Reply, about: string): void {
   const after = headers.get('retry-after');
   if (status === 429 || status === 503) assert.match(after ?? 'none', /^[1-9]\d*$/, about);
-  // What may have been charged is not to be repeated by a program that was not told so.
+  // A program must not retry a call that may have been charged.
   const isFinal = status === 402 || status === 409 || text.includes('it is not known whether');
   assert.equal(headers.get('x-should-retry'), isFinal ? 'false' : null, about);
   assert.equal(headers.has('allow'), status === 405, about);

@@ -7,16 +7,16 @@ import { wake } from './states.ts';
 import { traces } from './traces.ts';
 import { exchange, type ExchangeOptions } from './wire.ts';
 
-/** Calls as no client makes them, and the proof that they did no harm. */
+/** Malformed calls, and the proof that they did no harm. */
 
 export interface Sent extends ExchangeOptions {
   headers?: string[];
   body?: string | Buffer;
-  /** In place of a Host, `Connection: close` and the account's key. */
+  /** Replaces the usual headers: Host, `Connection: close` and the account's key. */
   usual?: string[];
 }
 
-/** Sends one request built line by line, and gives its one reply; the connection has to end. */
+/** Sends one request built line by line and returns its one reply; the connection has to end. */
 export function send(
   service: Service,
   account: TestAccount,
@@ -29,7 +29,7 @@ export function send(
   return sendBytes(service, Buffer.concat([latin1(`${head}\r\n\r\n`), latin1(body)]), options);
 }
 
-/** Sends bytes: at most one reply, no fault of ours, and the connection has to end. */
+/** Sends bytes: there may be one reply, no internal error, and the connection has to end. */
 export async function sendBytes(
   service: Service,
   bytes: string | Buffer,
@@ -44,13 +44,13 @@ export async function sendBytes(
   return reply;
 }
 
-/** The lines and the body of a JSON call. */
+/** The headers and the body of a JSON call. */
 export function json(body: string): { headers: string[]; body: string } {
   const length = Buffer.byteLength(body);
   return { headers: ['Content-Type: application/json', `Content-Length: ${length}`], body };
 }
 
-/** A text's characters are its bytes. */
+/** Bytes of a text, one for each character. */
 export function latin1(text: string | Buffer): Buffer {
   return typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
 }
@@ -61,7 +61,7 @@ export function assertRefusedAs(reply: Reply | undefined, codes: ErrorCode[], ab
   assert.ok(codes.includes(reply.body.error.code), `${about}: ${reply.text.slice(0, 200)}`);
 }
 
-/** Runs calls that have to leave nothing. */
+/** Runs calls and asserts that they left nothing behind. */
 export async function leavingNothing(
   service: Service,
   work: () => Promise<unknown>,
@@ -72,8 +72,9 @@ export async function leavingNothing(
 }
 
 /**
- * After all that: nothing is under way or reserved, the books are right, the log holds no secret and
- * no fault of ours, and a job runs from its submit to its output. `marker` was in every prompt.
+ * Asserts that the service is unharmed: nothing is in progress or reserved, the books are right,
+ * the log holds no secret and no internal error, and a job runs from submit to output. `marker` was
+ * in every prompt.
  */
 export async function assertUnharmed(
   service: Service,

@@ -18,12 +18,13 @@ import { checkReply } from './openapi.ts';
 import { createFake, type Fake } from './fake.ts';
 
 /**
- * Given to a test file, its service is a fleet: two that listen and work, and a third that works, on
- * one PostgreSQL with connections of their own. Calls go to the two in turn, and all three work.
+ * With this option a test file's service is a fleet on one PostgreSQL: two processes that listen
+ * and work and a third that only works, each with its own connections. Calls alternate between the
+ * first two.
  */
 const isFleet = process.argv.includes('--fleet');
 
-/** A whole service for a test file: its own database, its own folder, port 0, a fake upstream. */
+/** A whole service for a test file: its own database and folder, a free port, a fake upstream. */
 export interface Service {
   app: App;
   db: Database;
@@ -32,18 +33,18 @@ export interface Service {
   fake: Fake;
   dir: string;
   base: string;
-  /** Lines that were logged. */
+  /** The logged lines. */
   log: string[];
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
   account(options?: { usd?: number } & Partial<KeyLimits>): Promise<TestAccount>;
-  /** Runs worker rounds until nothing is due any more. */
+  /** Runs worker rounds until nothing is due. */
   work(): Promise<void>;
-  /** Makes every alarm ring now. */
+  /** Makes every request due now. */
   wakeAll(): Promise<void>;
   balance(account: TestAccount): Promise<{ available: bigint; reserved: bigint }>;
   transfers(): Promise<number>;
   audit(): Promise<void>;
-  /** Another service on the same database, by a pool of its own where one is given. */
+  /** Another service on the same database, with its own pool if one is given. */
   another(
     overrides?: Record<string, string>,
     options?: { db?: Database; embedded?: Embedded },
@@ -54,7 +55,7 @@ export interface Service {
 export interface CallOptions {
   key?: string | null;
   body?: unknown;
-  /** In place of a JSON body. */
+  /** Replaces the JSON body. */
   raw?: Buffer | string | ReadableStream;
   headers?: Record<string, string>;
   base?: string;
@@ -77,7 +78,7 @@ export interface TestAccount {
   key_id: string;
 }
 
-/** A catalog of the fake upstream with one row of each sort. */
+/** A catalog of the fake upstream with one model of each kind. */
 export const fakeCatalog = `
 upstream: fake
 owned_by: fake
@@ -148,7 +149,9 @@ models:
     example: { messages: [{ role: user, content: hello }] }
 `;
 
-/** A chat row of an outside service whose calls have a second: appended to `fakeCatalog`. */
+/**
+ * A chat model of an outside upstream whose calls may take one second: appended to `fakeCatalog`.
+ */
 export function shortChatRow(id: string, hidden_tokens: boolean): string {
   return `  - id: ${id}
     kind: text
@@ -164,16 +167,16 @@ export function shortChatRow(id: string, hidden_tokens: boolean): string {
 }
 
 export interface ServiceOptions {
-  /** Environment, over the test's defaults. */
+  /** Environment that overrides the test's defaults. */
   env?: Record<string, string>;
   upstreams?: Upstream[];
   fake?: Fake;
   catalog?: string;
   /** Starts the worker's loop; without it a test calls `work`. */
   running?: boolean;
-  /** Shorter bounds in time. */
+  /** Shorter time limits. */
   times?: Partial<Times>;
-  /** Resolves every name that a stranger gives, in place of the system. */
+  /** Resolves every host name that callers give, instead of the system. */
   lookup?: Lookup;
 }
 
@@ -226,13 +229,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     return { app, base: `http://127.0.0.1:${app.address?.port}` };
   }
 
-  /** One more of the fleet. */
+  /** Starts another process of the fleet. */
   function enlist(http: boolean): Promise<{ app: App; base: string }> {
     const connection = database.url;
     const name = { max: 6, statementTimeoutMs: 30_000, applicationName: 'test fleet' };
     const db = openDatabase({ connection, ...name });
     pools.push(db);
-    // As behind one public address.
+    // The fleet has one public address.
     return start({ FAREBOX_BASE_URL: app.baseUrl }, { http, db });
   }
 
@@ -325,8 +328,8 @@ async function send(base: string, method: string, path: string, call: CallOption
   const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
   const parsed = isJson && text !== '' ? JSON.parse(text) : undefined;
   const { pathname } = new URL(url);
-  // Whatever a test asks for, the answer has to be one the published document knows; what is told
-  // to fal's client is in fal's shapes.
+  // Every reply of the suite has to match the published document; replies to fal's client have
+  // fal's own shapes.
   if (!pathname.startsWith('/fal/'))
     checkReply(method, pathname, reply.status, reply.headers, parsed ?? text);
   return { status: reply.status, headers: reply.headers, body: parsed, text, bytes };

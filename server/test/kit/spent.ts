@@ -3,8 +3,8 @@ import { adjust } from '../../src/operations/deposit.ts';
 import type { Service, TestAccount } from './service.ts';
 
 /**
- * Money that has moved, three months of requests, and one job that waits. Those months have no entries in the books: what
- * comes back takes them away again.
+ * Gives the account transfers, three months of requests, and one queued job. The requests of those
+ * months have no entries in the books; the returned function removes them.
  */
 export async function spendForMonths(
   service: Service,

@@ -3,7 +3,7 @@ import { rawSql } from '../../src/lib/sql.ts';
 import { accept, images } from './fake.ts';
 import type { Service, TestAccount } from './service.ts';
 
-/** Requests in every state a caller can find them in. */
+/** States in which a caller can find a request. */
 export const states = [
   'IN_QUEUE',
   'claimed',
@@ -14,7 +14,10 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-/** Two images asked for, in the given state; returns the request's id. No other request may be open. */
+/**
+ * Submits two images, brings the request into the given state and returns its id. No other request
+ * may be open.
+ */
 export async function requestIn(
   service: Service,
   account: TestAccount,
@@ -33,7 +36,7 @@ export async function requestIn(
       poll: () => ({ state: 'running', progress: 0.5, logs: ['half'], poll_after_ms: 60_000 }),
     };
     await service.work();
-    // The first poll, which brings the progress.
+    // The first poll brings the progress.
     await wake(service, id);
     await service.work();
   }
@@ -50,14 +53,14 @@ export async function requestIn(
   return id;
 }
 
-/** Lets the request's alarm ring now, where it has one. */
+/** Makes the request due now, unless it is final. */
 export async function wake(service: Service, id: string): Promise<void> {
   await service.db.run(
     rawSql('update requests set wake_at = now() where id = $1 and wake_at is not null', [id]),
   );
 }
 
-/** As a worker does that has taken it and has not called anybody yet. */
+/** Claims the request as a worker does, without a call to the upstream. */
 async function claim(service: Service, id: string): Promise<void> {
   await service.db.run(
     rawSql(

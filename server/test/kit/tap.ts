@@ -1,14 +1,14 @@
 import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 
-/** A chat stream of the fake upstream that a test lets out piece by piece. */
+/** A chat stream of the fake upstream that a test releases chunk by chunk. */
 export interface Tap {
   outcome: ChatOutcome;
-  /** Lets one chunk out. */
+  /** Sends one chunk. */
   push(chunk: Record<string, unknown>): void;
   end(): void;
-  /** The upstream's connection breaks. */
+  /** Breaks the upstream's connection. */
   break(error?: Error): void;
-  /** Chunks the service has taken. */
+  /** The number of chunks that the service has read. */
   taken(): number;
   /** True once the service has stopped reading. */
   returned(): boolean;
@@ -17,7 +17,7 @@ export interface Tap {
 type Chunk = Record<string, unknown>;
 type Item = { chunk: Chunk } | { error: Error } | 'end';
 
-/** `deaf`: the upstream does not care about the signal and sends whatever it is told. */
+/** Opens a stream. `deaf`: the upstream ignores the signal and sends everything that is pushed. */
 export function openTap(call: ChatCall, options: { deaf?: boolean } = {}): Tap {
   const items: Item[] = [];
   let wake = () => {};
@@ -58,7 +58,7 @@ export function openTap(call: ChatCall, options: { deaf?: boolean } = {}): Tap {
   };
 }
 
-/** A chunk as upstreams send it, with a name and a time of its own. */
+/** A chunk as upstreams send it, with its own id and time. */
 export function delta(content: string | null, finish_reason: string | null = null): Chunk {
   return {
     id: 'up-1',

@@ -14,7 +14,10 @@ const tables = [
   'keys',
 ];
 
-/** Everything that calls can leave behind. Two that are equal: what lay between them left nothing. */
+/**
+ * Counts everything that calls can leave behind. If two results are equal, the calls between them
+ * left nothing.
+ */
 export async function traces(service: Service): Promise<Record<string, bigint | number>> {
   const counts = tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ');
   const [row] = await service.db.run<Record<string, bigint>>(

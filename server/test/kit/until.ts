@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Looks again and again until the check gives something true, and returns that; at most 5 s. */
+/**
+ * Repeats the check until it returns something truthy, and returns that. Throws after `withinMs`.
+ */
 export async function until<T>(
   what: string,
   check: () => Promise<T> | T,

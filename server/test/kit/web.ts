@@ -5,7 +5,7 @@ import { rawSql } from '../../src/lib/sql.ts';
 import { createAccount } from '../../src/operations/account.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
-/** Somebody with a browser, without the browser: keeps cookies and sends the pages' origin. */
+/** A person with a browser, without the browser: keeps cookies and sends the pages' origin. */
 
 export const password = 'correct horse battery';
 let hashed: Promise<string> | undefined;
@@ -20,7 +20,7 @@ export interface Answer {
 export interface Person {
   id: string;
   email: string;
-  /** By name. */
+  /** Values by cookie name. */
   cookies: Map<string, string>;
   call(
     method: string,
@@ -28,14 +28,14 @@ export interface Person {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  /** `/keys` of this account. */
+  /** Calls below this account, such as `/keys`. */
   of(account_id: string): Pick<Person, 'call'>;
   signIn(): Promise<Answer>;
 }
 
 /**
- * A service behind a proxy, so that each visitor has an address of their own: sign-ins are throttled by it. When it is
- * stopped, its books have to be right, whatever was done.
+ * A service behind a proxy, so that each visitor has a separate address, by which sign-ins are
+ * throttled. When it is stopped, its books are audited.
  */
 export async function startWebService(options: ServiceOptions = {}): Promise<Service> {
   const env = { FAREBOX_TRUSTED_PROXIES: '1', FAREBOX_SIGN_UP: 'open', ...options.env };
@@ -47,20 +47,20 @@ export async function startWebService(options: ServiceOptions = {}): Promise<Ser
 
 let addresses = 0;
 
-/** One that nobody else has. */
+/** An address that no other visitor has. */
 export function newAddress(): string {
   const n = ++addresses;
   return `10.${(process.pid >> 8) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
-/** Where the pages of a service are. */
+/** The origin of a service's pages. */
 export function originOf(service: Service): string {
   return new URL(service.app.baseUrl).origin;
 }
 
 let people = 0;
 
-/** A person who belongs to the accounts named, signed in. */
+/** A signed-in person with these roles by account. */
 export async function person(service: Service, roles: Record<string, Role> = {}): Promise<Person> {
   const email = `person${++people}@example.com`;
   const id = await newPerson(service, email);
@@ -79,14 +79,14 @@ export async function person(service: Service, roles: Record<string, Role> = {})
   return made;
 }
 
-/** Somebody who runs the service. */
+/** A signed-in operator. */
 export async function operatorOf(service: Service): Promise<Person> {
   const email = `operator${++people}@example.com`;
   const { id } = await createAccount(service.db, { email, is_operator: true });
   return person(service, { [id]: 'owner' });
 }
 
-/** Without membership, and not signed in. */
+/** A visitor without membership who is not signed in. */
 export function stranger(service: Service): Person {
   return visitorOf(service, '', 'stranger@example.com');
 }

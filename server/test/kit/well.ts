@@ -2,7 +2,10 @@ import { rawSql } from '../../src/lib/sql.ts';
 import type { Service } from './service.ts';
 import { until } from './until.ts';
 
-/** No upstream rests any more, and the service has seen it. `modelId`: one of the upstream's. */
+/**
+ * Ends every pause of upstreams, and waits until the service has noticed. `modelId`: a model of the
+ * paused upstream.
+ */
 export async function wellAgain(service: Service, modelId = 'fake/image'): Promise<void> {
   await service.db.run(rawSql('delete from upstreams'));
   const { key } = await service.account({ usd: 0 });

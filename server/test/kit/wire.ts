@@ -1,20 +1,20 @@
 import { connect } from 'node:net';
 import type { Reply } from './service.ts';
 
-/** Bytes on a socket, for what no HTTP client would send. */
+/** Sends raw bytes on a socket, for requests that no HTTP client would send. */
 export interface Exchange {
-  /** Whole replies, in order; interim ones (1xx) left out. */
+  /** Complete replies, in order, without interim ones (1xx). */
   replies: Reply[];
-  /** False where the server had not closed the connection in time. */
+  /** False if the server had not closed the connection in time. */
   closed: boolean;
 }
 
 export interface ExchangeOptions {
   /** When to give up waiting for the server to close. */
   withinMs?: number;
-  /** The client that leaves after sending: closes its side, or breaks the connection. */
+  /** The client disconnects after sending: closes its side, or breaks the connection. */
   leave?: 'politely' | 'rudely';
-  /** Sent one after the other, each in a packet of its own. */
+  /** Sent one after the other, each in its own packet. */
   parts?: (string | Buffer)[];
 }
 
@@ -34,7 +34,7 @@ export function exchange(
     socket.on('error', () => {});
     for (const part of [bytes, ...parts]) socket.write(asBytes(part));
     if (leave === 'politely') socket.end();
-    // What was sent has to be out first.
+    // Only after the sent bytes have left.
     if (leave === 'rudely') socket.write('', () => socket.resetAndDestroy());
     function done(closed: boolean): void {
       clearTimeout(timer);
@@ -44,7 +44,7 @@ export function exchange(
   });
 }
 
-/** A text's characters are its bytes, so that any byte can be written. */
+/** Bytes of a text, one for each character, so that any byte can be written. */
 function asBytes(part: string | Buffer): Buffer {
   return typeof part === 'string' ? Buffer.from(part, 'latin1') : part;
 }
