@@ -1,6 +1,6 @@
 // Made by `npm run generate` from the schemas of openapi.json.
 
-/** What comes out. */
+/** The kind of output. */
 export type Kind = 'video' | 'image' | 'text';
 
 export type Model = {
@@ -9,15 +9,15 @@ export type Model = {
   object: 'model';
   /** When the row was added, unix seconds. */
   created: number;
-  /** Whose model it is. */
+  /** The owner of the model. */
   owned_by: string;
   /** For people. */
   name: string;
   /** For people; may be empty. */
   description: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
-  /** What the model does. */
+  /** The task of the model. */
   task: 'text-to-video' | 'image-to-video' | 'reference-to-video' | 'video-edit' | 'video-extend' | 'video-analyze' | 'video-to-video/edit' | 'character-animation' | 'talking-avatar' | 'lip-sync' | 'video-to-audio' | 'motion-control' | 'reframe' | 'upscale' | 'text-to-image' | 'edit' | 'layer-decomposition' | 'text-to-vector' | 'chat';
   /** US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices. */
   price: number | {
@@ -26,15 +26,15 @@ export type Model = {
     /** Per 1M completion tokens. */
     output: number;
   };
-  /** What is priced. `MP` is a megapixel. */
+  /** The unit of the price. `MP` is a megapixel. */
   unit: Unit;
   /** US dollars per unit by resolution; only if they differ. */
   price_by_resolution?: Record<string, number>;
-  /** What adds to the price of a unit. */
+  /** Rules that add to the price of a unit. */
   extras: Array<ModelExtra>;
   /** Longest duration or largest count of one request. 0: no stated maximum. */
   max: number;
-  /** What `max` counts, such as `seconds` or `images`. */
+  /** The unit of `max`: `seconds` or `images`, for example. */
   max_unit: string;
   /** Values that the input `resolution` may take; may be empty. */
   resolutions: Array<Resolution>;
@@ -64,12 +64,12 @@ export type Model = {
   input_modalities?: Array<'text' | 'image' | 'audio' | 'file'>;
 };
 
-/** What is priced. `MP` is a megapixel. */
+/** The unit of the price. `MP` is a megapixel. */
 export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
 
 /** One rule that adds to the price: per item of a list, or when a field has a value. */
 export type ModelExtra = {
-  /** What is paid for. */
+  /** The item that is paid for. */
   label: string;
   /** The input field that decides. */
   field: string;
@@ -81,7 +81,7 @@ export type ModelExtra = {
   free?: number;
   /** Adds when the field holds this. */
   equals?: string | number | boolean;
-  /** What an omitted field counts as. */
+  /** The value that an omitted field counts as. */
   default?: string | number | boolean;
 };
 
@@ -90,9 +90,9 @@ export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' 
 export type Balance = {
   /** The currency of the account: 1 USDT counts as 1 USD, `"1000000"`. */
   currency: 'USDT';
-  /** What the account can spend; all its keys share it. */
+  /** Available to the account; all its keys share it. */
   available_usd_micro: bigint;
-  /** What its open requests hold, in addition. */
+  /** Held by its open requests, in addition. */
   reserved_usd_micro: bigint;
   /** The key of this call. A submit needs room in both: balance and limit. */
   key: {
@@ -112,13 +112,13 @@ export type Balance = {
 export type Estimate = {
   /** The requested model. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
-  /** What a submit of this input reserves, and the most it is charged. */
+  /** Reserved by a submit of this input; the charge is never higher. */
   price_usd_micro: bigint;
-  /** What is priced. `MP` is a megapixel. */
+  /** The unit of the price. `MP` is a megapixel. */
   unit: Unit;
-  /** What one unit costs, extras included; for text the higher rate. */
+  /** Price of one unit, extras included; for text the higher rate. */
   unit_price_usd_micro: bigint;
   /** How many units. */
   quantity: number;
@@ -135,13 +135,13 @@ export type Estimate = {
 };
 
 export type QuoteLine = {
-  /** What is paid for. */
+  /** The item that is paid for. */
   label: string;
   /** How many units. */
   quantity: number;
-  /** What one unit costs. */
+  /** Price of one unit. */
   unit_price_usd_micro: bigint;
-  /** What the line adds to the price. */
+  /** Amount that the line adds to the price. */
   amount_usd_micro: bigint;
 };
 
@@ -218,7 +218,7 @@ export type Completion = {
       role: 'assistant';
       /** The reply. */
       content: string | null;
-      /** Why the model does not answer. */
+      /** The reason why the model does not answer. */
       refusal?: string | null;
       /** The reasoning; some models send `reasoning_content`. */
       reasoning?: string | null;
@@ -275,7 +275,7 @@ export type ChatUsage = {
   completion_tokens: number;
   /** Both. */
   total_tokens: number;
-  /** What the call cost. */
+  /** Cost of the call. */
   cost_usd_micro: bigint;
   [field: string]: unknown;
 };
@@ -292,13 +292,13 @@ export type ChatChunk = {
   choices: Array<{
     /** 0. */
     index: number;
-    /** What is new. */
+    /** The new piece. */
     delta: {
       /** `assistant`, in the first chunk. */
       role?: string;
       /** The next piece of the reply. */
       content?: string | null;
-      /** Why the model does not answer. */
+      /** The reason why the model does not answer. */
       refusal?: string | null;
       /** The reasoning; some models send `reasoning_content`. */
       reasoning?: string | null;
@@ -306,7 +306,7 @@ export type ChatChunk = {
       reasoning_content?: string | null;
       /** Pieces of tool calls. */
       tool_calls?: Array<{
-        /** Which call of the reply it belongs to. */
+        /** Index of the call that the piece belongs to. */
         index: number;
         /** In the first piece of a call. */
         id?: string;
@@ -342,7 +342,7 @@ export type ChatChunk = {
     completion_tokens: number;
     /** Both. */
     total_tokens: number;
-    /** What the call cost. */
+    /** Cost of the call. */
     cost_usd_micro: bigint;
     [field: string]: unknown;
   } | null;
@@ -352,7 +352,7 @@ export type ChatChunk = {
 /** The body of every reply that is not a success. */
 export type ErrorBody = {
   error: {
-    /** What went wrong. Handle codes you do not know by their HTTP status. */
+    /** The fault. Handle codes you do not know by their HTTP status. */
     code: ErrorCode;
     /** For people: what is wrong and what to do next. Its words may change. */
     message: string;
@@ -364,11 +364,11 @@ export type ErrorBody = {
     request_id: string;
     /** Numbers and allowed values; which ones depends on the code. */
     details?: {
-      /** What the call would reserve. */
+      /** Required by the call. */
       required_usd_micro?: bigint;
-      /** What the account can spend. */
+      /** Available to the account. */
       available_usd_micro?: bigint;
-      /** What its open requests hold. */
+      /** Held by its open requests. */
       reserved_usd_micro?: bigint;
       /** The key's limit of the month. */
       limit_usd_micro?: bigint;
@@ -380,13 +380,13 @@ export type ErrorBody = {
       models?: Array<string>;
       /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
       status?: StatusName;
-      /** Why an accepted request ended `FAILED`. */
+      /** The reason why an accepted request ended `FAILED`. */
       error?: Failure;
       /** Everything to correct in the input. */
       errors?: Array<{
         /** JSON pointer into the input; empty for the input itself. */
         path: string;
-        /** What is wrong there. */
+        /** The fault in that place. */
         message: string;
       }>;
       /** The most this call takes. */
@@ -404,7 +404,7 @@ export type ErrorBody = {
   };
 };
 
-/** What went wrong. Handle codes you do not know by their HTTP status. */
+/** The fault. Handle codes you do not know by their HTTP status. */
 export type ErrorCode = 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'submit_failed' | 'capacity_unavailable';
 
 /** The family of the code. */
@@ -413,15 +413,15 @@ export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'bill
 /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
 export type StatusName = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
-/** Why an accepted request ended `FAILED`. */
+/** The reason why an accepted request ended `FAILED`. */
 export type Failure = {
-  /** Why an accepted request ended `FAILED`. Nothing was charged. */
+  /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
   code: FailureCode;
   /** For people. */
   message: string;
 };
 
-/** Why an accepted request ended `FAILED`. Nothing was charged. */
+/** The reason why an accepted request ended `FAILED`. Nothing was charged. */
 export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
 
 export type QueuedRequest = {
@@ -444,13 +444,13 @@ export type QueuedRequest = {
   unknown_inputs?: Array<UnknownInput>;
 };
 
-/** What a webhook gets: the request card without `input`. */
+/** The body of a webhook: the request card without `input`. */
 export type WebhookEvent = {
   /** Names the request; a UUIDv7. */
   request_id: string;
   /** The model it runs on. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: StatusName;
@@ -459,9 +459,9 @@ export type WebhookEvent = {
   /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: bigint | null;
   price: {
-    /** What is priced. `MP` is a megapixel. */
+    /** The unit of the price. `MP` is a megapixel. */
     unit: Unit;
-    /** What one unit costs. */
+    /** Price of one unit. */
     unit_price_usd_micro: bigint;
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
@@ -470,9 +470,9 @@ export type WebhookEvent = {
   usage?: ChatUsage;
   /** The outputs, once `COMPLETED`; empty after they have expired. */
   output_urls: Array<string>;
-  /** Why it `FAILED`; else null. */
+  /** The reason why it `FAILED`; else null. */
   error: {
-    /** Why an accepted request ended `FAILED`. Nothing was charged. */
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
     code: FailureCode;
     /** For people. */
     message: string;
@@ -515,7 +515,7 @@ export type RequestLine = {
   request_id: string;
   /** The model it runs on. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: StatusName;
@@ -523,7 +523,7 @@ export type RequestLine = {
   quoted_usd_micro: bigint;
   /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: bigint | null;
-  /** Why an accepted request ended `FAILED`. Nothing was charged. */
+  /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
   error_code: FailureCode | null;
   /** When it was submitted. */
   created_at: string;
@@ -546,7 +546,7 @@ export type RequestCard = {
   request_id: string;
   /** The model it runs on. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: StatusName;
@@ -555,9 +555,9 @@ export type RequestCard = {
   /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: bigint | null;
   price: {
-    /** What is priced. `MP` is a megapixel. */
+    /** The unit of the price. `MP` is a megapixel. */
     unit: Unit;
-    /** What one unit costs. */
+    /** Price of one unit. */
     unit_price_usd_micro: bigint;
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
@@ -566,9 +566,9 @@ export type RequestCard = {
   usage?: ChatUsage;
   /** The outputs, once `COMPLETED`; empty after they have expired. */
   output_urls: Array<string>;
-  /** Why it `FAILED`; else null. */
+  /** The reason why it `FAILED`; else null. */
   error: {
-    /** Why an accepted request ended `FAILED`. Nothing was charged. */
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
     code: FailureCode;
     /** For people. */
     message: string;
@@ -597,7 +597,7 @@ export type RequestCard = {
   cancel_url: string;
   /** The key that submitted. */
   key_id: string;
-  /** What was submitted. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
+  /** The submitted input. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
   input: Record<string, unknown>;
 };
 
@@ -626,7 +626,7 @@ export type Status = {
   response_url: string;
   /** Cancels while `IN_QUEUE`. */
   cancel_url: string;
-  /** Why an accepted request ended `FAILED`. */
+  /** The reason why an accepted request ended `FAILED`. */
   error?: Failure;
   metrics?: {
     /** Waited, milliseconds. */
@@ -647,7 +647,7 @@ export type Output = {
   image?: MediaFile;
   video?: MediaFile;
   audio?: MediaFile;
-  /** What the model wrote. */
+  /** The text that the model wrote. */
   text?: string;
   /** Give it to get the same output again. */
   seed?: number;
@@ -679,7 +679,7 @@ export type UploadedFile = {
   content_type: string;
   /** Bytes. */
   size: number;
-  /** Of the bytes, hex. */
+  /** SHA-256 of the bytes, in hex. */
   sha256: string;
   /** When it was stored. */
   created_at: string;

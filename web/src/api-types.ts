@@ -548,7 +548,7 @@ export type RequestPage = {
 export type RequestEntry = {
   request_id: string;
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: Status;
@@ -571,7 +571,7 @@ export type RequestEntry = {
   } | null;
 };
 
-/** What comes out. */
+/** The kind of output. */
 export type Kind = 'video' | 'image' | 'text';
 
 export type KeyName = {
@@ -584,7 +584,7 @@ export type KeyName = {
 export type RequestDetail = {
   request_id: string;
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: Status;
@@ -761,7 +761,7 @@ export type KeyMonth = {
 export type RunningRequest = {
   request_id: string;
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: Status;
@@ -777,7 +777,7 @@ export type Spend = {
 
 export type SpendDay = {
   day: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** Null: models that cost less than those named. */
   model_id: string | null;
@@ -821,7 +821,7 @@ export type StatementLine = {
   model_name: string | null;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: Status | null;
-  /** What is priced. `MP` is a megapixel. */
+  /** The unit of the price. `MP` is a megapixel. */
   unit: Unit | null;
   /** Delivered, or asked for while that is not known. */
   quantity: number | null;
@@ -830,7 +830,7 @@ export type StatementLine = {
   created_at: string;
 };
 
-/** What is priced. `MP` is a megapixel. */
+/** The unit of the price. `MP` is a megapixel. */
 export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
 
 export type StatementTotals = {
@@ -878,9 +878,9 @@ export type Delivery = {
 export type Balance = {
   /** The currency of the account: 1 USDT counts as 1 USD, `"1000000"`. */
   currency: 'USDT';
-  /** What the account can spend; all its keys share it. */
+  /** Available to the account; all its keys share it. */
   available_usd_micro: string;
-  /** What its open requests hold, in addition. */
+  /** Held by its open requests, in addition. */
   reserved_usd_micro: string;
   /** The key of this call. A submit needs room in both: balance and limit. */
   key: {
@@ -907,13 +907,13 @@ export type EstimateRequest = {
 export type Estimate = {
   /** The requested model. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
-  /** What a submit of this input reserves, and the most it is charged. */
+  /** Reserved by a submit of this input; the charge is never higher. */
   price_usd_micro: string;
-  /** What is priced. `MP` is a megapixel. */
+  /** The unit of the price. `MP` is a megapixel. */
   unit: Unit;
-  /** What one unit costs, extras included; for text the higher rate. */
+  /** Price of one unit, extras included; for text the higher rate. */
   unit_price_usd_micro: string;
   /** How many units. */
   quantity: number;
@@ -930,13 +930,13 @@ export type Estimate = {
 };
 
 export type QuoteLine = {
-  /** What is paid for. */
+  /** The item that is paid for. */
   label: string;
   /** How many units. */
   quantity: number;
-  /** What one unit costs. */
+  /** Price of one unit. */
   unit_price_usd_micro: string;
-  /** What the line adds to the price. */
+  /** Amount that the line adds to the price. */
   amount_usd_micro: string;
 };
 
@@ -1013,7 +1013,7 @@ export type ChatCompletion = {
       role: 'assistant';
       /** The reply. */
       content: string | null;
-      /** Why the model does not answer. */
+      /** The reason why the model does not answer. */
       refusal?: string | null;
       /** The reasoning; some models send `reasoning_content`. */
       reasoning?: string | null;
@@ -1070,14 +1070,14 @@ export type ChatUsage = {
   completion_tokens: number;
   /** Both. */
   total_tokens: number;
-  /** What the call cost. */
+  /** Cost of the call. */
   cost_usd_micro: string;
   [field: string]: unknown;
 };
 
 /** The model's own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones. */
 export type ModelInput = {
-  /** What to make. */
+  /** A description of the wanted output. */
   prompt?: string;
   /** A `file_id`, a public http(s) address, or a base64 `data:` address. */
   image_url?: string;
@@ -1089,9 +1089,9 @@ export type ModelInput = {
   duration_seconds?: number;
   /** One of the model's `resolutions`. If missing, the highest price is reserved. */
   resolution?: string;
-  /** Such as `16:9`. */
+  /** For example `16:9`. */
   aspect_ratio?: string;
-  /** Whether a video gets audio. */
+  /** True: a video gets audio. */
   generate_audio?: boolean;
   /** If missing: 1. */
   num_images?: number;
@@ -1132,7 +1132,7 @@ export type RequestLine = {
   request_id: string;
   /** The model it runs on. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: Status;
@@ -1140,7 +1140,7 @@ export type RequestLine = {
   quoted_usd_micro: string;
   /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: string | null;
-  /** Why an accepted request ended `FAILED`. Nothing was charged. */
+  /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
   error_code: FailureCode | null;
   /** When it was submitted. */
   created_at: string;
@@ -1158,7 +1158,7 @@ export type RequestLine = {
   key_id: string;
 };
 
-/** Why an accepted request ended `FAILED`. Nothing was charged. */
+/** The reason why an accepted request ended `FAILED`. Nothing was charged. */
 export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
 
 export type RequestCard = {
@@ -1166,7 +1166,7 @@ export type RequestCard = {
   request_id: string;
   /** The model it runs on. */
   model_id: string;
-  /** What comes out. */
+  /** The kind of output. */
   kind: Kind;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: Status;
@@ -1175,9 +1175,9 @@ export type RequestCard = {
   /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: string | null;
   price: {
-    /** What is priced. `MP` is a megapixel. */
+    /** The unit of the price. `MP` is a megapixel. */
     unit: Unit;
-    /** What one unit costs. */
+    /** Price of one unit. */
     unit_price_usd_micro: string;
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
@@ -1186,9 +1186,9 @@ export type RequestCard = {
   usage?: ChatUsage;
   /** The outputs, once `COMPLETED`; empty after they have expired. */
   output_urls: Array<string>;
-  /** Why it `FAILED`; else null. */
+  /** The reason why it `FAILED`; else null. */
   error: {
-    /** Why an accepted request ended `FAILED`. Nothing was charged. */
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
     code: FailureCode;
     /** For people. */
     message: string;
@@ -1217,7 +1217,7 @@ export type RequestCard = {
   cancel_url: string;
   /** The key that submitted. */
   key_id: string;
-  /** What was submitted. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
+  /** The submitted input. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
   input: Record<string, unknown>;
 };
 
@@ -1246,7 +1246,7 @@ export type RequestStatus = {
   response_url: string;
   /** Cancels while `IN_QUEUE`. */
   cancel_url: string;
-  /** Why an accepted request ended `FAILED`. */
+  /** The reason why an accepted request ended `FAILED`. */
   error?: Failure;
   metrics?: {
     /** Waited, milliseconds. */
@@ -1256,9 +1256,9 @@ export type RequestStatus = {
   };
 };
 
-/** Why an accepted request ended `FAILED`. */
+/** The reason why an accepted request ended `FAILED`. */
 export type Failure = {
-  /** Why an accepted request ended `FAILED`. Nothing was charged. */
+  /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
   code: FailureCode;
   /** For people. */
   message: string;
@@ -1271,7 +1271,7 @@ export type ModelOutput = {
   image?: MediaFile;
   video?: MediaFile;
   audio?: MediaFile;
-  /** What the model wrote. */
+  /** The text that the model wrote. */
   text?: string;
   /** Give it to get the same output again. */
   seed?: number;
@@ -1309,7 +1309,7 @@ export type UploadedFile = {
   content_type: string;
   /** Bytes. */
   size: number;
-  /** Of the bytes, hex. */
+  /** SHA-256 of the bytes, in hex. */
   sha256: string;
   /** When it was stored. */
   created_at: string;

@@ -19,9 +19,9 @@ const types: ErrorType[] = [...new Set(Object.values(errors).map(({ type }) => t
 
 const details = openObject(
   {
-    required_usd_micro: optional(microUsd('What the call would reserve.')),
-    available_usd_micro: optional(microUsd('What the account can spend.')),
-    reserved_usd_micro: optional(microUsd('What its open requests hold.')),
+    required_usd_micro: optional(microUsd('Required by the call.')),
+    available_usd_micro: optional(microUsd('Available to the account.')),
+    reserved_usd_micro: optional(microUsd('Held by its open requests.')),
     limit_usd_micro: optional(microUsd("The key's limit of the month.")),
     spent_usd_micro: optional(microUsd('Charged and reserved by the key this month.')),
     resets_at: optional(time('When the month (UTC) ends.')),
@@ -32,7 +32,7 @@ const details = openObject(
       list(
         object({
           path: text('JSON pointer into the input; empty for the input itself.'),
-          message: text('What is wrong there.'),
+          message: text('The fault in that place.'),
         }),
         'Everything to correct in the input.',
       ),
@@ -54,7 +54,7 @@ export const ErrorBody = named(
       error: object({
         code: named(
           'ErrorCode',
-          choice(codes, 'What went wrong. Handle codes you do not know by their HTTP status.'),
+          choice(codes, 'The fault. Handle codes you do not know by their HTTP status.'),
         ),
         message: text('For people: what is wrong and what to do next. Its words may change.'),
         type: named('ErrorType', choice(types, 'The family of the code.')),

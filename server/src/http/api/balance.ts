@@ -6,8 +6,8 @@ const Balance = named(
   'Balance',
   object({
     currency: choice(['USDT'], 'The currency of the account: 1 USDT counts as 1 USD, `"1000000"`.'),
-    available_usd_micro: microUsd('What the account can spend; all its keys share it.'),
-    reserved_usd_micro: microUsd('What its open requests hold, in addition.'),
+    available_usd_micro: microUsd('Available to the account; all its keys share it.'),
+    reserved_usd_micro: microUsd('Held by its open requests, in addition.'),
     key: object(
       {
         key_id: id('Names the key of this call; not secret.'),

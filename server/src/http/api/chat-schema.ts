@@ -107,7 +107,7 @@ const usage = {
   prompt_tokens: integer('Tokens read.'),
   completion_tokens: integer('Tokens written.'),
   total_tokens: integer('Both.'),
-  cost_usd_micro: microUsd('What the call cost.'),
+  cost_usd_micro: microUsd('Cost of the call.'),
 };
 
 export const ChatUsage = named(
@@ -144,7 +144,7 @@ const ToolCall = named('ToolCall', either([FunctionCall, CustomCall]));
 
 /** What a model writes besides its text, whole or in pieces. */
 const written = {
-  refusal: optionalOrNull(text('Why the model does not answer.')),
+  refusal: optionalOrNull(text('The reason why the model does not answer.')),
   reasoning: optionalOrNull(text('The reasoning; some models send `reasoning_content`.')),
   reasoning_content: optionalOrNull(text('The reasoning; some models send `reasoning`.')),
 };
@@ -174,7 +174,7 @@ export const ChatCompletion = named(
 );
 
 const toolCallPiece = openObject({
-  index: integer('Which call of the reply it belongs to.'),
+  index: integer('Index of the call that the piece belongs to.'),
   id: optional(text('In the first piece of a call.')),
   type: optional(text('`function` or `custom`, in the first piece of a call.')),
   function: optional(
@@ -208,7 +208,7 @@ export const ChatChunk = named(
             ...written,
             tool_calls: optionalOrNull(list(toolCallPiece, 'Pieces of tool calls.')),
           },
-          { description: 'What is new.' },
+          { description: 'The new piece.' },
         ),
         finish_reason: optionalOrNull(text('In the last chunk of the text.')),
       }),

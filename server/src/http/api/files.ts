@@ -23,7 +23,7 @@ const UploadedFile = named(
     file_id: text('Put it into any URL field of an input.', { pattern: '^file_[0-9a-f]{32}$' }),
     content_type: text('Found in the bytes.'),
     size: integer('Bytes.'),
-    sha256: text('Of the bytes, hex.', { pattern: '^[0-9a-f]{64}$' }),
+    sha256: text('SHA-256 of the bytes, in hex.', { pattern: '^[0-9a-f]{64}$' }),
     created_at: time('When it was stored.'),
     expires_at: time('When it is deleted, 7 days later.'),
   }),

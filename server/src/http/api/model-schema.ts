@@ -30,8 +30,8 @@ import {
 const kinds = ['video', 'image', 'text'] as const satisfies Kind[];
 const units = ['sec', 'image', 'request', 'MP', '1M tokens'] as const satisfies Unit[];
 
-export const KindName = named('Kind', choice(kinds, 'What comes out.'));
-export const UnitName = named('Unit', choice(units, 'What is priced. `MP` is a megapixel.'));
+export const KindName = named('Kind', choice(kinds, 'The kind of output.'));
+export const UnitName = named('Unit', choice(units, 'The unit of the price. `MP` is a megapixel.'));
 const ResolutionName = named('Resolution', choice(resolutions));
 
 const scalars = [text(), number(), boolean()] as const;
@@ -40,13 +40,13 @@ const ModelExtra = named(
   'ModelExtra',
   object(
     {
-      label: text('What is paid for.'),
+      label: text('The item that is paid for.'),
       field: text('The input field that decides.'),
       add_usd: number('US dollars added to the price of one unit; with `per_item`, for each item.'),
       per_item: optional(boolean('Counts the items of the field.')),
       free: optional(integer('Items that add nothing.')),
       equals: optional(either(scalars, 'Adds when the field holds this.')),
-      default: optional(either(scalars, 'What an omitted field counts as.')),
+      default: optional(either(scalars, 'The value that an omitted field counts as.')),
     },
     {
       description:
@@ -76,11 +76,11 @@ export const Model = named(
     id: text('Use it exactly as it is here, slashes included.'),
     object: choice(['model']),
     created: integer('When the row was added, unix seconds.'),
-    owned_by: text('Whose model it is.'),
+    owned_by: text('The owner of the model.'),
     name: text('For people.'),
     description: text('For people; may be empty.'),
     kind: KindName,
-    task: choice(tasks, 'What the model does.'),
+    task: choice(tasks, 'The task of the model.'),
     price: either(
       priceForms,
       'US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a ' +
@@ -90,9 +90,9 @@ export const Model = named(
     price_by_resolution: optional(
       record(number(), 'US dollars per unit by resolution; only if they differ.'),
     ),
-    extras: list(ModelExtra, 'What adds to the price of a unit.'),
+    extras: list(ModelExtra, 'Rules that add to the price of a unit.'),
     max: integer('Longest duration or largest count of one request. 0: no stated maximum.'),
-    max_unit: text('What `max` counts, such as `seconds` or `images`.'),
+    max_unit: text('The unit of `max`: `seconds` or `images`, for example.'),
     resolutions: list(ResolutionName, 'Values that the input `resolution` may take; may be empty.'),
     uncensored: boolean('True: the model has no content filter.'),
     input_schema: anything('JSON Schema (2020-12) of the input.'),
@@ -147,7 +147,7 @@ export const ModelInput = named(
   'ModelInput',
   openObject(
     {
-      prompt: optional(text('What to make.')),
+      prompt: optional(text('A description of the wanted output.')),
       image_url: optional(
         text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
       ),
@@ -157,8 +157,8 @@ export const ModelInput = named(
       resolution: optional(
         text("One of the model's `resolutions`. If missing, the highest price is reserved."),
       ),
-      aspect_ratio: optional(text('Such as `16:9`.')),
-      generate_audio: optional(boolean('Whether a video gets audio.')),
+      aspect_ratio: optional(text('For example `16:9`.')),
+      generate_audio: optional(boolean('True: a video gets audio.')),
       num_images: optional(integer('If missing: 1.')),
       webhook_url: optional(
         url('Same as the query parameter; if both are given they must agree. No model sees it.'),
@@ -188,10 +188,10 @@ export const EstimateRequest = named(
 const QuoteLine = named(
   'QuoteLine',
   object({
-    label: text('What is paid for.'),
+    label: text('The item that is paid for.'),
     quantity: number('How many units.'),
-    unit_price_usd_micro: microUsd('What one unit costs.'),
-    amount_usd_micro: microUsd('What the line adds to the price.'),
+    unit_price_usd_micro: microUsd('Price of one unit.'),
+    amount_usd_micro: microUsd('Amount that the line adds to the price.'),
   }),
 );
 
@@ -215,11 +215,9 @@ export const Estimate = named(
   object({
     model_id: text('The requested model.'),
     kind: KindName,
-    price_usd_micro: microUsd('What a submit of this input reserves, and the most it is charged.'),
+    price_usd_micro: microUsd('Reserved by a submit of this input; the charge is never higher.'),
     unit: UnitName,
-    unit_price_usd_micro: microUsd(
-      'What one unit costs, extras included; for text the higher rate.',
-    ),
+    unit_price_usd_micro: microUsd('Price of one unit, extras included; for text the higher rate.'),
     quantity: number('How many units.'),
     price_multiplier: optional(
       number(
@@ -234,7 +232,7 @@ export const Estimate = named(
     ),
     unit_price_by_resolution_usd_micro: optional(
       record(
-        microUsd('What one unit costs.'),
+        microUsd('Price of one unit.'),
         'If `resolution` is missing and decides the price: what a unit costs in each.',
       ),
     ),

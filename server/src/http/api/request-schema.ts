@@ -31,7 +31,7 @@ export const FailureName = named(
   'FailureCode',
   choice(
     Object.keys(failures) as FailureCode[],
-    'Why an accepted request ended `FAILED`. Nothing was charged.',
+    'The reason why an accepted request ended `FAILED`. Nothing was charged.',
   ),
 );
 
@@ -39,7 +39,7 @@ const failure = { code: FailureName, message: text('For people.') };
 
 export const Failure = named(
   'Failure',
-  object(failure, { description: 'Why an accepted request ended `FAILED`.' }),
+  object(failure, { description: 'The reason why an accepted request ended `FAILED`.' }),
 );
 
 const requestId = id('Names the request; a UUIDv7.');
@@ -113,7 +113,7 @@ export const StreamEnd = named(
   ),
 );
 
-/** What a webhook gets. */
+/** The body of a webhook. */
 const notification = {
   request_id: requestId,
   model_id: modelId,
@@ -122,7 +122,7 @@ const notification = {
   ...money,
   price: object({
     unit: UnitName,
-    unit_price_usd_micro: microUsd('What one unit costs.'),
+    unit_price_usd_micro: microUsd('Price of one unit.'),
     quantity: number('Units quoted; once `COMPLETED`, units delivered.'),
   }),
   usage: optional(ChatUsage),
@@ -130,7 +130,7 @@ const notification = {
     url('A signed link.'),
     'The outputs, once `COMPLETED`; empty after they have expired.',
   ),
-  error: nullable(object(failure, { description: 'Why it `FAILED`; else null.' })),
+  error: nullable(object(failure, { description: 'The reason why it `FAILED`; else null.' })),
   ...moments,
   expires_at: nullable(time('When the outputs are deleted; null if there are none.')),
   webhook: nullable(
@@ -150,7 +150,7 @@ const notification = {
 export const Notification = named(
   'Notification',
   object(notification, {
-    description: 'What a webhook gets: the request card without `input`.',
+    description: 'The body of a webhook: the request card without `input`.',
   }),
 );
 
@@ -159,7 +159,7 @@ export const RequestCard = named(
   object({
     ...notification,
     input: anything(
-      'What was submitted. For a chat call only its numbers, never its messages. Empty 30 days ' +
+      'The submitted input. For a chat call only its numbers, never its messages. Empty 30 days ' +
         'after its end, and after a cancel if it was larger than 16 KiB.',
     ),
   }),
@@ -214,7 +214,7 @@ export const ModelOutput = named(
       image: optional(MediaFile),
       video: optional(MediaFile),
       audio: optional(MediaFile),
-      text: optional(text('What the model wrote.')),
+      text: optional(text('The text that the model wrote.')),
       seed: optional(integer('Give it to get the same output again.')),
     },
     { description: "The model's output. Its fields depend on the model." },
