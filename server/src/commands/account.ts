@@ -13,7 +13,7 @@ import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
-/** Far above what is real, and far below where a balance would leave its column. */
+/** Far above any real amount, and far below the limit of a balance's column. */
 const usdMax = 1_000_000_000n * USD;
 
 /** An amount in USD as it was typed. */
@@ -102,7 +102,7 @@ async function setStatus(
   print(context, view(row), `${row.email} is ${row.status}.`);
 }
 
-/** What the account pays of every list price, from the next call on. */
+/** Sets the factor that the account pays of every list price, from the next call on. */
 export async function price(context: Context, email: string, factor: string): Promise<void> {
   const price_ppm = ppmOf(factor);
   const row = await withDatabase(context, async (db) => {
@@ -137,15 +137,15 @@ export async function statementOf(
   print(context, { data: rows }, table(head, cells));
 }
 
-/** Which way all others go is in their kind. */
+/** Only adjustments get a sign: every other kind implies its direction. */
 function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
   const sign = kind !== 'adjustment' ? '' : direction === 'in' ? '+' : '-';
   return sign + formatUsd(amount_usd_micro);
 }
 
 /**
- * What the account's notifications are signed with. The newest stands alone on stdout, so that
- * `$(…)` takes it as it is.
+ * Prints the secrets that sign the account's notifications. The newest is alone on stdout, so that
+ * `$(…)` takes it unchanged.
  */
 export async function webhookSecret(
   context: Context,

@@ -6,7 +6,7 @@ import { compareTerms } from '../upstreams/look.ts';
 import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
 import { counted, print, type Context } from './output.ts';
 
-/** What only the upstreams know. */
+/** Results that only the upstreams can give. */
 interface Live {
   asked: string[];
   problems: Problem[];
@@ -44,7 +44,7 @@ export async function check(
   if (!ok) process.exitCode = 1;
 }
 
-/** One warning for each file, lest they hide the others. */
+/** One warning for each file, so that warnings about prices do not hide the others. */
 function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Problem[] {
   return files.flatMap((file) => {
     const own = rows.filter(({ id }) => owners.get(id) === file);
@@ -63,7 +63,7 @@ function askedWords({ asked, prices_compared }: Live): string {
   return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
 }
 
-/** Asks each upstream that a file defines and that is set up. */
+/** Checks each upstream that a file defines and that is set up. */
 async function askAll(folder: CheckedFolder, opened: Opened, today: string): Promise<Live> {
   const names = folder.upstreams
     .map(({ definition }) => definition.name)
@@ -99,7 +99,7 @@ async function askOne(name: string, folder: CheckedFolder, opened: Opened, today
   return { problems, warnings, compared: terms.compared };
 }
 
-/** Where a row names its upstream's model: in the long form, or in the short one. */
+/** The field with the upstream's model name: in the long form of a row, or in the short one. */
 function placeOf(id: string, at: number, { rows }: CheckedFolder): string {
   const { upstreams } = rows.find((row) => row.id === id)!;
   if (upstreams.length === 1) return '/upstream_model';

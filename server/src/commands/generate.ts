@@ -12,9 +12,9 @@ import { webRoutes } from '../http/session/routes.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-/** Every committed file that is made from the code: path in the repository → text. */
+/** Every committed file that is generated from the code: path in the repository → text. */
 export function generatedFiles(): Map<string, string> {
-  // The table only closes over what its handlers are given, so reading it needs none of that.
+  // The table's handlers use their dependencies only when called, so reading it needs none.
   const table = routes({} as HttpDeps);
   return new Map([
     ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
@@ -28,7 +28,7 @@ export function generatedFiles(): Map<string, string> {
   ]);
 }
 
-/** Writes them. */
+/** Writes the generated files. */
 export async function generate(): Promise<void> {
   await Promise.all(
     [...generatedFiles()].map(([path, text]) => writeFile(new URL(path, root), text)),

@@ -151,12 +151,12 @@ export async function revoke(context: Context, keyId: string): Promise<void> {
   print(context, { key_id: keyId, revoked: true }, `${keyId} is revoked from the next call on.`);
 }
 
-/** Undefined: not touched; "none": taken away. */
+/** Undefined: unchanged; "none": removed. */
 function given<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
   return text === undefined ? undefined : text === 'none' ? null : read(text);
 }
 
-/** A moment to come, or a day, to its end in UTC. */
+/** A moment in the future, or a day, meaning its end in UTC. */
 function later(text: string): Date {
   const at = momentOf(text);
   if (at !== null && at.getTime() > Date.now()) return at;
@@ -165,9 +165,9 @@ function later(text: string): Date {
   );
 }
 
-/** A slip in an id would make a key that can do nothing. */
+/** A mistyped id would make a key that cannot do anything. */
 async function knownModels({ config }: Context, ids: string[]): Promise<string[]> {
-  // Five times as much code as the rest of the verb: only who names models waits for it.
+  // Loaded only if models are named: it is five times the code of all else in this command.
   const { readFolder, withUpstreams } = await import('./live-look.ts');
   const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   const known = new Set(rows.map(({ id }) => id));

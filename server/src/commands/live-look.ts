@@ -4,13 +4,13 @@ import { upstreamsOf } from '../services.ts';
 import { checkFolder, type CheckedFolder } from '../storage/check-folder.ts';
 import { lookAt, type Look } from '../upstreams/look.ts';
 
-/** Looks at upstreams from the command line, without a service. */
+/** Checks upstreams from the command line, without a service. */
 
 export type Opened = ReturnType<typeof upstreamsOf>;
 
 const built = 'it comes with Farebox';
 
-/** Reads the folder; a folder that cannot be read is refused in words. */
+/** Reads the folder; explains in words if the folder cannot be read. */
 export async function readFolder(dir: string, opened: Opened): Promise<CheckedFolder> {
   return checkFolder({ dir, ...opened }).catch((error: Error) => {
     throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
@@ -25,7 +25,7 @@ export function definedNames(config: Config): Promise<string[]> {
   });
 }
 
-/** Opens the upstreams for a piece of work, and hangs up after it. */
+/** Opens the upstreams for `work`, and closes them after it. */
 export async function withUpstreams<T>(
   config: Config,
   work: (opened: Opened) => Promise<T>,
@@ -38,7 +38,7 @@ export async function withUpstreams<T>(
   }
 }
 
-/** Never throws on what the upstream does. */
+/** Never throws for failures of the upstream. */
 export function lookFrom(name: string, { rows }: CheckedFolder, opened: Opened): Promise<Look> {
   const upstream = opened.live.get(name);
   const usable = opened.usableUpstreams(name);
@@ -46,7 +46,7 @@ export function lookFrom(name: string, { rows }: CheckedFolder, opened: Opened):
   return lookAt({ name, about: opened.about(name), usable, upstream, rows, fetch });
 }
 
-/** A look in words. */
+/** The result of a check in words. */
 export function told(look: Look, fileOf: (id: string) => string): string {
   const { name, adapter, url, set_up, reason, answers, credential_taken, rows, listed } = look;
   const kind = adapter === null ? built : `${adapter}, ${url ?? 'no address yet'}`;
@@ -70,7 +70,7 @@ function takenWords(taken: boolean | null): string {
 
 const untried = 'not tried: it has no call that costs nothing';
 
-/** Its check may fail for another reason, which stands among the problems. */
+/** The check may fail for another reason, which is listed among the problems. */
 function credentialWords({ credential_taken, has_credential }: Look): string {
   if (!credential_taken) return 'not confirmed';
   return has_credential ? 'taken' : 'none, and none is needed';

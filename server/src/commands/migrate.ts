@@ -1,7 +1,7 @@
 import { print, withDatabase, type Context } from './output.ts';
 
 export async function migrateDatabase(context: Context): Promise<void> {
-  // Opening the database is what migrates it.
+  // Opening the database migrates it.
   const applied = await withDatabase(context, async (_db, applied) => applied, {
     migrates: true,
   });

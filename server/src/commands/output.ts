@@ -3,14 +3,15 @@ import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql.ts';
 import { openStore, type StoreOptions } from '../store.ts';
 
-/** What every verb is given. */
+/** Context of every command. */
 export interface Context {
   config: Config;
   json: boolean;
 }
 
 /**
- * Runs a short verb on the database, beside a running service or on an embedded one started for it.
+ * Runs a short command on the database, beside a running service or on an embedded one started for
+ * it.
  */
 export async function withDatabase<T>(
   context: Context,
@@ -32,13 +33,16 @@ export async function withDatabase<T>(
   }
 }
 
-/** The data folder depends on where a command is typed; elsewhere all accounts seem to be gone. */
+/**
+ * The default data folder depends on the working folder; in another one all accounts seem to be
+ * gone.
+ */
 function tellOfNew(config: Config, applied: string[]): void {
   if (config.DATABASE_URL !== null || !applied.some((name) => name.startsWith('0001_'))) return;
   console.error(`There was no database in ${dataDir(config)}; a new one was made.`);
 }
 
-/** One JSON object with --json, else the text. Amounts are printed as decimal strings. */
+/** One JSON object with --json, otherwise the text. Amounts are printed as decimal strings. */
 export function print(context: Context, value: object, text: string): void {
   const plain = (_name: string, item: unknown) => (typeof item === 'bigint' ? String(item) : item);
   console.log(context.json ? JSON.stringify(value, plain) : text);
@@ -49,7 +53,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A length of time to be read: 40 s, 12 min, 3 h. */
+/** A readable duration: 40 s, 12 min, 3 h. */
 export function seconds(value: number): string {
   if (value < 120) return `${Math.ceil(value)} s`;
   return value < 7200 ? `${Math.round(value / 60)} min` : `${Math.round(value / 3600)} h`;

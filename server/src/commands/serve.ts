@@ -7,9 +7,9 @@ import type { Database } from '../lib/sql.ts';
 import { Refused } from '../operations/refused.ts';
 import { print, type Context } from './output.ts';
 
-/** Within this a stopping process is gone, whatever is under way. */
+/** Time limit of a stop, whatever is still running. */
 const stopMs = 9_500;
-/** npm passes a Ctrl-C on that the terminal has sent to us as well: one key, two signals. */
+/** npm passes on a Ctrl-C that the terminal has also sent to this process: one key, two signals. */
 const echoMs = 500;
 
 export async function serve(
@@ -35,7 +35,7 @@ export async function work(context: Context, options: { embedded?: boolean }): P
   });
 }
 
-/** Customers are offered what costs the operator nothing only if the operator says so. */
+/** Customers get the sandbox, which costs the operator nothing, only if the operator enables it. */
 function withoutSandbox(config: Config): Config {
   return { ...config, FAREBOX_SANDBOX: config.FAREBOX_SANDBOX ?? false };
 }
@@ -58,18 +58,18 @@ function demand(config: Config, embedded = false): void {
 interface LiveParts {
   http: boolean;
   worker: boolean;
-  /** Throws where this database is not for it; nothing has been written to it then. */
+  /** Throws if this database is not suitable; nothing has been written to it then. */
   judge?: (db: Database) => Promise<void>;
 }
 
-/** Starts, tells, and stays until a signal ends it. */
+/** Starts, reports it, and runs until a signal ends it. */
 export async function live(
   config: Config,
   { judge, ...parts }: LiveParts,
   started: (app: App) => void | Promise<void>,
 ): Promise<void> {
   const log = createLog(config.FAREBOX_LOG_LEVEL);
-  // From here on, so that who stops a start leaves no PostgreSQL behind.
+  // From here on, so that stopping during the start leaves no PostgreSQL running.
   const asked = stopSignal();
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
   const store = await openStore(config, parts.http ? 'farebox serve' : 'farebox worker', log);
@@ -103,7 +103,7 @@ async function claim(config: Config): Promise<{ release(): void }> {
   return claimed;
 }
 
-/** What an operator can mend; anything else is a fault of ours and keeps its stack. */
+/** Explains errors that an operator can correct; others are bugs and keep their stack. */
 function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORKER_PORT'): unknown {
   const { HOST, [setting]: port } = config;
   const { code, syscall } = error as NodeJS.ErrnoException;
@@ -119,7 +119,7 @@ function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORK
   return error;
 }
 
-/** The first signal stops in order, a second one at once. */
+/** The first signal stops gracefully, a second one at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     let since: number | undefined;
@@ -129,8 +129,8 @@ function stopSignal(): Promise<string> {
         if (since !== undefined) return;
         since = performance.now();
         resolve(signal);
-        // Whatever hangs, the process ends in time: what is under way is leased or reserved, and
-        // comes back by itself.
+        // The process ends in time even if something hangs: unfinished work is leased or reserved,
+        // and is resumed later.
         setTimeout(() => process.exit(1), stopMs).unref();
       });
     }

@@ -9,7 +9,7 @@ import { counted, print, withDatabase, type Context } from './output.ts';
 import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial-accounts.ts';
 
-/** What takes longer says on stderr what it is doing, now and then. */
+/** Longer work reports its progress on stderr at times. */
 const quietMs = 3_000;
 
 export async function exportSnapshot(context: Context, file: string): Promise<void> {
@@ -98,7 +98,7 @@ export async function importSnapshot(
   print(context, shown, lines.join('\n'));
 }
 
-/** Whoever has seen the trial's password would run the service, or spend play money in it. */
+/** Everyone who has seen the trial's password could run the service, or spend play money in it. */
 function whileTrial(emails: readonly string[]): string[] {
   if (emails.length === 0) return [];
   return [
@@ -107,7 +107,7 @@ function whileTrial(emails: readonly string[]): string[] {
   ];
 }
 
-/** A copy and its original would both do what is left to do. */
+/** A copy and its original would both do the unfinished work. */
 function whileOpen(unfinished: Unfinished, advice: string): string[] {
   if (unfinished.work.length + unfinished.to_notify === 0) return [];
   return [
@@ -123,9 +123,7 @@ interface Kept {
   says: string[];
 }
 
-/**
- * Keeps the secret that came along where this service finds it, and never in place of another one.
- */
+/** Keeps the imported secret where this service finds it, and never replaces another one. */
 function keep(config: Config, given: string): Kept {
   const own = config.FAREBOX_SECRET ?? keptSecret(config);
   if (own === given) return { path: null, says: [] };

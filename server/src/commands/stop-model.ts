@@ -19,7 +19,7 @@ export async function resume(context: Context, id: string): Promise<void> {
   print(context, done, `${id} is sold again.`);
 }
 
-/** Stops or resumes a row of the catalog files, also one whose upstreams are not set up. */
+/** Stops or resumes a row of the catalog files, even if its upstreams are not set up. */
 async function change(
   context: Context,
   id: string,

@@ -1,13 +1,13 @@
 import { find } from '../db/accounts.ts';
 import type { Connection } from '../lib/sql.ts';
 
-/** What a trial makes for itself. Its people sign in with a password that lies in its folder. */
+/** Accounts that a trial creates. Their people sign in with a password kept in its data folder. */
 export const trialAccounts = {
   demo: 'demo@farebox.local',
   operator: 'operator@farebox.local',
 } as const;
 
-/** Those of them that are here and not suspended. */
+/** The trial accounts that exist and are not suspended. */
 export async function openTrialAccounts(db: Connection): Promise<string[]> {
   const open: string[] = [];
   for (const email of Object.values(trialAccounts)) {

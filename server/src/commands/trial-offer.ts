@@ -1,13 +1,13 @@
-/** What a trial has to offer, and at whose cost. Pure. */
+/** The models that a trial offers, and at whose cost. Pure. */
 
 import type { Model } from '../core/catalog/catalog.ts';
 
 export interface Offer {
-  /** Live rows: those that only the sandbox serves, and the rest. */
+  /** Live rows: those that only the sandbox serves, and the others. */
   models: { sandbox: number; other: number };
-  /** Outside services that live rows run at. */
+  /** Outside services that serve live rows. */
   upstreams: string[];
-  /** A first request; null where no row is live. */
+  /** A first request; null if no row is live. */
   try_it: Attempt | null;
 }
 
@@ -29,7 +29,7 @@ export function offerOf(live: Iterable<Model>, baseUrl: string): Offer {
   };
 }
 
-/** The first lines of the welcome: what is there, and what is at stake. */
+/** The first lines of the welcome: the models, and who pays for them. */
 export function headline({ models, upstreams }: Offer): string {
   const sandbox = counted(models.sandbox, 'sandbox model');
   if (upstreams.length === 0 && models.sandbox > 0)
@@ -43,7 +43,7 @@ export function headline({ models, upstreams }: Offer): string {
   );
 }
 
-/** In a shell that has the key in FAREBOX_API_KEY. */
+/** For a shell that has the key in FAREBOX_API_KEY. */
 export function command({ url, body }: Attempt): string {
   const text = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
   return String.raw`curl -s ${url} \
@@ -56,8 +56,8 @@ function outside({ upstreams }: Model): string[] {
 }
 
 /**
- * A picture is quick and cheap. The files in examples stand for the caller's own and are not there,
- * so that such a row comes last.
+ * An image is quick and cheap. Files in examples are placeholders for the caller's own, so such a
+ * row comes last.
  */
 function firstOf(rows: Model[]): Model | undefined {
   const media = rows.filter(({ kind }) => kind !== 'text');

@@ -24,7 +24,7 @@ import { command, headline, offerOf, type Offer } from './trial-offer.ts';
 const demo = { email: trialAccounts.demo, amount: 100_000_000n, reference: 'demo balance' };
 const { operator } = trialAccounts;
 
-/** Starts everything on this machine with a demo account, and says how to use it. */
+/** Starts everything on this machine with a demo account, and prints how to use it. */
 export async function trial(context: Context): Promise<void> {
   const { config } = context;
   const quiet =
@@ -33,7 +33,7 @@ export async function trial(context: Context): Promise<void> {
       : config;
   const settings = {
     ...quiet,
-    // Nobody is sent here by a load balancer, and Ctrl-C should not take seconds.
+    // No load balancer sends calls here, and Ctrl-C should not take seconds.
     FAREBOX_DRAIN_SECONDS: 0,
     FAREBOX_SIGN_UP: config.FAREBOX_SIGN_UP ?? ('open' as const),
   };
@@ -51,7 +51,7 @@ export async function trial(context: Context): Promise<void> {
   });
 }
 
-/** Play money and work on the jobs of others have no place in somebody's real database. */
+/** A trial must not put play money into a real database, or work on the jobs of others. */
 async function ownDatabase(db: Database): Promise<void> {
   const [newest] = await accounts.list(db, { limit: 1 });
   if (newest === undefined || (await accounts.find(db, demo.email)) !== null) return;
@@ -62,8 +62,8 @@ async function ownDatabase(db: Database): Promise<void> {
 }
 
 /**
- * The same demo key at every start: it is kept in the data folder, as only its hash is in the
- * database.
+ * The same demo key at every start: it is kept in the data folder, because the database has only
+ * its hash.
  */
 async function demoKey(
   config: Config,
@@ -89,7 +89,7 @@ interface SignIns {
   password: string;
 }
 
-/** The same password at every start, kept as the demo key is: both people sign in with it. */
+/** The same password at every start, kept like the demo key: both people sign in with it. */
 async function signIns(config: Config, { db, baseUrl }: App): Promise<SignIns> {
   const path = join(dataDir(config), 'demo-password');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;

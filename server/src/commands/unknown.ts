@@ -47,7 +47,7 @@ export async function list(context: Context, options: Selected & { limit: number
   print(context, { by_upstream, data }, lines.join('\n'));
 }
 
-/** The outcome, as the options of the command line give it. */
+/** The outcome, as given by the command's options. */
 export interface FindingOptions {
   outcome: string;
   costUsd?: string;
@@ -63,7 +63,7 @@ export async function resolve(
   const { upstream } = options;
   const defined = await definedNames(context.config);
   const done = await withDatabase(context, async (db) => {
-    // Also one whose file is gone: what it took is still to be resolved.
+    // Also an upstream whose file is gone: its requests still have to be resolved.
     const known = (await queue.upstreamStates(db, defined)).map(({ name }) => name);
     if (!known.includes(upstream))
       throw new Refused(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
@@ -89,7 +89,7 @@ function selectionOf({ upstream, since, until, model }: Selected): resolutions.S
   return { upstream: upstream ?? null, since: from, until: to, model: model ?? null };
 }
 
-/** A day is its beginning in UTC. */
+/** A day means its beginning in UTC. */
 function timeOf(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);

@@ -8,7 +8,7 @@ import { isWell, type Look } from '../upstreams/look.ts';
 import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
-/** Asks one upstream, or all that are set up, whether they are well; nothing that costs. */
+/** Checks whether one upstream works, or all that are set up, without causing costs. */
 export async function test(context: Context, name: string | undefined): Promise<void> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {
@@ -33,7 +33,7 @@ export async function test(context: Context, name: string | undefined): Promise<
   if (!ok) process.exitCode = 1;
 }
 
-/** A key that is taken rests no longer for not having been. */
+/** Ends the pause of a key that was rejected before and works now. */
 async function noteTaken(context: Context, looks: Look[]): Promise<void> {
   const taken = looks.flatMap(({ name, credential_taken, keys }) => [
     ...(credential_taken ? [{ name, key: null }] : []),
@@ -50,7 +50,7 @@ async function noteTaken(context: Context, looks: Look[]): Promise<void> {
   });
 }
 
-/** Ends a pause, of whatever cause. */
+/** Ends a pause, whatever its cause. */
 export async function resume(
   context: Context,
   name: string,
@@ -71,7 +71,7 @@ export async function resume(
 }
 
 function unknown(name: string, names: string[], dir: string, problems: unknown[]): Refused {
-  // A file with a problem defines nothing.
+  // The definitions of a file with a problem are not used.
   const hint = problems.length > 0 ? ' "farebox catalog check" finds problems there.' : '';
   return new Refused(
     `No catalog file in ${dir} defines the upstream "${name}"; ` +

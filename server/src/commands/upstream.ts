@@ -34,7 +34,7 @@ export async function list(context: Context): Promise<void> {
 
 function cellsOf(row: queue.UpstreamState, isSetUp: boolean, restingModels: number): string[] {
   const [restsFor, ...others] = troubles(row);
-  // It works, but not all of it does: a "-" would hide that from whoever filters the lines.
+  // The upstream works, but not for all models: a "-" would hide that when lines are filtered.
   const isPartly = row.resting_seconds === 0 && restingModels > 0;
   return [
     row.name,
@@ -65,13 +65,13 @@ function troubles({ resting_seconds, failures, last_error, last_error_at }: Trou
   ];
 }
 
-/** A bad one defines nothing, so that its upstream is missing here. */
+/** The definitions of a bad file are not used, so its upstream is missing here. */
 const badFiles = 'The catalog files have problems: "farebox catalog check" names them.';
 
-/** True, or why it is not set up; of a name that no file has, nothing. */
+/** True, or why it is not set up; undefined for a name that no file defines. */
 type Usable = true | string | undefined;
 
-/** What the catalog files define; those of a folder that cannot be read are left out. */
+/** The definitions of the catalog files; empty if the folder cannot be read. */
 async function definedIn({ config }: Context) {
   const opened = upstreamsOf(config);
   const dir = catalogDir(config);

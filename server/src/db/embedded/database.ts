@@ -1,4 +1,4 @@
-/** First contact with the embedded PostgreSQL once it takes connections. */
+/** First connection to the embedded PostgreSQL once it takes connections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { port } from './files.ts';
@@ -34,8 +34,9 @@ export async function hold(socketDir: string): Promise<pg.Client> {
 }
 
 /**
- * True as well if the server does not let us in: nothing is known then. A client that has just hung
- * up, as this process may have, is listed a moment longer, so a true answer takes `GONE_MS`.
+ * Also true if the server refuses the connection, because nothing is known then. A client that has
+ * just disconnected, possibly of this process, is listed a moment longer, so the answer true takes
+ * `GONE_MS`.
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;

@@ -1,4 +1,4 @@
-/** Where the embedded PostgreSQL and its data lie on the disk. */
+/** Paths of the embedded PostgreSQL and its data on the disk. */
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -11,19 +11,19 @@ export interface Place {
   cluster: string;
   socketDir: string;
   logFile: string;
-  /** Where a copy of the programs lies, should the user be unable to run the package's own. */
+  /** Folder for a copy of the programs, if the user cannot run the package's own. */
   copies: string;
   user: User;
 }
 
-/** Socket paths end at 103 bytes on macOS and at 107 on Linux. */
+/** Socket paths are limited to 103 bytes on macOS and to 107 on Linux. */
 export const maxSocketPathBytes = 100;
 export const port = 5432;
 
 const POINTER = 'postgres_location';
 
 /**
- * Makes sure that the data folder is there and ours to write in.
+ * Makes sure that the data folder exists and is writable.
  * @returns its path without symbolic links
  */
 export function openDataDir(dataDir: string): string {
@@ -41,16 +41,16 @@ export function openDataDir(dataDir: string): string {
 }
 
 /**
- * Decides where everything lies. To be called by the holder of the start claim only.
+ * Decides all paths. Only the holder of the start claim may call it.
  *
- * Under root PostgreSQL runs as the user `postgres`, or `nobody` where that is missing, or as
- * whoever already owns the cluster. Normally the cluster is `<dataDir>/postgres/cluster`. Where
- * that user cannot get as far as `dataDir` (a clone below /root, mode 0700), the cluster is made
- * under `<systemDir>/<hash>-<random>` instead and `<dataDir>/postgres_location` holds that path,
- * so that later starts find it, also after the data folder was moved. Where the user cannot run
- * the programs of the npm package, a copy is made in `<systemDir>/postgres-<version>`, shared by
- * all data folders. Who deletes the data folder deletes the pointer with it: the next start
- * makes a new, empty cluster and the old one stays in `systemDir` until it is deleted by hand.
+ * Under root PostgreSQL runs as the owner of an existing cluster, otherwise as the user `postgres`,
+ * or `nobody` if that is missing. Normally the cluster is `<dataDir>/postgres/cluster`. If that
+ * user cannot reach `dataDir` (a clone below /root, mode 0700), the cluster is made under
+ * `<systemDir>/<hash>-<random>` instead and `<dataDir>/postgres_location` holds that path, so that
+ * later starts find it, even after the data folder was moved. If the user cannot run the programs
+ * of the npm package, a copy is made in `<systemDir>/postgres-<version>`, shared by all data
+ * folders. Deleting the data folder deletes the pointer with it: the next start makes a new, empty
+ * cluster, and the old one stays in `systemDir` until it is deleted by hand.
  *
  * @param dataDir as `openDataDir` returned it
  */
@@ -73,7 +73,7 @@ export function locate(dataDir: string, systemDir: string): Place {
   };
 }
 
-/** A private folder with a short path, the same for everybody who asks with the same `key`. */
+/** A private folder with a short path, the same for all processes with the same `key`. */
 export function shortFolder(key: string, user: User): string {
   // /tmp first: TMPDIR may differ between the service and a command typed by hand.
   const parents = ['/tmp', os.tmpdir()];
@@ -85,7 +85,7 @@ export function shortFolder(key: string, user: User): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  // Anybody may have put something under this name into a public folder.
+  // In a public folder anybody may have created something with this name.
   const found = fs.lstatSync(folder);
   const owner = user?.uid ?? myUid();
   if (!found.isDirectory() || found.uid !== owner || (found.mode & 0o077) !== 0) {
@@ -98,7 +98,7 @@ function findHome(dataDir: string): string | null {
   const pointer = path.join(dataDir, POINTER);
   if (fs.existsSync(pointer)) {
     const home = fs.readFileSync(pointer, 'utf8').trim();
-    // Beginning anew here would look as if all money were gone.
+    // With a new cluster all money would seem to be gone.
     if (!fs.existsSync(home)) {
       throw new Error(
         `the database of ${dataDir} was kept in ${home} and is not there: ` +
@@ -112,8 +112,8 @@ function findHome(dataDir: string): string | null {
 }
 
 /**
- * The folder stays root's under root, and only what lies in it is handed over: so PostgreSQL's
- * user cannot put a link there and lead root astray.
+ * Under root the folder stays root's, and only its contents are handed over, so that PostgreSQL's
+ * user cannot put a link there that misleads root.
  */
 function makeHome(dataDir: string, systemDir: string): string {
   const user = unprivilegedUser();

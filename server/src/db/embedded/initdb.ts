@@ -8,7 +8,9 @@ import { findBinaries } from './binaries.ts';
 import type { Place } from './files.ts';
 import { makeFolder, plainEnvironment } from './user.ts';
 
-/** Whole or not at all: a crash leaves no half cluster under its name. Fine where it exists. */
+/**
+ * Complete or absent: a crash leaves no partial cluster under its name. An existing one is kept.
+ */
 export async function createCluster(place: Place): Promise<void> {
   if (fs.existsSync(place.cluster)) return;
   const home = path.dirname(place.cluster);
@@ -17,7 +19,7 @@ export async function createCluster(place: Place): Promise<void> {
   }
   const draft = `${place.cluster}.${randomBytes(4).toString('hex')}`;
   makeFolder(draft, 0o700, place.user);
-  // Given one by one, since without LANG the database would be SQL_ASCII.
+  // Each is given explicitly, because without LANG the database would be SQL_ASCII.
   const flags = [
     '--encoding=UTF8',
     '--locale-provider=builtin',

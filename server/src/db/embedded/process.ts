@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL as a process: is it there, start it, wait for it, end it. */
+/** The embedded PostgreSQL as a process: find it, start it, wait for it, end it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -26,7 +26,7 @@ const LOG_MAX_BYTES = 4 * 2 ** 20;
 
 /**
  * Adopts the server that runs on this cluster, or starts one; resolves when it takes connections.
- * To be called by the holder of the start claim only.
+ * Only the holder of the start claim may call it.
  */
 export async function bringUp(
   place: Place,
@@ -48,8 +48,8 @@ export async function bringUp(
     if (ready) return ready;
     const log = fs.readFileSync(place.logFile).subarray(logStart).toString('utf8').trim();
     const waited_ms = performance.now() - begin;
-    // Backends of a killed server live on until they notice; or a starter that was killed itself
-    // has left a server that had not yet written its pid.
+    // Backends of a killed server live on until they notice; or a starter that was killed has left
+    // a server that had not yet written its pid.
     const passing = /is still in use|"postmaster.pid" already exists/.test(log);
     if (!passing || waited_ms > STILL_HELD_TIMEOUT_MS) {
       throw new Error(`PostgreSQL did not start (${place.logFile}): ${log.slice(-1000)}`);
@@ -64,8 +64,8 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 /**
- * Ends the server on this cluster: what is committed is kept, who is connected is cut off.
- * Resolves when it is gone; fine where none runs.
+ * Ends the server on this cluster: committed data is kept, clients are disconnected. Resolves when
+ * it is gone; fine if none runs.
  */
 export async function stopServer(cluster: string): Promise<void> {
   const running = findRunning(cluster);
@@ -88,8 +88,9 @@ export async function stopServer(cluster: string): Promise<void> {
 }
 
 /**
- * Keeps the log and the one before it below a few MB each. Also right while a server writes,
- * since it appends. @returns the log's size afterwards
+ * Keeps the log and the one before it below a few MB each. Works also while a server writes,
+ * because it appends.
+ * @returns the log's size afterwards
  */
 export function rotateLog(logFile: string): number {
   const size = fs.statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
@@ -97,7 +98,7 @@ export function rotateLog(logFile: string): number {
   try {
     fs.copyFileSync(logFile, `${logFile}.1`);
   } catch {
-    // A full disk: then the old text is what there is to give up.
+    // The disk is full: then the old text is dropped.
   }
   try {
     fs.truncateSync(logFile);
@@ -110,7 +111,7 @@ export function rotateLog(logFile: string): number {
 async function launch(place: Place, settings: Record<string, string>): Promise<ChildProcess> {
   const log = fs.openSync(place.logFile, 'a', 0o600);
   try {
-    // A session of its own: Ctrl-C in the terminal is for the service alone.
+    // Its own session, so that Ctrl-C in the terminal reaches only the service.
     const child = spawn(
       path.join(findBinaries(place), 'bin', 'postgres'),
       ['-D', place.cluster, ...settingsFor(place.socketDir, settings)],
@@ -130,7 +131,7 @@ async function launch(place: Place, settings: Record<string, string>): Promise<C
   }
 }
 
-/** Null when the process ended before it took connections. */
+/** Null if the process ended before it took connections. */
 async function untilReady(
   place: Place,
   pid: number,
@@ -144,7 +145,7 @@ async function untilReady(
     if (file?.pid === pid) {
       if (file.status === 'ready')
         return { pid, socketDir: file.socketDir, started: child !== null };
-      // Not sooner: who gives up because it is to stop the server must find it by this file.
+      // Not sooner: a caller that gives up in order to stop the server must find it by this file.
       signal?.throwIfAborted();
     }
     await delay(5);
@@ -153,10 +154,10 @@ async function untilReady(
 }
 
 /**
- * PostgreSQL believes a leftover file as long as any process of its user has that pid, and in a
- * container with its few pids one often has. We know better: no server runs on this cluster.
- * Unless its socket answers: then it runs where we see no pids, such as in another container
- * with the same volume, and a second server would ruin the data.
+ * PostgreSQL believes a leftover file as long as any process of its user has that pid, which is
+ * likely in a container with its few pids. Here it is certain that no server runs on this cluster,
+ * unless its socket answers: then it runs where its pid is not visible, such as in another
+ * container with the same volume, and a second server would ruin the data.
  */
 async function clearStaleFiles(place: Place, signal?: AbortSignal): Promise<void> {
   const socket = path.join(place.socketDir, `.s.PGSQL.${port}`);

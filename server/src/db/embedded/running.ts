@@ -1,22 +1,22 @@
-/** Which processes belong to the embedded PostgreSQL. */
+/** Finds the processes of the embedded PostgreSQL. */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** What PostgreSQL writes about itself into postmaster.pid. */
+/** Contents of postmaster.pid. */
 export interface PidFile {
   pid: number;
   socketDir: string;
   status: string;
 }
 
-/** The living server on this cluster, in whatever state it is. */
+/** The living server on this cluster, whatever its state. */
 export function findRunning(cluster: string): PidFile | null {
   const file = readPidFile(cluster);
   return file && isServer(file.pid, cluster) ? file : null;
 }
 
-/** Whether that pid is this cluster's server, not a stranger who got the number after it. */
+/** Whether that pid is this cluster's server, not another process that got the number later. */
 export function isServer(pid: number, cluster: string): boolean {
   return commandOf(pid).includes(`\0-D\0${cluster}\0`);
 }
@@ -33,13 +33,13 @@ export function readPidFile(cluster: string): PidFile | null {
   }
 }
 
-/** Arguments with a NUL before and after each; '' where there is no such process. */
+/** The arguments, with a NUL before and after each; '' if there is no such process. */
 function commandOf(pid: number): string {
   try {
     if (process.platform === 'linux') {
       return `\0${fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')}`;
     }
-    // Elsewhere the borders of the arguments are not to be had; the path is in one piece.
+    // Elsewhere the arguments cannot be separated; the path is in one piece.
     const text = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -51,8 +51,8 @@ function commandOf(pid: number): string {
 }
 
 /**
- * A backend in a long computation does not notice that its server was killed and keeps the
- * shared memory. Nothing it could still do would be kept. Linux only; elsewhere we wait for it.
+ * A backend in a long computation does not notice that its server was killed, and keeps the shared
+ * memory. Its results would be lost anyway. Linux only; elsewhere the start waits for it.
  */
 export function killOrphans(cluster: string): void {
   if (process.platform !== 'linux') return;

@@ -1,8 +1,8 @@
-/** How the embedded PostgreSQL is set. */
+/** Settings of the embedded PostgreSQL. */
 import { port } from './files.ts';
 
 const chosen: Record<string, string> = {
-  // What was acknowledged is on the disk.
+  // Acknowledged writes are on the disk.
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
@@ -32,7 +32,7 @@ const chosen: Record<string, string> = {
   autovacuum_analyze_scale_factor: '0.05',
   autovacuum_vacuum_cost_limit: '2000',
 
-  // Neither statements nor the values in them belong into a log.
+  // Neither statements nor the values in them belong in a log.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   log_checkpoints: 'off',
@@ -42,14 +42,14 @@ const chosen: Record<string, string> = {
   cluster_name: 'farebox',
 };
 
-/** Command line arguments; `extra` wins over our choices, not over where the server listens. */
+/** Command line arguments; `extra` overrides these settings, except where the server listens. */
 export function settingsFor(socketDir: string, extra: Record<string, string>): string[] {
   const all = {
     ...chosen,
     ...extra,
     listen_addresses: '',
     port: String(port),
-    // A list, so a comma in the path needs the quotes.
+    // A list, so the quotes are needed in case the path has a comma.
     unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
   };

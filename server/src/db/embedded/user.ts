@@ -1,13 +1,13 @@
-/** Whom the embedded PostgreSQL runs as, and what that user may do. */
+/** The user that runs the embedded PostgreSQL, and checks of its rights. */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { makeFolders } from '../../lib/make-folders.ts';
 
-/** Of a process to start; null where it simply runs as we do. */
+/** User of a process to start; null if it runs as the same user as this process. */
 export type User = { uid: number; gid: number } | null;
 
-/** What the programs get to see in place of our own environment, which may hold secrets. */
+/** Environment of the programs, instead of this process's own, which may hold secrets. */
 export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export function isRoot(): boolean {
@@ -18,7 +18,7 @@ export function myUid(): number | undefined {
   return process.getuid?.();
 }
 
-/** PostgreSQL refuses to run as root: `postgres`, or `nobody` where that user is missing. */
+/** PostgreSQL refuses to run as root: `postgres`, or `nobody` if that user is missing. */
 export function unprivilegedUser(): User {
   if (!isRoot()) return null;
   const lines = fs.readFileSync('/etc/passwd', 'utf8').split('\n');
@@ -38,7 +38,7 @@ export function canEnter(user: User, folder: string): boolean {
   return user === null || passes(user, 'cd -- "$1"', folder);
 }
 
-/** Runs a shell test as that user: the one answer that counts every mode bit, ACL and mount. */
+/** Runs a shell test as that user: the only check that covers every mode bit, ACL and mount. */
 export function passes(user: User, script: string, ...args: string[]): boolean {
   const result = spawnSync('/bin/sh', ['-c', script, 'sh', ...args], {
     ...user,
@@ -50,8 +50,8 @@ export function passes(user: User, script: string, ...args: string[]): boolean {
 }
 
 /**
- * Makes a folder, and those above it that are missing, with exactly this mode whatever the umask
- * says. It comes to belong to `user`, also if it was there: a crash may have kept it from that.
+ * Makes a folder and its missing parents with exactly this mode, whatever the umask. It is given to
+ * `user` even if it existed, because a crash may have prevented that earlier.
  */
 export function makeFolder(folder: string, mode: number, user: User = null): void {
   const first = makeFolders(folder);
