@@ -3,20 +3,22 @@ import type { Hold, Role, When } from './door.ts';
 import { factsOf, jobsOf, type End, type Fact } from './adapter-verdict.ts';
 import type { Fault } from '../upstreams/fakes/kit.ts';
 
-/** The moments between a submit and its settlement, each as a way to kill a process in just that moment. */
+/**
+ * The moments between a submit and its settlement. Each one kills a process at exactly that moment.
+ */
 export interface Point {
   name: string;
-  /** The process that is killed only takes submits. */
+  /** The killed process only takes submits. */
   http?: true;
-  /** Which rigs know this moment; default: all. */
+  /** The rigs that have this moment; default: all. */
   of?: (place: Place) => boolean;
-  /** Submits, brings every request to the point, and kills. */
+  /** Submits, brings every request to the point, and kills the process. */
   play(stage: Stage): Promise<void>;
-  /** What has to be true of every request then, or the point was missed. */
+  /** Must hold for every request after the kill; otherwise the point was missed. */
   every: (fact: Fact, jobs: number, tracked: Tracked) => boolean;
-  /** What has to be true of at least one. */
+  /** Must hold for at least one request. */
   some?: (fact: Fact) => boolean;
-  /** From the death on every upstream does this, so that requests end in that. */
+  /** After the kill every upstream has this fault, and requests must end this way. */
   afterwards?: { fault: Fault; end: End };
 }
 
@@ -122,7 +124,10 @@ export const points: Point[] = [
   },
 ];
 
-/** The process dies while the first write of this sort waits; `kept`: the database has it all the same. */
+/**
+ * Kills the process while its first write to this table waits; `kept`: the database still commits
+ * it.
+ */
 async function atWrite(stage: Stage, table: 'attempts', write: 'lost' | 'kept'): Promise<void> {
   const lock = await stage.world.lock(table);
   await stage.submit();
@@ -133,7 +138,7 @@ async function atWrite(stage: Stage, table: 'attempts', write: 'lost' | 'kept'):
   await stage.world.forgotten();
 }
 
-/** The process dies while every call of this role is held. */
+/** Kills the process while every call of this role is held. */
 async function atCall(stage: Stage, role: Role, when: When, how: 'go' | 'drop'): Promise<void> {
   const holds = stage.hold(role, when);
   await stage.submit();
@@ -142,7 +147,7 @@ async function atCall(stage: Stage, role: Role, when: When, how: 'go' | 'drop'):
   end(holds, how);
 }
 
-/** The process dies when every call of this role was answered, while it writes what it got. */
+/** Kills the process after every call of this role was answered, while it writes the result. */
 async function atAnswer(
   stage: Stage,
   role: Role,
@@ -211,14 +216,14 @@ export class Stage {
     await Promise.all(all);
   }
 
-  /** Each request's outputs are stored. */
+  /** Waits until each request's outputs are stored. */
   storedAll(): Promise<void> {
     return this.world.until('the outputs are stored', () =>
       this.tracked.every(({ id }) => this.world.stored(id).length > 0),
     );
   }
 
-  /** Each request's job is made. */
+  /** Waits until each request's job is created. */
   made(): Promise<void> {
     return this.world.until('the jobs are made', () =>
       this.tracked.every((each) => jobsOf(each).length > 0),
@@ -229,7 +234,7 @@ export class Stage {
     await this.world.kill();
   }
 
-  /** What is wrong with the scene itself: the point was not reached, so nothing was proven. */
+  /** Faults of the scene itself: requests that missed the point, so that nothing was proven. */
   async missed(): Promise<string[]> {
     const { every, some, name } = this.point;
     const facts = await factsOf(this.world, this.tracked);

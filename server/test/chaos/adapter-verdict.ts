@@ -2,7 +2,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { Tracked, World } from './adapter-world.ts';
 
-/** Compares the three journals: what the upstreams took, the rows, the books. */
+/** Compares the three journals: the jobs that upstreams accepted, the rows, the books. */
 
 export interface Fact {
   id: string;
@@ -11,15 +11,15 @@ export interface Fact {
   charged: bigint | null;
   error_code: string | null;
   held: boolean;
-  /** An intent is committed. */
+  /** True if an intent is committed. */
   begun: boolean;
-  /** The upstream's name of the job is committed. */
+  /** True if the upstream's id of the job is committed. */
   handle: boolean;
   attempts: unknown;
   /** `reserve 10000, charge 10000` */
   money: string;
   outputs: number;
-  /** Files kept of it. */
+  /** The number of stored files of its outputs. */
   stored(id: string): number;
 }
 
@@ -33,7 +33,7 @@ export function classOf({ place: { rig }, callbacks }: Tracked): 'A' | 'B' | 'C'
   return rig.class === 'C' && rig.callsBack && callbacks ? 'C+' : rig.class;
 }
 
-/** How it has to end, by what is committed while no process lives. */
+/** The end that a request must have, by its committed state while no process runs. */
 export function endOf(tracked: Tracked, { begun, handle, status, error_code }: Fact): End {
   if (!begun || handle) return 'COMPLETED';
   if (status === 'FAILED' && error_code === 'outcome_unknown') return 'outcome_unknown';
@@ -64,7 +64,7 @@ export async function factsOf(world: World, tracked: Tracked[]): Promise<Map<str
   return new Map(rows.map((row) => [row.id, { ...row, stored }]));
 }
 
-/** What must never be, of requests that have had all the time in the world. */
+/** Violations of the laws, in words, for requests that had enough time to end. */
 export async function compare(
   world: World,
   tracked: Tracked[],
@@ -115,7 +115,7 @@ function wrongWith(each: Tracked, fact: Fact, end: End): string[] {
   return wrong;
 }
 
-/** All that is needed to see what happened. */
+/** Everything needed to understand a violation. */
 function describe(each: Tracked, fact: Fact, wrong: string[]): string {
   const { place, tag, id, point, callbacks } = each;
   const { status, attempt, charged, error_code, attempts, money } = fact;

@@ -12,34 +12,34 @@ import { keyed, named } from './keyed.ts';
 import { mulberry } from './upstream.ts';
 
 /**
- * Every adapter's fake in this process, and the service in processes that are killed: what all the points need. The
- * database and the fakes outlive them.
+ * The world that all points need: every adapter's fake in this process, and the service in
+ * processes that are killed. The database and the fakes outlive them.
  */
 
-/** A rig, its fake and what stands before it. */
+/** A rig, its fake, and the door in front of it. */
 export interface Place {
   rig: Rig;
   fake: FakeUpstream;
   door: Door;
 }
 
-/** A request and what is to come of it. */
+/** A request and its expected charge. */
 export interface Tracked {
   place: Place;
   charge: bigint;
   tag: string;
   id: string;
-  /** Where the process was killed. */
+  /** The point at which the process was killed. */
   point: string;
-  /** The upstreams could call back. */
+  /** Whether the upstreams could call back. */
   callbacks: boolean;
 }
 
 const secret = 'a secret of at least thirty-two characters';
 const patienceMs = 20_000;
-/** A submit may outlive several starts of processes, each of which takes long on a busy machine. */
+/** A submit may have to wait for several starts of processes, which take long on a busy machine. */
 const submitPatienceMs = 60_000;
-/** As node.ts names its connections. */
+/** Connections of the service's processes, named by node.ts. */
 const ours = `datname = current_database() and application_name like 'chaos %'`;
 
 export class World {
@@ -48,7 +48,7 @@ export class World {
   readonly random: () => number;
   readonly dir: string;
   nodes: Node[] = [];
-  /** Calls back that came to nobody. */
+  /** Callbacks that reached no process. */
   missed = 0;
   readonly #database: TestDatabase;
   readonly #key: string;
@@ -105,7 +105,7 @@ export class World {
     return node;
   }
 
-  /** SIGKILL to all of them. */
+  /** Kills all of them with SIGKILL. */
   async kill(nodes: Node[] = this.nodes): Promise<void> {
     this.nodes = this.nodes.filter((node) => !nodes.includes(node));
     await Promise.all(nodes.map(({ child }) => kill(child, 'SIGKILL')));
@@ -141,7 +141,7 @@ export class World {
 
   // ── Callers ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Submits a request of the rig, again and again until it has a clear answer. */
+  /** Submits a request of the rig, repeating it until the answer is definite. */
   async submit(place: Place, point: string, callbacks: boolean): Promise<Tracked> {
     const n = ++this.#tags;
     const tag = tagOf(n);
@@ -179,7 +179,7 @@ export class World {
     }
   }
 
-  /** The bytes of a request's outputs as its owner gets them; a text: what is wrong with them. */
+  /** The bytes of a request's outputs as its owner gets them, or the fault in words. */
   async outputsOf(id: string): Promise<number[] | string> {
     const base = `http://127.0.0.1:${this.nodes[0]!.port}/v1/requests/${id}`;
     const headers = { authorization: `Key ${this.#key}` };
@@ -199,7 +199,10 @@ export class World {
 
   // ── Upstreams that call back ──────────────────────────────────────────────────────────────────
 
-  /** One try for each job that is to be told of: it counts as told once it was taken. */
+  /**
+   * Sends one callback for each job that still needs one; it counts as delivered once it was
+   * accepted.
+   */
   async callBack(): Promise<void> {
     const told = this.places.flatMap((place) => place.fake.journal.map((job) => ({ place, job })));
     await Promise.all(
@@ -230,7 +233,7 @@ export class World {
 
   // ── Rows ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Nobody writes to the table until the lock is let go. */
+  /** Blocks all writes to the table until the lock is released. */
   async lock(table: 'attempts' | 'transfers'): Promise<{ release(): Promise<void> }> {
     const client = new pg.Client({ connectionString: this.#database.url });
     await client.connect();
@@ -238,14 +241,17 @@ export class World {
     return { release: () => client.end() };
   }
 
-  /** Some write of a process waits for the lock; a moment later so do all that come at the same time. */
+  /**
+   * Waits until a write of a process waits for the lock, and a moment longer for writes at the same
+   * time.
+   */
   async blocked(): Promise<void> {
     const count = `select count(*) as n from pg_stat_activity where ${ours} and wait_event_type = 'Lock'`;
     await this.until('a write waits', async () => (await this.#number(count)) > 0);
     await pause(60);
   }
 
-  /** What dead processes have sent to the database comes to nothing. */
+  /** Aborts everything that dead processes have sent to the database. */
   async forget(): Promise<void> {
     await this.db.run(
       rawSql(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`),
@@ -253,20 +259,20 @@ export class World {
     await this.forgotten();
   }
 
-  /** What dead processes have sent to the database is done. */
+  /** Waits until everything that dead processes have sent to the database is done. */
   async forgotten(): Promise<void> {
     const count = `select count(*) as n from pg_stat_activity where ${ours}`;
     await this.until('their connections end', async () => (await this.#number(count)) === 0);
   }
 
-  /** No process lives, so no lease holds. */
+  /** Ends all leases, because no process runs. */
   async endLeases(): Promise<void> {
     await this.db.run(
       rawSql(`update requests set wake_at = now() where leased and wake_at > now()`),
     );
   }
 
-  /** Pauses of open requests are over; `all` false: of those whose job is known only. */
+  /** Makes waiting open requests due; `all` false: only those whose job is known. */
   async wake(all = true): Promise<void> {
     await this.db.run(
       rawSql(
@@ -279,7 +285,10 @@ export class World {
     await this.db.run(rawSql(`select pg_notify('farebox', 'harness w ')`));
   }
 
-  /** Those of them whose start was lost, and looked at again several times since, have no time left. */
+  /**
+   * Ends the time of those requests whose start was lost and that were looked for several times
+   * since.
+   */
   async giveUp(ids: string[]): Promise<void> {
     await this.db.run(
       rawSql(
@@ -298,7 +307,7 @@ export class World {
     );
   }
 
-  /** Files that are kept of a request's outputs, whoever stored them. */
+  /** Stored files of a request's outputs, whichever process stored them. */
   stored(id: string): string[] {
     try {
       return readdirSync(join(this.dir, 'data/media/outputs', id));
@@ -307,7 +316,7 @@ export class World {
     }
   }
 
-  /** True when no file of the request is left; the last one goes a moment after its end. */
+  /** True if no file of the request is left; the last one is removed a moment after its end. */
   async cleared(id: string): Promise<boolean> {
     for (let look = 0; look < 100 && this.stored(id).length > 0; look++) await pause(20);
     return this.stored(id).length === 0;

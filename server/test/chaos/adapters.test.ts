@@ -31,12 +31,13 @@ test(
     const { violations, ...figures } = report;
     t.diagnostic(JSON.stringify(figures));
     assert.equal(violations.length, 0, `\n${violations.join('\n')}`);
-    // A run in which the dangerous paths were never taken proves nothing.
+    // A run that never took the dangerous paths proves nothing.
     assert.ok(report.kills >= 7, `only ${report.kills} processes were killed`);
     assert.ok(report.unknown > 0, 'no start was lost for good');
     assert.ok(report.repeats > 0, 'no start was repeated to an upstream that recognises it');
     assert.ok(report.missedCalls > 0, 'no call back came while no process lived');
-    // The named moments alone complete so many; what dies unanswered in the loop is chance.
+    // The named points alone complete this many; how many unanswered starts the loop adds is
+    // chance.
     assert.ok(report.completed > report.requests / 3, `only ${report.completed} completed`);
   },
 );

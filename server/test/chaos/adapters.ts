@@ -4,14 +4,15 @@ import { World, type Tracked } from './adapter-world.ts';
 import { pause, type Node } from './harness.ts';
 
 /**
- * Kills the service with its real adapters in front of servers that stand in for their upstreams: in each moment between
- * intent and settlement, and at random. Then another process takes over, and journals, rows and books are compared.
+ * Kills the service while its real adapters talk to fakes of their upstreams: at each moment
+ * between intent and settlement, and at random. Then another process takes over, and journals, rows
+ * and books are compared.
  */
 
 export interface Scene {
   /** A part of a point's name; `crash loop`: 60 requests and kills at random. */
   point: string;
-  /** The upstreams can call back. */
+  /** Whether the upstreams can call back. */
   callbacks: boolean;
 }
 
@@ -21,18 +22,18 @@ export interface AdapterReport {
   requests: number;
   completed: number;
   unknown: number;
-  /** Submits that an upstream recognised as known, or that followed one that had made nothing. */
+  /** Repeated submits: the upstream recognised them, or the earlier one had created nothing. */
   repeats: number;
-  /** Calls back that found no process. */
+  /** Callbacks that found no process. */
   missedCalls: number;
-  /** What must never be: empty. */
+  /** Violations of the laws; must be empty. */
   violations: string[];
 }
 
 export interface AdapterOptions {
   seed: number;
   scenes: Scene[];
-  /** How long a crash loop kills. */
+  /** The time in which a crash loop kills processes. */
   loopMs: number;
   log?: (line: string) => void;
 }
@@ -42,7 +43,7 @@ const loopRequests = 60;
 const loopLeaseSeconds = 1;
 const slowMs = 160;
 
-/** Every point and a crash loop, with calls back or without. */
+/** Every point and a crash loop, with or without callbacks. */
 export function allScenes(callbacks: boolean): Scene[] {
   return [...points.map(({ name }) => name), crashLoop].map((point) => ({ point, callbacks }));
 }
@@ -81,7 +82,7 @@ class Run {
   readonly #ends = new Map<string, End>();
   readonly violations: string[] = [];
   #kills = 0;
-  /** What the living process was started for. */
+  /** The options of the running process. */
   #living: { http: boolean; callbacks: boolean } | null = null;
 
   constructor(world: World, options: AdapterOptions) {
@@ -89,7 +90,7 @@ class Run {
     this.#options = options;
   }
 
-  /** One request for each rig; a process dies at the point, another one carries on. */
+  /** One request for each rig; a process is killed at the point, and another one carries on. */
   async at(point: Point, callbacks: boolean): Promise<void> {
     const world = this.#world;
     const wanted = { http: point.http ?? false, callbacks };
@@ -116,7 +117,10 @@ class Run {
     this.#living = { http, callbacks };
   }
 
-  /** Nobody lives. What has to come of each request is known now; a new process brings it about. */
+  /**
+   * No process runs now. The end of each request is decided by its committed state; a new process
+   * must reach it.
+   */
   async #finish(
     tracked: Tracked[],
     callbacks: boolean,
@@ -147,19 +151,19 @@ class Run {
     this.violations.push(...(await compare(world, tracked, this.#ends)));
   }
 
-  /** Requests of every rig at once, while processes die in no order. */
+  /** Requests of every rig at once, while processes are killed at random. */
   async loop(callbacks: boolean): Promise<void> {
     const world = this.#world;
     await world.kill();
     for (const { door } of world.places) door.slowMs = slowMs;
     const stop = new AbortController();
     const starting = new Set<Promise<void>>();
-    // A process that only listens takes calls back while no worker lives.
+    // A process that only listens takes callbacks while no worker runs.
     const roles = callbacks ? (['http', 'worker', 'worker'] as const) : (['both', 'both'] as const);
     await Promise.all(roles.map((role) => world.start(role, callbacks, loopLeaseSeconds)));
     const moving = this.#move(callbacks, stop.signal);
     const submitting = this.#submitAll(callbacks);
-    // Told of below, whenever it happens.
+    // The error is reported below, whenever it happens.
     submitting.catch(() => {});
     const until = Date.now() + this.#options.loopMs;
     while (Date.now() < until) {
@@ -167,7 +171,8 @@ class Run {
       const victim = world.nodes[Math.floor(world.random() * world.nodes.length)];
       if (victim) this.#replace(victim, callbacks, starting);
     }
-    // Whatever comes of the submits, nothing goes on behind them that would hide their error.
+    // Whether or not the submits fail, everything else stops first, so that their error is not
+    // hidden.
     const tracked = await submitting.finally(async () => {
       stop.abort();
       await Promise.all([moving, ...starting]);
@@ -190,7 +195,7 @@ class Run {
     starting.add(replaced);
   }
 
-  /** Spread over the time in which processes die. */
+  /** Submits over most of the time in which processes are killed. */
   #submitAll(callbacks: boolean): Promise<Tracked[]> {
     const world = this.#world;
     const each = async (_: unknown, i: number) => {
@@ -200,7 +205,7 @@ class Run {
     return Promise.all(Array.from({ length: loopRequests }, each));
   }
 
-  /** Looks come sooner than upstreams ask for, those that recover a lost start do not. */
+  /** Makes polls due earlier than upstreams ask for, but not the recovery of lost starts. */
   async #move(callbacks: boolean, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#world.wake(false);

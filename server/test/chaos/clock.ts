@@ -1,4 +1,4 @@
-/** Sets the clock of this process off by so many milliseconds. */
+/** Shifts the clock of this process by this many milliseconds. */
 export function setClockOff(ms: number): void {
   const Real = Date;
   class OffDate extends Real {

@@ -1,33 +1,38 @@
 import { setFront, type Answer, type Call, type FakeUpstream } from '../upstreams/fakes/kit.ts';
 
-/** What a call to an upstream is for. */
+/** The purpose of a call to an upstream. */
 export type Role = 'submit' | 'poll' | 'output';
 
 /** A call that is stopped on its way. */
 export interface Hold {
-  /** Resolves once it waits there. */
+  /** Resolves once the call is stopped. */
   reached: Promise<void>;
-  /** go: it goes on as if nothing had been. drop: its connection breaks. */
+  /** go: the call continues normally. drop: its connection breaks. */
   end(how: 'go' | 'drop'): void;
 }
 
-/** before: nothing is done about it. after: it is done, and no byte of the answer is out. half: half of them are. */
+/**
+ * before: the upstream has not seen the call. after: it has acted, and no byte of the answer is
+ * sent. half: half of the answer is sent.
+ */
 export type When = 'before' | 'after' | 'half';
 
 const tagForm = /chaos-\d+x/;
 const outputForm = /^\/(?:v1\/)?(?:outputs|delivery|view)\b|\/content$/;
 
-/** A prompt by which a job can be told to be a request's. */
+/** A text for the prompt that links a job to its request. */
 export const tagOf = (n: number): string => `chaos-${n}x`;
 
-/** Stands before a fake: counts what is submitted, stops calls where a test wants them, slows them down. */
+/**
+ * Stands in front of a fake: counts submits, stops the calls a test chooses, and slows calls down.
+ */
 export class Door {
   readonly fake: FakeUpstream;
-  /** Submits that were read, by the tag in them: more than the jobs that were made of them. */
+  /** Submits that arrived, by their tag; several submits may have created one job. */
   readonly submits = new Map<string, number>();
-  /** Each call takes up to so long, half of it before it is done. */
+  /** Each call takes up to this long, half of it before the fake acts. */
   slowMs = 0;
-  /** Calls that have come and are not answered. */
+  /** Calls that have arrived and are not answered. */
   underWay = 0;
   readonly #random: () => number;
   #stops: { role: Role; when: When; stop: Stop }[] = [];
@@ -38,14 +43,14 @@ export class Door {
     setFront(fake.url, (call, answer) => this.#through(call, answer));
   }
 
-  /** Stops the next call of this sort. */
+  /** Stops the next call of this role. */
   hold(role: Role, when: When): Hold {
     const stop = new Stop();
     this.#stops.push({ role, when, stop });
     return stop;
   }
 
-  /** What nobody came to is held no more. */
+  /** Lets all held calls go and drops holds that no call has reached. */
   open(): void {
     for (const { stop } of this.#stops) stop.end('go');
     this.#stops = [];
@@ -56,7 +61,7 @@ export class Door {
     setFront(this.fake.url, null);
   }
 
-  /** Jobs that were made for the request of this tag. */
+  /** Jobs that were created for the request of this tag. */
   jobsOf(tag: string) {
     return this.fake.journal.filter(({ input }) => JSON.stringify(input).includes(tag));
   }

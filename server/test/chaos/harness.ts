@@ -13,12 +13,13 @@ import { createKey } from '../../src/operations/key.ts';
 import { mulberry, startPaidUpstream, type PaidUpstream } from './upstream.ts';
 
 /**
- * Runs the service in several processes under load, breaks things, lets it heal, and compares three journals: what
- * callers sent and got, the rows, and what the upstream accepted.
+ * Runs the service in several processes under load, injects faults, lets it recover, and compares
+ * three journals: the calls and answers of callers, the rows, and the jobs that the upstream
+ * accepted.
  */
 export interface ChaosOptions {
   seed: number;
-  /** Faults, one after the other, round and round. */
+  /** Faults to inject, one after the other, in each round. */
   faults: Fault[];
   rounds: number;
   /** Time between two faults. */
@@ -28,7 +29,7 @@ export interface ChaosOptions {
   log?: (line: string) => void;
 }
 
-/** What is done to a process, to PostgreSQL, or to the line between the two. */
+/** Faults of a process, of PostgreSQL, or of the connections between the two. */
 export const faults = [
   'kill_worker',
   'kill_service',
@@ -48,31 +49,31 @@ export interface ChaosReport {
   completed: number;
   failed: number;
   unknown: number;
-  /** Faults that were really played. */
+  /** Faults that were injected. */
   faults: number;
   fenced: number;
-  /** Transactions that PostgreSQL committed and whose process was not told. */
+  /** Transactions that PostgreSQL committed without the process getting the answer. */
   lostCommits: number;
-  /** What those wrote, as statements of different texts. */
+  /** The number of different writing statements in those. */
   lostStatements: number;
   lostAnswers: number;
   repeats: number;
   callerRetries: number;
-  /** What must never be: empty. */
+  /** Violations of the laws; must be empty. */
   violations: string[];
 }
 
 const leaseSeconds = 1.5;
-/** A class C job whose answer was lost is given up after it. */
+/** A class C job whose answer was lost is given up after this time. */
 const jobAgeSeconds = 10;
 const healMs = 60_000;
-/** How far the clock of each process is off: only PostgreSQL's may decide anything. */
+/** The shift of each process's clock: decisions must use PostgreSQL's clock only. */
 const clockOffMs = { http: 0, both: -3 * 3_600_000, worker: 40 * 86_400_000 };
-/** Of each process, in one fault. */
+/** Lost commits of each process in one fault. */
 const commitsLost = 3;
-/** Of one worker, until a pause catches it at work. */
+/** Pauses of one worker until one catches it at work. */
 const pausesMax = 10;
-/** One fault tends to show a thousand times. */
+/** One defect tends to show a thousand times. */
 const violationsShown = 20;
 const statuses5xx = new Set([503]);
 
@@ -172,13 +173,13 @@ export interface Node {
 }
 
 interface Caller {
-  /** Request ids that came back for each Idempotency-Key: one, however often it was sent. */
+  /** Request ids returned for each Idempotency-Key: must be one, however often it was sent. */
   got: Map<string, Set<string>>;
   retries: number;
   strange: string[];
 }
 
-/** `upstreamUrl` null: its upstreams are those of its catalog. */
+/** Starts a process. `upstreamUrl` null: its upstreams are those of its catalog. */
 export async function startNode(
   role: Node['role'],
   upstreamUrl: string | null,
@@ -202,7 +203,7 @@ function envOf(role: Node['role'], line: DatabaseLine, env: NodeJS.ProcessEnv): 
 
 interface Scene {
   nodes: Node[];
-  /** Of each node, to PostgreSQL. */
+  /** Each node's connections to PostgreSQL. */
   lines: DatabaseLine[];
   upstreamUrl: string;
   env: NodeJS.ProcessEnv;
@@ -210,7 +211,7 @@ interface Scene {
   random: () => number;
 }
 
-/** Plays one fault; returns the fenced writes that a killed process takes the count of with it. */
+/** Injects one fault; returns the count of fenced writes that is lost with a killed process. */
 async function play(fault: Fault, scene: Scene): Promise<number> {
   const { nodes, lines, embedded, random } = scene;
   const candidates = nodes.filter(({ role }) =>
@@ -237,7 +238,8 @@ async function replace(victim: Node, { nodes, lines, upstreamUrl, env }: Scene):
   const fenced = await fencedWrites([victim]);
   const at = nodes.indexOf(victim);
   await kill(victim.child, 'SIGKILL');
-  // PostgreSQL may be away in this moment: a service that finds none ends, and its supervisor starts it again.
+  // PostgreSQL may be down at this moment: then the service exits, and a supervisor would start it
+  // again.
   for (;;) {
     try {
       const { role } = victim;
@@ -257,8 +259,8 @@ function lossesOf(lines: DatabaseLine[]) {
 }
 
 /**
- * Pauses a worker for longer than its leases last. Where it held nothing at that moment, or nobody
- * has come for it meanwhile, there is nothing to find out, and it is paused again.
+ * Pauses a worker for longer than its leases last. If it held no lease, or no other worker has
+ * claimed its requests, no write is fenced, and it is paused again.
  */
 async function overtake(victim: Node): Promise<void> {
   for (let tries = 0; tries < pausesMax; tries++) {
@@ -266,13 +268,15 @@ async function overtake(victim: Node): Promise<void> {
     process.kill(victim.child.pid!, 'SIGSTOP');
     await pause(leaseSeconds * 1000 * 1.4);
     process.kill(victim.child.pid!, 'SIGCONT');
-    // Time to find out.
+    // Time for the worker to notice.
     await pause(300);
     if ((await fencedWrites([victim])) > before) return;
   }
 }
 
-/** Sends submits one after the other, each until it has a definite answer, as a careful client does. */
+/**
+ * Sends submits one after the other, each until its answer is definite, as a careful client does.
+ */
 async function submitUntil(
   signal: AbortSignal,
   caller: Caller,
@@ -285,7 +289,7 @@ async function submitUntil(
     const model = ['a', 'b', 'c'][n % 3]!;
     caller.got.set(idempotencyKey, new Set());
     await submitOnce(caller, idempotencyKey, model, key, ports);
-    // Now and then a caller asks again although it has its answer.
+    // Now and then a caller repeats a call although it has the answer.
     if (n % 7 === 0) await submitOnce(caller, idempotencyKey, model, key, ports);
   }
 }
@@ -322,7 +326,7 @@ async function submitOnce(
         return;
       }
     } catch {
-      // Killed under us: the answer is unknown, so the same key is sent again.
+      // The process was killed: the outcome is unknown, so the call is repeated under the same key.
     }
     caller.retries++;
     await pause(50);
@@ -340,7 +344,7 @@ export async function fund(db: Database): Promise<string> {
   return (await createKey(db, { account_id, name: 'chaos', ...limits })).key;
 }
 
-/** Waits until every request is final. */
+/** Waits until every request is final; false if that takes too long. */
 async function heal(db: Database): Promise<boolean> {
   const until = Date.now() + healMs;
   while (Date.now() < until) {

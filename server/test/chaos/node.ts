@@ -6,8 +6,12 @@ import { setClockOff } from './clock.ts';
 import { createRemote } from './remote.ts';
 
 /**
- * One process of the service under fire: `node.ts http|worker|both [UPSTREAM_URL]`, told the rest by environment. Without
- * the address its upstreams are those of its catalog.
+ * One process of the service for the fault tests: `node.ts http
+ *
+ * worker
+ *
+ * both [UPSTREAM_URL]`, with other options from the environment. Without the address its upstreams
+ * are those of its catalog.
  */
 setClockOff(Number(process.env.CHAOS_CLOCK_OFF_MS ?? 0));
 const [role, upstreamUrl] = process.argv.slice(2) as [string, string?];
@@ -31,5 +35,5 @@ const app = await startApp({
 });
 process.send!({ port: app.address!.port });
 process.on('SIGTERM', () => void app.stop(3_000).then(() => process.exit(0)));
-// The harness is gone: so are we.
+// Exits when the harness is gone.
 process.on('disconnect', () => process.exit(1));

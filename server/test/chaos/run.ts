@@ -4,8 +4,8 @@ import { chaos, faults, type Fault } from './harness.ts';
 import { storageOutage } from './storage.ts';
 
 /**
- * The long form of the fault tests: `npm run chaos [-- --rounds N --seed N --fault NAME]`. Prints one line a fault and
- * the three journals' figures at the end; exits 1 where they disagree.
+ * The long form of the fault tests: `npm run chaos [-- --rounds N --seed N --fault NAME]`. Prints
+ * one line a fault and the counts of the three journals at the end; exits 1 if they disagree.
  */
 const { values } = parseArgs({
   options: {

@@ -13,7 +13,7 @@ const deadline: Guard = {
   test: 'src/core/request/request.test.ts',
   name: 'past its deadline a polled job is given up',
 };
-/** Stands once in that file. */
+/** Appears once in that file. */
 const law = 'export function isFinal(';
 
 describe('the table of guards', () => {

@@ -1,7 +1,6 @@
 /**
- * Takes away one guard after the other in a copy of the repository and runs the test that has to
- * notice: `npm run sabotage [-- --only TEXT]`. Prints a row for each; exits 1 where one was not
- * missed.
+ * Removes one guard after the other in a copy of the repository and runs the test that must fail
+ * then: `npm run sabotage [-- --only TEXT]`. Prints a row for each; exits 1 if a test did not fail.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,14 +13,14 @@ import { stopServer } from '../../src/db/embedded/process.ts';
 import { guards, type Guard } from './guards/index.ts';
 
 export const root = path.resolve(import.meta.dirname, '../../..');
-/** What tests read. */
+/** Files that the tests read. */
 const needed = [
   'package.json',
   'tsconfig.json',
   'openapi.json',
   'catalog',
   'docs',
-  // What the service hands out.
+  // Served by the service.
   'client/dist',
   'server/package.json',
   'server/bin',
@@ -30,7 +29,7 @@ const needed = [
   'server/test',
 ];
 const testTimeoutMs = 120_000;
-/** Ends the run in order. */
+/** Stops the run cleanly. */
 const stop = new AbortController();
 
 /** red: the test failed, as it must. */
@@ -38,15 +37,15 @@ export type Colour = 'red' | 'green' | 'broken';
 
 export interface Verdict {
   guard: Guard;
-  /** How its test went with the guard in its place, and without. */
+  /** The test's result with the guard and without it. */
   whole: Colour;
   spoiled: Colour;
   seconds: number;
-  /** What the test said when it was not as it should be. */
+  /** The test's output if a result is not the expected one. */
   output: string;
 }
 
-/** Why this guard cannot be tried, or null: its text or its test is no longer there. */
+/** Why this guard cannot be tried: its text or its test is missing. Null if it can. */
 export function staleness(guard: Guard): string | null {
   const source = fs.readFileSync(path.join(root, 'server', guard.file), 'utf8');
   for (const [from] of guard.edits) {
@@ -64,7 +63,7 @@ export function staleness(guard: Guard): string | null {
 /** A copy of what the tests need, with the installed packages of this repository. */
 export function copyRepository(): string {
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'farebox-sabotage-'));
-  // Under root PostgreSQL runs as another user, who has to pass through.
+  // Under root PostgreSQL runs as another user, who needs access to the folder.
   fs.chmodSync(copy, 0o755);
   for (const name of needed) {
     const from = path.join(root, name);
@@ -78,8 +77,8 @@ export function copyRepository(): string {
 }
 
 /**
- * Runs the guard's test in the copy, with the guard and without it. `greens` keeps which tests were
- * green, as several guards may have the same.
+ * Runs the guard's test in the copy, with the guard and without it. `greens` caches the tests that
+ * passed with all guards, because several guards may share one.
  */
 export async function tryGuard(
   copy: string,
@@ -122,7 +121,8 @@ interface Run {
 
 async function runTest(copy: string, { file, test, name }: Guard): Promise<Run> {
   const { NODE_TEST_CONTEXT: _context, FAREBOX_TEST_DATABASE, ...env } = process.env;
-  // The template that a running server has is made of the schema as it should be.
+  // A running server's template is made from the unedited schema, so edits of migrations need a new
+  // server.
   const shared = FAREBOX_TEST_DATABASE !== undefined && !file.startsWith('migrations/');
   const pattern = name.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const args = ['--test', '--test-reporter=tap', `--test-name-pattern=${pattern}`];
@@ -152,7 +152,7 @@ async function runTest(copy: string, { file, test, name }: Guard): Promise<Run> 
   return { colour: colourOf(output, name), output };
 }
 
-/** A test that failed may leave services running. */
+/** A failed test may leave services running. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
@@ -161,7 +161,7 @@ function killGroup(pid: number): void {
   }
 }
 
-/** And each of them a PostgreSQL, which is in no group but its own. */
+/** Stops the PostgreSQL servers of those services, which have their own process groups. */
 async function clearAway(folder: string): Promise<void> {
   const found = fs.readdirSync(folder, { recursive: true, withFileTypes: true });
   for (const { name, parentPath } of found) {
@@ -171,8 +171,8 @@ async function clearAway(folder: string): Promise<void> {
 }
 
 /**
- * Red only by a test that said no: a file that does not even load, or a hook that fails, says
- * nothing of the guard. Green only where the test was there.
+ * Red only for a failed assertion or timeout: a file that does not load, or a failing hook, proves
+ * nothing about the guard. Green only if the test was found.
  */
 function colourOf(tap: string, name: string): Colour {
   const report = withoutFiles(tap);
@@ -184,12 +184,12 @@ function colourOf(tap: string, name: string): Colour {
   return passed && !failed ? 'green' : 'broken';
 }
 
-/** The report of a file stands under its path. */
+/** Removes the entries of whole files, which are named by their path. */
 function withoutFiles(tap: string): string {
   return tap.replace(/^not ok \d+ - \S+\.test\.ts\n {2}---\n[^]*?\n {2}\.\.\.\n/gm, '');
 }
 
-/** True where the guard is missed as soon as it is gone. */
+/** True if the test passes with the guard and fails without it. */
 export function isProven({ whole, spoiled }: Verdict): boolean {
   return whole === 'green' && spoiled === 'red';
 }

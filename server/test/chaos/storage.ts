@@ -4,18 +4,21 @@ import { accept, createFake, images } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { S3Server } from '../storage/s3-server.ts';
 
-/** The storage goes away under load, comes back, and every result that was paid for has to be there. */
+/**
+ * Takes the storage away under load and brings it back; every result that was paid for must be
+ * stored.
+ */
 
 export interface OutageReport {
   outage_seconds: number;
   accepted: number;
-  /** Submits and chats while it was away. */
+  /** Submits and chats refused during the outage. */
   refused_503: number;
   chats: { ok: number; failed: number };
-  /** Results that waited on the disk at the same time. */
+  /** The most results that were held on disk at the same time. */
   held_max: number;
   held_bytes_max: number;
-  /** From its return to the last held result that was stored. */
+  /** From the end of the outage until the last held result was stored. */
   seconds_to_clear: number;
   completed: number;
   violations: string[];
@@ -23,7 +26,7 @@ export interface OutageReport {
 
 interface Options {
   outageSeconds: number;
-  /** Before the outage, and after it. */
+  /** Time before the outage, and after it. */
   calmSeconds: number;
   submitters: number;
   log: (line: string) => void;
@@ -33,7 +36,7 @@ export async function storageOutage(options: Options): Promise<OutageReport> {
   const s3 = new S3Server();
   const { host } = new URL(await s3.listen());
   const address = `s3+http://AKTEST:se%2Fcr%2Bet@${host}/bucket?region=eu-test-1`;
-  // Half of the images come in the answer to the start, half are looked at.
+  // Half of the images come in the answer to the start, half by polling.
   const fake = createFake({ class: 'C', concurrency: 32 });
   fake.behave.start = async (job) => {
     await pause(500 + Math.random() * 1_500);
@@ -142,7 +145,10 @@ async function figure(service: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1] ?? 0);
 }
 
-/** Waits until all have ended, and says what was lost, made twice or is still held. */
+/**
+ * Waits until all requests have ended, and returns those that were lost, made twice or are still
+ * held.
+ */
 async function judged(service: Service, account: TestAccount, ids: string[]) {
   const violations: string[] = [];
   const limit = performance.now() + 120_000;

@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A paid upstream that outlives the service, with a journal of what it took. It answers as the three classes do, and
- * loses answers, hangs and fails as real ones do, from a seed.
+ * A paid upstream that outlives the service, with a journal of the jobs it accepted. It behaves
+ * like each of the three classes, and loses answers, hangs and fails at random, from a seed.
  */
 export interface PaidUpstream {
   url: string;
   /** Submissions it accepted and would bill, by the request's key. */
   accepted: Map<string, number>;
-  /** Starts that carried a known key to class A, which is no second job. */
+  /** Starts with a known key in class A, which create no second job. */
   repeats: number;
   lostAnswers: number;
   faults: { lose: number; hang: number; fail: number; refuse: number };
   close(): Promise<void>;
 }
 
-/** Jobs are done so soon after they were accepted. */
+/** The time from acceptance until a job is done. */
 const runMs = 60;
 const pollMaxMs = 300;
 
@@ -49,7 +49,7 @@ export async function startPaidUpstream(seed: number): Promise<PaidUpstream> {
     if (verb === 'start') return start(key, url.searchParams.get('class')!, reply);
     if (verb === 'find') return send(reply, 200, { found: accepted.has(key) });
     const at = ready.get(key);
-    // Slow enough that a paused worker has calls under way when its lease ends.
+    // Slow enough that a paused worker has open calls when its lease ends.
     await new Promise((resolve) => setTimeout(resolve, random() * pollMaxMs));
     send(reply, at === undefined ? 404 : 200, { done: at !== undefined && Date.now() >= at });
   }
@@ -58,7 +58,7 @@ export async function startPaidUpstream(seed: number): Promise<PaidUpstream> {
     const { refuse, fail, lose, hang } = state.faults;
     const dice = random();
     if (dice < refuse) return send(reply, 503, { error: 'busy' });
-    // Half of the failures come after the job was taken: nobody can tell from outside.
+    // Half of the failures come after the job was accepted, which a client cannot tell.
     if (dice < refuse + fail && random() < 0.5) return send(reply, 500, { error: 'broken' });
     take(key, kind);
     if (dice < refuse + fail) return send(reply, 500, { error: 'broken' });
@@ -87,7 +87,7 @@ function send(reply: ServerResponse, status: number, body: object): void {
   reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** A small seeded generator: a run can be repeated. */
+/** A small seeded generator, so that a run can be repeated. */
 export function mulberry(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -10,7 +10,7 @@ const overtaken = {
   name: 'a move under another attempt changes nothing',
 };
 
-/** A worker that was overtaken by a later claim changes nothing. */
+/** A worker that was overtaken by a later claim must change nothing. */
 export const fences: Guard[] = [
   {
     guards: 'an overtaken worker begins nothing',
@@ -117,7 +117,7 @@ export const intents: Guard[] = [
     guards: 'class C is never sent again once its answer was lost',
     file: 'src/worker/recover.ts',
     edits: [
-      // Sent again once: without an end its test would hang, not fail.
+      // Sends again only once: without an end its test would hang instead of failing.
       ['if (!canBeFound(row, upstream, task, deps))', 'if (row.starts > 1)'],
       [`if (upstream.class === 'A')`, `if (upstream.class !== 'B')`],
     ],

@@ -1,19 +1,19 @@
 /**
- * A guard of the service, with the edit that takes it away and the test that has to notice. All
- * paths are below `server/`.
+ * A guard of the service, the edit that removes it, and the test that must fail then. All paths are
+ * below `server/`.
  */
 export interface Guard {
   /** The law, in words. */
   guards: string;
-  /** The file that is spoiled. */
+  /** The file to edit. */
   file: string;
-  /** Old text, found exactly once, and new text. */
+  /** The old text, found exactly once, and the new text. */
   edits: [from: string, to: string][];
-  /** The test file that must turn red. */
+  /** The test file that must fail. */
   test: string;
-  /** A part of the test's name as it is written there, or the name of its group. */
+  /** A part of the test's name as written there, or the name of its group. */
   name: string;
 }
 
-/** How a claim of a due request goes on. */
+/** A part of the statement that claims due requests. */
 export const dueWake = "wake_at = now() + ${leaseSeconds} * interval '1 s'\n    from due";

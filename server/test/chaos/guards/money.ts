@@ -79,7 +79,7 @@ export const money: Guard[] = [
   },
 ];
 
-/** What the schema refuses whoever asks. */
+/** Laws that the schema enforces, whichever code writes. */
 export const laws: Guard[] = [
   {
     guards: 'a reserve is settled once, by the schema',

@@ -1,6 +1,6 @@
 import type { Guard } from './guard.ts';
 
-/** Between us and upstreams: no second bill, no place too many, nobody else's word. */
+/** Guards between us and upstreams: no second bill, no slot too many, no messages of others. */
 export const upstreams: Guard[] = [
   {
     guards: 'a route that was left is not asked again for the same request',
