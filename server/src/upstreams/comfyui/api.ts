@@ -3,11 +3,11 @@ import { createBearerApi, type BearerApi } from '../bearer-api.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
 /**
- * The HTTP API of a ComfyUI server. It never gets an `Origin`, which it refuses where that is not
- * its own. It has no key by itself; one that is set is for a proxy before it.
+ * The HTTP API of a ComfyUI server. Calls have no `Origin`, because the server refuses foreign
+ * ones. ComfyUI itself has no key; a configured one is for a proxy in front of it.
  */
 export interface Api extends BearerApi {
-  /** Where the bytes of an output are. */
+  /** The address of an output's bytes. */
   outputSource(file: { filename: string; subfolder: string }): {
     url: string;
     headers?: Record<string, string>;

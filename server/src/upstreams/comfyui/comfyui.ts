@@ -18,16 +18,16 @@ import { refusedPrompt } from './refusal.ts';
 import { filledPrompt, readWorkflows, seedField, type Workflow } from './workflow.ts';
 
 /**
- * ComfyUI: a server of the operator's own that runs graphs of nodes. A row names one of the
- * workflows of the definition; its job goes by an id that we choose, so that a lost answer is found
- * again.
+ * ComfyUI: the operator's own server, which runs graphs of nodes. A row names one of the workflows
+ * of the definition. Each job gets an id that we choose, so that it is found again after a lost
+ * answer.
  */
 
 const submitMs = 60_000;
-/** Files of the input go up first, and a large one takes its time. */
+/** Files of the input go up first, and a large one takes time. */
 const startSeconds = 360;
 const historyMaxBytes = 8 * 1024 * 1024;
-/** It holds the whole graphs of all jobs. */
+/** The queue contains the whole graphs of all jobs. */
 const queueMaxBytes = 64 * 1024 * 1024;
 const seedMax = 2 ** 47;
 
@@ -37,7 +37,7 @@ interface Parts {
   tools: UpstreamTools;
 }
 
-/** Throws Error, in words for the operator, where a workflow's mapping leads nowhere. */
+/** Throws Error, in words for the operator, if a workflow's mapping leads nowhere. */
 export function createComfyui(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const workflows = readWorkflows(settings.options);
   const api = createApi(settings, tools);
@@ -104,7 +104,10 @@ async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
   return quieted(refused, api);
 }
 
-/** The same for each attempt at a request, and nothing that tells of it to others on the server. */
+/**
+ * The same for each attempt at a request; it reveals nothing of the request to others on the
+ * server.
+ */
 function promptIdOf(idempotency_key: string): string {
   const hex = createHash('sha256').update(`farebox:${idempotency_key}`).digest('hex');
   const [a, b, c, d, e] = [
@@ -117,7 +120,7 @@ function promptIdOf(idempotency_key: string): string {
   return `${a}-${b}-5${c}-a${d}-${e}`;
 }
 
-/** The caller's own, else a random one where the workflow takes one; null where it takes none. */
+/** The caller's seed, otherwise a random one if the workflow takes one; null if it takes none. */
 function seedOf(input: Record<string, unknown>, { inputs }: Workflow): number | null {
   if (!Object.hasOwn(inputs, seedField)) return null;
   const given = input[seedField] ?? null;
@@ -139,7 +142,7 @@ async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<
   return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
 }
 
-/** Null where the queue does not have the job. */
+/** Null if the queue does not have the job. */
 function queuedState(id: string, { running, pending }: Queue): JobState | null {
   if (running.some((job) => job.prompt_id === id)) return { state: 'running' };
   const own = pending.find((job) => job.prompt_id === id);
@@ -148,7 +151,7 @@ function queuedState(id: string, { running, pending }: Queue): JobState | null {
   return { state: 'running', logs: [`Waiting for its turn, ${before} before it.`] };
 }
 
-/** Looks again in the history last, as a job may have ended between the two looks. */
+/** Checks the history once more at the end, because a job may have ended in between. */
 async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Handle | null> {
   const prompt_id = promptIdOf(key);
   const inHistory = async () => {
@@ -171,9 +174,9 @@ async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Han
 }
 
 /**
- * Only what is ours: a job that waits is taken off the queue, one that runs is interrupted by name.
- * An interrupt without a name would end whatever runs, and an older server hears no name, so it is
- * sent only while ours is the one that runs.
+ * Affects only our own job: a waiting one is removed from the queue, a running one is interrupted
+ * by name. An interrupt without a name would end whatever runs, and an older server ignores the
+ * name, so it is sent only while our job is the running one.
  */
 async function cancel(handle: Handle, signal: AbortSignal, parts: Parts): Promise<void> {
   const { api } = parts;
@@ -184,18 +187,18 @@ async function cancel(handle: Handle, signal: AbortSignal, parts: Parts): Promis
     if (!running.some((job) => job.prompt_id === prompt_id)) return;
     await api.send({ method: 'POST', path: '/interrupt', json: { prompt_id }, signal });
   } catch {
-    // Its result will not be used.
+    // Best effort: the job's result will not be used.
   }
 }
 
-/** Null where the history does not have the job. */
+/** Null if the history does not have the job. */
 async function historyOf(id: string, signal: AbortSignal, { api, tools }: Parts) {
   const path = `/history/${encodeURIComponent(id)}`;
   const reply = await api.send({ path, maxBytes: historyMaxBytes, signal });
   const entries = asObject(jsonOf(reply.body));
   if (reply.status !== 200 || entries === null)
     throw pollFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
-  // A fault in a body of 200 is not the absence of the job.
+  // An unexpected body with status 200 does not mean that the job is missing.
   if (Object.keys(entries).length > 0 && !Object.hasOwn(entries, id))
     throw new Error(api.quiet(saidBy(reply)));
   return asObject(entries[id]);

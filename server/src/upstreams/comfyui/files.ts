@@ -8,9 +8,9 @@ import type { Api } from './api.ts';
 import { asObject } from './history.ts';
 import type { Workflow } from './workflow.ts';
 
-/** A caller's media on their way into ComfyUI's folder of inputs. */
+/** Uploads of a caller's media into ComfyUI's input folder. */
 
-/** What a ComfyUI takes where its operator has not changed it. */
+/** ComfyUI's default limit. */
 const uploadMaxBytes = 100 * 1024 * 1024;
 const uploadMs = 300_000;
 const filesMax = 64;
@@ -18,8 +18,8 @@ const nameForm = /^[^\p{Cc}/\\]{1,255}$/u;
 const folderForm = /^[^\p{Cc}\\]{0,255}$/u;
 
 /**
- * Uploads the media that the workflow takes, and gives the names that the server gave them, by
- * field. Fields that the row does not know are left alone: no price rests on them.
+ * Uploads the media that the workflow takes, and returns the names that the server gave them, by
+ * field. Fields that the row does not know are ignored: no price depends on them.
  *
  * @throws InputRefused
  * @throws HandOverFailed
@@ -44,7 +44,7 @@ export async function uploadedFiles(
       if (value === '') continue;
       if (++count > filesMax) throw new InputRefused(`${field} names more than ${filesMax} files.`);
       const file = await openMedia(value, field, job, tools);
-      // What an address brings is not believed to be as long as it says.
+      // The length that an address states is not trusted.
       const bytes = await bytesOf(file, field, uploadMaxBytes);
       await demandSize(bytes, field, workflow);
       const { content_type } = file;
@@ -55,7 +55,7 @@ export async function uploadedFiles(
   return names;
 }
 
-/** A picture's work grows with its pixels, of which a small file can hold any number. */
+/** The work for an image grows with its pixels, and a small file can have any number of them. */
 async function demandSize(
   bytes: Buffer,
   field: string,
@@ -78,7 +78,7 @@ async function demandSize(
 interface Upload {
   bytes: Buffer;
   content_type: string;
-  /** Of its name. */
+  /** Of its file name. */
   stem: string;
 }
 

@@ -6,7 +6,7 @@ import type { JobState, OutputMedia } from '../upstream.ts';
 import type { Api } from './api.ts';
 import { isCallers, type Workflow } from './workflow.ts';
 
-/** What ComfyUI's history and queue say about a job. */
+/** Reads a job's state from ComfyUI's history and queue. */
 
 const filesMax = 200;
 const nameMax = 500;
@@ -17,7 +17,7 @@ export function asObject(value: unknown): Json | null {
     : null;
 }
 
-/** The end of a job that is in the history; null while its entry does not tell one. */
+/** The outcome of a job in the history; null while its entry states none. */
 export function endOf(
   entry: Json,
   workflow: Workflow | null,
@@ -46,7 +46,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
     const message = 'It was interrupted at ComfyUI.';
     return { state: 'failed', code: 'upstream_failed', message };
   }
-  // A node that reads the caller's file fails for what is in it.
+  // A node that reads the caller's file fails because of the file's contents.
   const node = String(error.node_id);
   const files = workflow === null ? null : { ...workflow, inputs: {} };
   const code = files && isCallers(files, node, null) ? 'upstream_rejected' : 'upstream_failed';
@@ -54,7 +54,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
   return { state: 'failed', code, message: reason ?? 'A node of the workflow failed.' };
 }
 
-/** The server's own folders are nobody's business. */
+/** Hides the server's own folders. */
 function withoutPaths(text: string | null): string | null {
   const path = /(?:\b[A-Za-z]:)?[\\/](?:[^\s\\/'"():,]+[\\/])+[^\s'"():,]*/g;
   return text?.replaceAll(path, '…') ?? null;
@@ -81,7 +81,7 @@ interface OutputFile {
   subfolder: string;
 }
 
-/** In whichever list a node names them: images, gifs, video, audio. Previews are of type `temp`. */
+/** From whichever list a node uses: images, gifs, video, audio. Previews are of type `temp`. */
 function filesIn(output: Json): OutputFile[] {
   return Object.values(output)
     .flatMap((list) => (Array.isArray(list) ? list : []))
@@ -94,7 +94,7 @@ function filesIn(output: Json): OutputFile[] {
     });
 }
 
-/** One job as the queue and the history write it: `[number, prompt_id, prompt, extra_data, …]`. */
+/** One job as in the queue and the history: `[number, prompt_id, prompt, extra_data, …]`. */
 export interface QueuedJob {
   number: number;
   prompt_id: string;
@@ -116,7 +116,7 @@ export interface Queue {
   pending: QueuedJob[];
 }
 
-/** Null where it is none. */
+/** Null if it is not a queue. */
 export function queueOf(value: unknown): Queue | null {
   const { queue_running, queue_pending } = asObject(value) ?? {};
   if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) return null;

@@ -7,9 +7,9 @@ import { isCallers, type Workflow } from './workflow.ts';
 const messageMax = 500;
 
 /**
- * What a prompt that does not validate means: where the caller's own values are to blame it is
- * refused for good, else the workflow does not fit the server, as when it lacks a model or a node.
- * Null for a reply that says no such thing.
+ * The outcome for a prompt that does not validate: if the caller's own values are to blame, it is
+ * refused for good; otherwise the workflow does not fit the server, for example because a model or
+ * a node is missing. Null for any other reply.
  */
 export function refusedPrompt(
   { status, body }: Pick<Reply, 'status' | 'body'>,
@@ -49,7 +49,7 @@ function faultsIn(nodes: Record<string, unknown>): NodeFault[] {
   });
 }
 
-/** Under the names of the caller's fields; nodes are the operator's. */
+/** Under the names of the caller's fields; nodes are internal to the operator. */
 function wordsOf(faults: readonly NodeFault[], { inputs, files }: Workflow): string {
   const fields = Object.entries({ ...inputs, ...files });
   const words = faults.map(({ node, input, message }) => {

@@ -1,6 +1,6 @@
 import { InputRefused } from '../inputs.ts';
 
-/** Workflows: a graph of nodes with the places where a request's input goes. */
+/** Workflows: a graph of nodes with the targets of a request's input. */
 
 interface Node {
   class_type: string;
@@ -16,17 +16,17 @@ export interface Workflow {
   name: string;
   /** In ComfyUI's API format, by node id. */
   prompt: Record<string, Node>;
-  /** Our field → where its value goes, all of them. */
+  /** Our field → all targets of its value. */
   inputs: Record<string, Target[]>;
-  /** Our media field → where the name of the uploaded file goes; of a list, one each. */
+  /** Our media field → target of the uploaded file's name; for a list, one target each. */
   files: Record<string, Target[]>;
-  /** Most pixels of each picture of the caller's. */
+  /** Most pixels of each of the caller's images. */
   maxInputPixels: number;
-  /** Ids of the nodes whose outputs count; null: all. */
+  /** Ids of the nodes whose outputs are used; null: all. */
   outputs: string[] | null;
 }
 
-/** The form of the options, which `catalog/schema.json` states. */
+/** The form of the options, as `catalog/schema.json` defines it. */
 interface Options {
   workflows?: Record<
     string,
@@ -40,10 +40,10 @@ interface Options {
   >;
 }
 
-/** The field that is filled at random where the caller leaves it out. */
+/** Filled at random if the caller omits it. */
 export const seedField = 'seed';
 
-/** @throws Error where a name leads nowhere, in words for the operator. */
+/** @throws Error if a name leads nowhere, in words for the operator. */
 export function readWorkflows(options: Record<string, unknown>): Map<string, Workflow> {
   const { workflows = {} } = options as Options;
   const read = Object.entries(workflows).map(([name, form]): [string, Workflow] => {
@@ -62,7 +62,7 @@ export function readWorkflows(options: Record<string, unknown>): Map<string, Wor
   return new Map(read);
 }
 
-/** `3.seed`: the input `seed` of the node `3`. The input has to be in the graph already. */
+/** `3.seed`: the input `seed` of the node `3`. The input must exist in the graph. */
 function targetsOf(name: string, prompt: Record<string, Node>, paths: string | string[]): Target[] {
   return [paths].flat().map((path) => {
     const dot = path.indexOf('.');
@@ -74,8 +74,8 @@ function targetsOf(name: string, prompt: Record<string, Node>, paths: string | s
 }
 
 /**
- * The graph with the request's values and the names of its files in it. What no mapping names stays
- * as the operator made it, so a caller reaches nothing else.
+ * The graph with the request's values and the names of its files. Whatever no mapping names stays
+ * as the operator made it, so callers cannot change anything else.
  *
  * @throws InputRefused
  */
@@ -91,7 +91,7 @@ export function filledPrompt(
   for (const [field, targets] of Object.entries(workflow.inputs)) {
     const value = input[field] ?? null;
     if (value === null) continue;
-    // A list would be read as a link to another node's output.
+    // A list would mean a link to another node's output.
     if (!['string', 'number', 'boolean'].includes(typeof value))
       throw new InputRefused(`${field} must be a text, a number, true or false.`);
     for (const target of targets) put(target, value);
@@ -105,7 +105,7 @@ export function filledPrompt(
   return prompt;
 }
 
-/** Whether a node's input holds what the caller gave. */
+/** Whether a node's input holds the caller's value. */
 export function isCallers(workflow: Workflow, node: string, input: string | null): boolean {
   const targets = [...Object.values(workflow.inputs), ...Object.values(workflow.files)].flat();
   return targets.some((each) => each.node === node && (input === null || each.input === input));

@@ -10,7 +10,7 @@ import { textAt } from './path.ts';
 import { verdictOf } from './verdict.ts';
 import type { Wire } from './wire.ts';
 
-/** Callers' files on their way: into the service's storage, else inline, else as a link. */
+/** Hands over callers' files: into the service's storage, otherwise inline, otherwise as a link. */
 
 const replyMaxBytes = 256 * 1024;
 const timeoutMs = 120_000;
@@ -25,7 +25,7 @@ export class NotHandedOver extends Error {
 }
 
 /**
- * The job's input as the service takes it. A public address of the caller's stays as it is.
+ * The job's input as the service takes it. A caller's public address stays unchanged.
  *
  * @throws InputRefused, NotHandedOver
  */
@@ -51,7 +51,7 @@ export function placeFiles(
   };
   return placeMedia(job, async (value, field) => {
     if (!Object.hasOwn(job.files, value) && /^https?:/i.test(value)) return value;
-    // The same picture in two fields is handed over once.
+    // The same file in two fields is handed over once.
     const known = handed.get(value);
     if (known) return known;
     const placed = hand(value, field);
@@ -78,7 +78,7 @@ async function uploaded(
   const sent = { url: wire.address({ path }, {}), method: 'POST', form };
   const limits = { maxBytes: replyMaxBytes, timeoutMs, signal };
   const reply = await wire.send(sent, limits).catch((error: unknown) => {
-    // No job is made by an upload, so it may be sent again whatever became of it.
+    // An upload creates no job, so it may be repeated whatever its result.
     if (!(error instanceof FetchError)) throw error;
     const { message } = error;
     throw new NotHandedOver({ outcome: 'not_accepted', why: whyOfFault(error), message });
@@ -91,14 +91,14 @@ async function uploaded(
   throw new NotHandedOver({ outcome: 'not_accepted', why: 'busy', message });
 }
 
-/** No start was asked for, whatever the reply means otherwise. */
+/** No start was sent, whatever the reply would mean otherwise. */
 function withoutJob(outcome: StartOutcome): StartOutcome {
   if (outcome.outcome === 'rejected') return { ...outcome, unasked: true };
   if (outcome.outcome !== 'unknown') return outcome;
   return { outcome: 'not_accepted', why: 'busy', message: outcome.message };
 }
 
-/** One file and the fields beside it, as a form of the browser would send them. */
+/** One file and its additional fields, as a browser's form would send them. */
 async function formOf(file: InputFile, name: string, fields: Readonly<Record<string, string>>) {
   const texts = Object.entries(fields).map(([field, content]) => ({ name: field, content }));
   const { content_type, size } = file;
@@ -107,8 +107,8 @@ async function formOf(file: InputFile, name: string, fields: Readonly<Record<str
 }
 
 /**
- * A name of ours: some services judge a file by its ending, some let a name replace another's file,
- * and a caller's name is hostile.
+ * A name of our own: some services judge a file by its ending, some let a file replace another of
+ * the same name, and a caller's name may be hostile.
  */
 function fileName(content_type: string): string {
   return `${randomUUID()}.${extensionOf(content_type)}`;

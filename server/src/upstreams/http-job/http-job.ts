@@ -20,16 +20,16 @@ import { verdictOf } from './verdict.ts';
 import { createWire, sentOf, type Sent, type Wire } from './wire.ts';
 
 /**
- * Speaks to any service where a job is created, has an id, is asked for, and ends in addresses of
- * what it made. What is particular to the service stands in the options of its definition.
+ * Works with any service where a job is created, gets an id, is polled, and ends with the addresses
+ * of its outputs. The options of the definition describe the particular service.
  */
 
 const submitLimits = { maxBytes: 1024 * 1024, timeoutMs: 60_000 };
-/** An output may stand in the reply itself, as a `data:` address. */
+/** The reply itself may contain an output, as a `data:` address. */
 const pollLimits = { maxBytes: 64 * 1024 * 1024, timeoutMs: 40_000 };
 const checkLimits = { maxBytes: 8 * 1024 * 1024, timeoutMs: 20_000 };
 const modelsMax = 10_000;
-/** What an id may look like, since it becomes part of an address and of a row. */
+/** Allowed form of an id, because it becomes part of an address and of a row. */
 const idForm = /^(?!\.{1,2}$)[\x21-\x7e]{1,300}$/;
 const addressMax = 2000;
 
@@ -40,7 +40,7 @@ interface Parts {
   wire: Wire;
 }
 
-/** Throws Error, in words for the operator, where the options do not fit together. */
+/** Throws Error, in words for the operator, if the options contradict each other. */
 export function createHttpJob(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const options = readOptions(settings.options);
   const parts = { settings, tools, options, wire: createWire(settings, options, tools) };
@@ -117,7 +117,7 @@ function orNull<T>(make: () => T): T | null {
   }
 }
 
-/** Null where the reply names no job that could be asked for. */
+/** Null if the reply names no job that could be polled. */
 function handleIn(json: unknown, options: Options, base: string, job: StartJob): Handle | null {
   const { task, idempotency_key } = job;
   if (options.id === null) return { id: idempotency_key, task };
@@ -133,7 +133,7 @@ function idIn(json: unknown, paths: readonly Path[]): string | null {
   return id !== undefined && idForm.test(id) ? id : null;
 }
 
-/** Where the service says to ask; another origin would get our key. */
+/** The address to poll, as the service gave it; another origin would get our key. */
 function addressIn(json: unknown, { poll_address }: Options, base: string): string | null {
   const text = poll_address === null ? undefined : valueAt(json, poll_address);
   if (typeof text !== 'string' || text.length > addressMax || !URL.canParse(text, base))
@@ -153,7 +153,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   if (verdict.ok) return jobState(verdict.json, options, taskOf(handle), wire.shown);
   const { outcome } = verdict;
   const message = wire.shown(outcome.message);
-  // A look cannot have a wrong input: what it refuses for good is the job's name.
+  // A poll has no input that could be wrong: if it is refused for good, the job is unknown.
   const isGone =
     outcome.outcome === 'rejected' ||
     (outcome.outcome === 'not_accepted' && outcome.why === 'model');
@@ -161,7 +161,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   throw pollFault(outcome, `a poll was answered with: ${message}`);
 }
 
-/** Statuses that pass by themselves, though a start that meets them would be refused. */
+/** Statuses that pass by themselves for a poll, although they would refuse a start. */
 const transient = new Set([405, 408, 409, 425, 429]);
 
 function lookOf({ options, wire, settings }: Parts, handle: Handle): Sent {
@@ -180,7 +180,7 @@ function taskOf({ task }: Handle): string {
   return typeof task === 'string' ? task : '';
 }
 
-/** A job goes by our own key, so it is known or it is not. */
+/** The job has our own key as its id, so it is either known or not. */
 async function find(parts: Parts, key: string, signal: AbortSignal): Promise<Handle | null> {
   const handle = { id: key };
   const { state } = await poll(parts, handle, signal);

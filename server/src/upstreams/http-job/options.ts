@@ -4,16 +4,16 @@ import { parsePath, type Path } from './path.ts';
 import { parseSignature, type Signature, type SignatureForm } from './signature.ts';
 
 /**
- * What a catalog file says about a service of the pattern "create a job, get its id, ask how it
- * goes, fetch what it made". `catalog/schema.json` holds the form; what it cannot say is checked
- * here.
+ * A catalog file's description of a service of the pattern "create a job, get its id, poll it,
+ * fetch its outputs". `catalog/schema.json` defines the form; rules that it cannot express are
+ * checked here.
  */
 
-/** One path, or several of which the first that leads somewhere counts. */
+/** One path, or several of which the first with a value is used. */
 type PathForm = string | readonly string[];
 type Texts = Readonly<Record<string, string>>;
 
-/** What a code of the service's own means for a start or a look. */
+/** Meaning of a service's own code for a start or a poll. */
 export type CodeMeaning = 'busy' | 'account' | 'credential' | 'rejected' | 'missing';
 
 export interface CallForm {
@@ -56,7 +56,7 @@ type Scalar = string | number | boolean | null;
 export interface Options {
   auth: OptionsForm['auth'];
   submit: CallForm;
-  /** Null: the job goes by the key that we send. */
+  /** Null: the job's id is the key that we send. */
   id: readonly Path[] | null;
   poll: CallForm | null;
   poll_address: readonly Path[] | null;
@@ -98,7 +98,7 @@ export interface Files {
 const uploadMaxBytes = 100 * 1024 * 1024;
 const ownId = '$idempotency_key';
 
-/** Throws Error, in words for the operator, where the options contradict themselves. */
+/** Throws Error, in words for the operator, if the options contradict themselves. */
 export function readOptions(options: Record<string, unknown>): Options {
   const form = options as unknown as OptionsForm;
   const { submit, poll, callback } = form;
@@ -141,7 +141,7 @@ export function readOptions(options: Record<string, unknown>): Options {
   };
 }
 
-/** What a code is compared by; a code that is not there is `null`. */
+/** The text by which a code is compared; a missing code is `null`. */
 export function codeText(code: unknown): string {
   return String(code ?? null).trim();
 }

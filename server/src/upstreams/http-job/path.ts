@@ -1,6 +1,6 @@
 /**
- * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. A step into a text reads
- * the text as JSON, since some services put their result into the reply as a string.
+ * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. A step into a text parses
+ * the text as JSON, because some services put their result into the reply as a string.
  */
 
 export type Path = readonly Step[];
@@ -10,11 +10,11 @@ type Step = string | number | typeof each;
 const each = Symbol('every item');
 const form = /^(?:\[\d{0,4}\]|[\w-]+)(?:\[\d{0,4}\]|\.[\w-]+)*$/;
 const stepsMax = 16;
-/** More than any request can ask for; a reply with more is broken. */
+/** More than any request can need; a reply with more is broken. */
 const valuesMax = 256;
 const jsonTextMax = 4 * 1024 * 1024;
 
-/** Throws Error, in words for the operator, where the text is no path. */
+/** Throws Error, in words for the operator, if the text is not a path. */
 export function parsePath(text: string): Path {
   if (!form.test(text)) throw new Error(`"${text}" is no path such as data.outputs[0].url`);
   const steps = [...text.matchAll(/\[(\d*)\]|[\w-]+/g)].map(([step, index]) => {
@@ -25,7 +25,7 @@ export function parsePath(text: string): Path {
   return steps;
 }
 
-/** Every value that the path leads to; null and what is not there are left out. */
+/** All values at the path; null and missing ones are left out. */
 export function valuesAt(value: unknown, path: Path): unknown[] {
   let found = [value];
   for (const step of path) {
@@ -34,7 +34,7 @@ export function valuesAt(value: unknown, path: Path): unknown[] {
   return found.filter((each) => each !== null && each !== undefined);
 }
 
-/** The first value that any of the paths leads to. */
+/** The first value at any of the paths. */
 export function valueAt(value: unknown, paths: readonly Path[]): unknown {
   for (const path of paths) {
     const [first] = valuesAt(value, path);
@@ -43,14 +43,14 @@ export function valueAt(value: unknown, paths: readonly Path[]): unknown {
   return undefined;
 }
 
-/** The same as a text; undefined where it is none and no number, truth or falsehood either. */
+/** The same as a text; undefined if it is neither text, number nor boolean. */
 export function textAt(value: unknown, paths: readonly Path[]): string | undefined {
   const found = valueAt(value, paths);
   if (typeof found === 'string') return found;
   return typeof found === 'number' || typeof found === 'boolean' ? String(found) : undefined;
 }
 
-/** The same as a number, also where it is written as a text. */
+/** The same as a number, even if it is written as a text. */
 export function numberAt(value: unknown, paths: readonly Path[]): number | undefined {
   const text = textAt(value, paths)?.trim();
   const number = text === undefined || text === '' ? NaN : Number(text);

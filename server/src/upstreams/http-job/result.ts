@@ -6,7 +6,7 @@ import type { JobState, OutputMedia, Result } from '../upstream.ts';
 import { codeText, type Options } from './options.ts';
 import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
 
-/** Tasks whose output is a picture, or as likely as not. */
+/** Tasks whose output is an image, or probably one. */
 const imageTasks = new Set([
   'text-to-image',
   'edit',
@@ -16,9 +16,9 @@ const imageTasks = new Set([
   'upscale',
 ]);
 
-/** How a job stands, read from the reply to a look that the service calls well. */
+/** Reads a job's state from a successful reply to a poll. */
 
-/** Throws Error where the reply says nothing of a job. `shown` makes a message fit to be shown. */
+/** Throws Error if the reply does not describe a job. `shown` makes a message safe to show. */
 export function jobState(
   json: unknown,
   options: Options,
@@ -59,7 +59,7 @@ function failure(
 function resultOf(json: unknown, options: Options, task: string): Result {
   const media: OutputMedia[] = [];
   for (const { path, field } of options.outputs) {
-    // A path may lead to one address or to the list of them.
+    // A path may lead to one address or to a list of them.
     const values = valuesAt(json, path).flat();
     for (const value of values) media.push(...mediaIn(value, field, task));
   }
@@ -86,7 +86,7 @@ function mediaIn(value: unknown, field: string | null, task: string): OutputMedi
   }));
 }
 
-/** What a media is, by what it says itself, else by what the task makes. */
+/** The kind of an output: by its own type, otherwise by the task. */
 function kindOf({ source, content_type = '' }: OutputMedia, task: string): string {
   const [kind] = content_type.split('/');
   if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
@@ -94,12 +94,12 @@ function kindOf({ source, content_type = '' }: OutputMedia, task: string): strin
   return told ?? (task === '' || imageTasks.has(task) ? 'image' : 'video');
 }
 
-/** Pictures are a list by custom. */
+/** By convention, images are a list. */
 function unnamed(kind: string): string {
   return kind === 'image' ? 'images' : kind;
 }
 
-/** Several of what has the name of a single one become a list. */
+/** Several outputs with a singular name become a list. */
 function named(media: readonly OutputMedia[]): OutputMedia[] {
   const count = (field: string) => media.filter((each) => each.field === field).length;
   return media.map((each) => {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { CallbackRefused, type Callback } from '../upstream.ts';
 
-/** How a service proves that a call back is its own, described as data: HMAC with SHA-256. */
+/** How a service signs its callbacks, described as data: HMAC with SHA-256. */
 
 export interface SignatureData {
   /** Names of the headers with the signature, the call's id and its time in unix seconds. */
@@ -9,14 +9,14 @@ export interface SignatureData {
   id_header?: string;
   timestamp_header?: string;
   /**
-   * What the header holds, such as `v1,{signature}` or `t={timestamp},v1={signature}`; several of
-   * them may stand there with spaces between.
+   * Form of the header's value, such as `v1,{signature}` or `t={timestamp},v1={signature}`; it may
+   * hold several of them, separated by spaces.
    */
   form?: string;
-  /** Such as `{id}.{timestamp}.{body}`; `{handle}` is what the body names the job by. */
+  /** Such as `{id}.{timestamp}.{body}`; `{handle}` is the job's name in the body. */
   signed: string;
   encoding: 'hex' | 'base64';
-  /** How the secret becomes the key: as it stands, or decoded; without this prefix. */
+  /** How the secret becomes the key: unchanged, or decoded; without this prefix. */
   secret?: 'text' | 'base64' | 'hex';
   secret_prefix?: string;
   tolerance_seconds?: number;
@@ -40,7 +40,7 @@ const standardWebhooks: SignatureData = {
 const candidatesMax = 8;
 const headerMax = 4096;
 
-/** Null: the service does not sign. Throws Error, in words, where the parts do not fit. */
+/** Null: the service does not sign. Throws Error, in words, if the parts do not fit. */
 export function parseSignature(form: SignatureForm): Signature | null {
   if (form === 'none') return null;
   const data = form === 'standard-webhooks' ? standardWebhooks : form;
@@ -67,7 +67,10 @@ export function parseSignature(form: SignatureForm): Signature | null {
   };
 }
 
-/** `handle` is what the body names the job by. @throws CallbackRefused */
+/**
+ * `handle` is the job's name in the body.
+ * @throws CallbackRefused
+ */
 export function verifySignature(
   signature: Signature,
   { headers, body }: Pick<Callback, 'headers' | 'body'>,
@@ -115,7 +118,7 @@ function isSame(given: Buffer, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Everything but the two marks stands for itself. */
+/** Everything except the two placeholders is literal. */
 function patternOf(form: string): RegExp {
   const parts = form.split(/(\{signature\}|\{timestamp\})/).map((part) => {
     if (part === '{signature}') return '(?<signature>[A-Za-z0-9+/=_-]{1,200})';

@@ -1,7 +1,7 @@
 /**
- * Bodies, headers and addresses as the operator wrote them, with the values of one call put in. In
- * a body a text that is exactly `$name` is replaced by the value, of whatever type; in an address
- * `{name}` by its text.
+ * Bodies, headers and addresses as the operator wrote them, filled with the values of one call. In
+ * a body, a text that is exactly `$name` is replaced by the value, of any type; in an address,
+ * `{name}` is replaced by its text.
  */
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -10,8 +10,8 @@ export type Values = Readonly<Record<string, unknown>>;
 const spread = '...';
 
 /**
- * What is null is left out together with its field. The operator's own fields win over those that
- * are spread in, even when they are left out: no input of a caller's may take their place.
+ * A null value is left out together with its field. The operator's own fields win over spread ones
+ * even when they are left out: a caller's input must not replace them.
  */
 export function fill(template: unknown, values: Values): unknown {
   if (typeof template === 'string') {
@@ -41,7 +41,9 @@ export function fillTexts(
   return Object.fromEntries(texts.map(([name, text]) => [name, String(text)]));
 }
 
-/** `{model}` keeps its slashes, as models are named by paths; in other values they are escaped. */
+/**
+ * `{model}` keeps its slashes, because models are named by paths; in other values they are escaped.
+ */
 export function fillPath(template: string, values: Values): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const text = String(values[name] ?? '');
@@ -52,7 +54,7 @@ export function fillPath(template: string, values: Values): string {
   });
 }
 
-/** The names that a template asks for, wherever they stand. */
+/** All names that a template uses. */
 export function namesIn(template: unknown): string[] {
   if (typeof template === 'string') {
     const inPath = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);

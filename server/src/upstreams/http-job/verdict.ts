@@ -4,7 +4,7 @@ import type { StartOutcome } from '../upstream.ts';
 import { codeText, type CodeMeaning, type Options } from './options.ts';
 import { textAt, valueAt } from './path.ts';
 
-/** What a reply says of its own call, before anything in it is believed. */
+/** The result of a call, judged before its reply's contents are trusted. */
 export type Verdict =
   | { ok: true; json: unknown }
   | { ok: false; outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }> };
@@ -18,7 +18,7 @@ const whys = {
 
 /**
  * A code that the options name decides, whatever the status; then the status; then whether the code
- * is one of those that mean success. Success in an unreadable reply is no answer.
+ * means success. Success with an unreadable reply counts as no answer.
  */
 export function verdictOf(
   reply: Reply,

@@ -5,12 +5,12 @@ import type { UpstreamTools } from '../upstream.ts';
 import type { CallForm, Options } from './options.ts';
 import { fill, fillPath, fillTexts, type Values } from './template.ts';
 
-/** Calls to the service: addresses, credential and bodies, and texts that give neither away. */
+/** Calls to the service: addresses, credential and bodies, and texts without secrets. */
 export interface Wire {
   /** The address of a call of the options. */
   address(call: CallForm, values: Values): string;
   send(call: Sent, limits: Pick<RequestCall, 'maxBytes' | 'timeoutMs' | 'signal'>): Promise<Reply>;
-  /** What was said there, as it may be shown: no secret of ours, no address, short. */
+  /** The service's message, safe to show: without our secrets and addresses, and short. */
   shown(message: string): string;
 }
 
@@ -18,14 +18,14 @@ export interface Sent {
   url: string;
   method: string;
   headers?: Record<string, string>;
-  /** JSON where it is no ready body. */
+  /** Sent as JSON if there is no `form`. */
   body?: unknown;
   /** A ready body with its own headers. */
   form?: FormBody;
 }
 
 const messageMax = 500;
-/** Of what a service says, so much is looked at. */
+/** Limit of the characters that are read of a service's message. */
 const textMax = 8192;
 
 export function createWire(

@@ -11,11 +11,11 @@ import { jsonOf } from '../replies.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
-/** A caller's media on their way into a prediction's input. */
+/** Puts a caller's media into a prediction's input. */
 
-/** What Replicate advises to send within the input. */
+/** Replicate's advised limit for files within the input. */
 const inlineMaxBytes = 256 * 1024;
-/** The same as base64, with room for the type before it. */
+/** The same as base64, with room for the type in front. */
 const inlineMaxLength = Math.ceil(inlineMaxBytes / 3) * 4 + 200;
 const uploadMaxBytes = 100 * 1024 * 1024;
 const uploadMs = 300_000;
@@ -24,7 +24,7 @@ const depthMax = 6;
 
 /**
  * The input as Replicate takes it: small files as `data:` addresses, others in its own storage,
- * addresses as they are. A field of null is left out, as its models refuse one.
+ * addresses unchanged. A null field is left out, because its models refuse one.
  *
  * @throws InputRefused
  * @throws HandOverFailed
@@ -35,7 +35,7 @@ export async function placedInput(
   tools: UpstreamTools,
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
-  // One file may stand in several places.
+  // One file may occur several times.
   const once = (key: string, file: InputFile) => {
     const address = uploaded.get(key) ?? upload(file, job.signal, api, tools);
     uploaded.set(key, address);
@@ -62,7 +62,7 @@ async function placeStored(file: InputFile, field: string, key: string, once: On
   );
 }
 
-/** With what is large in a caller's own `data:` addresses put into storage, in whichever field. */
+/** Uploads large `data:` addresses of the caller to storage, in any field. */
 async function lightened(
   value: unknown,
   field: string,
@@ -107,7 +107,7 @@ async function upload(
   throw new HandOverFailed({ message: 'a file was taken, and no address of it came back' });
 }
 
-/** Replicate guesses a file's type by its name as well; it takes 255 bytes. */
+/** Replicate also guesses a file's type by its name; the name may have 255 bytes. */
 function nameOf({ file_name, content_type }: InputFile): string {
   const ending = /^[a-z]+\/([a-z0-9]{2,5})(?:;|$)/i.exec(content_type)?.[1]?.toLowerCase() ?? 'bin';
   return file_name === undefined

@@ -2,7 +2,7 @@ import type { Json } from '../../lib/json.ts';
 import { jsonOf } from '../replies.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
-/** What Replicate tells about its models. Prices are not among it. */
+/** Replicate's information about its models. Prices are not included. */
 
 /** A collection comes with the examples and schemas of all its models. */
 const listMaxBytes = 32 * 1024 * 1024;
@@ -24,7 +24,7 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
   return [...models, ...deployments.map((name) => `deployments/${name}`)];
 }
 
-/** Null where it is no list. */
+/** Null if it is not a list. */
 function namesIn(list: unknown): string[] | null {
   if (!Array.isArray(list)) return null;
   return list.flatMap((each: unknown) => {
@@ -33,7 +33,7 @@ function namesIn(list: unknown): string[] | null {
   });
 }
 
-/** Whether it has the model; its list names only the official ones, which are a few of all. */
+/** Whether it has the model; its list names only the official models, a small part of all. */
 export async function hasModel(
   api: BearerApi,
   model: string,

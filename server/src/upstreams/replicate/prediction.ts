@@ -3,9 +3,9 @@ import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, Result } from '../upstream.ts';
 
-/** What a prediction of Replicate's says about our job. */
+/** Reads the state of a job from a prediction of Replicate. */
 
-/** Progress and logs are looked for in the end of the logs only. */
+/** Progress and logs are read only from the end of the logs. */
 const logTail = 32 * 1024;
 const logLines = 50;
 const progressLines = 20;
@@ -21,7 +21,7 @@ interface Prediction {
   data_removed?: unknown;
 }
 
-/** The prediction in a reply, or null where the reply is none. */
+/** The prediction in a reply, or null if there is none. */
 export function predictionOf(value: unknown): Prediction | null {
   if (typeof value !== 'object' || value === null) return null;
   const { id, status } = value as Record<string, unknown>;
@@ -68,7 +68,7 @@ function progressIn(lines: readonly string[]): number | null {
   return null;
 }
 
-/** Words with which models say that the caller's input is to blame, not they. */
+/** Words with which models blame the caller's input. */
 const blamesInput = new RegExp(
   [
     'nsfw|flagged|sensitive|safety|moderat|polic(?:y|ies)|prohibited|inappropriate|\\bE005\\b',
@@ -91,7 +91,7 @@ function failedState(status: string, error: unknown): JobState {
   return { state: 'failed', code, message: reason ?? 'The model failed without a reason.' };
 }
 
-/** Null where nothing came out. */
+/** Null if there is no output. */
 function resultOf(output: unknown): Result | null {
   if (output === undefined || output === null || output === '') return null;
   const files = withFiles(output, 0);
@@ -99,7 +99,7 @@ function resultOf(output: unknown): Result | null {
   return media.length === 0 && Object.keys(fields).length === 0 ? null : { media, fields };
 }
 
-/** What lies on Replicate's delivery hosts is a file, though its address may have no ending. */
+/** An address on Replicate's delivery hosts is a file, even without a file ending. */
 function withFiles(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return isDelivery(value) ? { url: value } : value;
   if (typeof value !== 'object' || value === null || depth > depthMax) return value;
@@ -114,7 +114,7 @@ function isDelivery(text: string): boolean {
   return /(?:^|\.)replicate\.delivery$/.test(new URL(text).hostname);
 }
 
-/** How callers find media that have no name of their own: one film is `video`, pictures a list. */
+/** Field for media without a name of their own: a single video is `video`, images are a list. */
 function fieldOf(files: unknown): string {
   const all = Array.isArray(files) ? files.flat(depthMax) : [files];
   const kind = kindOfMedia(all[0]) ?? 'image';

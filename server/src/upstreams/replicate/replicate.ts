@@ -18,11 +18,11 @@ import { createVerify } from './webhook.ts';
 
 /**
  * Replicate (https://replicate.com): a model is named `owner/name`, one of its versions
- * `owner/name:hash`, a deployment of the operator's `deployments/owner/name`.
+ * `owner/name:hash`, and the operator's deployments `deployments/owner/name`.
  */
 
 const submitMs = 60_000;
-/** Files of the input go up first, and a large one takes its time. */
+/** Files of the input go up first, and a large one takes time. */
 const startSeconds = 360;
 /** An output may be a `data:` address. */
 const predictionMaxBytes = 16 * 1024 * 1024;
@@ -32,7 +32,7 @@ const modelForm = new RegExp(`^(deployments/)?(${segment}/${segment})(?::([A-Za-
 export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const api = createBearerApi(settings, tools);
   const verify = createVerify(settings.secret, api, tools.now);
-  // Replicate itself calls back over https only, and refuses a prediction that asks for more.
+  // Replicate calls back over https only, and refuses a prediction with any other address.
   const takesHttp = settings.url.startsWith('http:');
   const webhookFor = ({ callback_url }: StartJob) =>
     callback_url !== null && (takesHttp || callback_url.startsWith('https:'))
@@ -88,7 +88,7 @@ export function isModelName(model: string): boolean {
   return targetOf(model) !== null;
 }
 
-/** Where a prediction of this model is made; null for what is no name of one. */
+/** Where to create a prediction of this model; null if it is not a model's name. */
 function targetOf(model: string): { path: string; body: Record<string, unknown> } | null {
   const [whole, deployment, name, version] = modelForm.exec(model) ?? [];
   if (whole === undefined || (deployment && version)) return null;
@@ -121,7 +121,7 @@ async function submit(
     };
   }
   const refusal = refusalOf(reply, api, tools);
-  // Its limit is of how many predictions we make, of whichever model.
+  // Its limit applies to the account's predictions of all models.
   return refusal.outcome === 'not_accepted' && refusal.limited
     ? { ...refusal, account_wide: true }
     : refusal;
@@ -133,7 +133,7 @@ function refusalOf(
   tools: UpstreamTools,
 ): ReturnType<typeof outcomeOfReply> {
   const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
-  // It answers a version that is gone like an input that does not fit.
+  // It answers an unknown version like an unsuitable input.
   const { title } = (jsonOf(reply.body) ?? {}) as { title?: unknown };
   if (said.outcome === 'rejected' && /^invalid version/i.test(String(title)))
     return { outcome: 'not_accepted', why: 'model', message: said.message };
@@ -165,7 +165,7 @@ async function poll(
   return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
 }
 
-/** The handle comes from our own rows, and yet becomes a part of an address. */
+/** Escaped although the handle comes from our own rows, because it becomes part of an address. */
 function idOf({ id }: Handle): string {
   return encodeURIComponent(String(id));
 }

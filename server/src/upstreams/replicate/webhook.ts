@@ -3,17 +3,17 @@ import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback } from '../upstream.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
-/** Replicate's callbacks: signed as Standard Webhooks are, with one secret for the account. */
+/** Replicate's callbacks, signed by Standard Webhooks, with one secret for the account. */
 
 const ageMaxSeconds = 300;
-/** Whoever sends a wrong signature must not make us ask for the secret each time. */
+/** Limits how often wrong signatures can make us fetch the secret. */
 const secretAgainMs = 60_000;
 const keyMinBytes = 16;
 
-/** @throws CallbackRefused; any other error where the secret cannot be had now */
+/** @throws CallbackRefused; any other error if the secret cannot be fetched now */
 export type Verify = (call: Callback) => Promise<void>;
 
-/** Without a secret of the operator's the upstream is asked for it, and again when it changed. */
+/** Without the operator's own secret it is fetched from the upstream, and again after a change. */
 export function createVerify(secret: string | null, api: BearerApi, now: () => number): Verify {
   const own = secret === null ? null : keyOf(secret);
   if (secret !== null && own === null)
@@ -55,7 +55,7 @@ function isGood({ headers, body }: Callback, key: Buffer): boolean {
     .update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`)
     .update(body)
     .digest('base64');
-  // Texts are compared, not decoded bytes: several spellings decode to the same.
+  // Compares texts, not decoded bytes: several spellings decode to the same bytes.
   const expected = Buffer.from(signed);
   let good = false;
   for (const each of headers['webhook-signature']!.split(' ').slice(0, 10)) {
