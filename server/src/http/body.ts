@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
-import { takeShare } from './shed.ts';
+import { takeShare } from './overload.ts';
 
 /** JSON bodies: bounded in size, time, memory and shape before anything looks at them. */
 

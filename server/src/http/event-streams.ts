@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import type { HttpDeps } from './deps.ts';
 import { hijackHeaders } from './hijack.ts';
-import { takeShare } from './shed.ts';
+import { takeShare } from './overload.ts';
 import { overWords, type Viewer } from './viewers.ts';
 
 /** Event streams that stay open while nothing happens. */

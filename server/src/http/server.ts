@@ -24,7 +24,7 @@ import { asksForPage, noPage } from './session/pages.ts';
 import type { WebRoute } from './session/routes.ts';
 import { networkOf } from './session/throttle.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
-import { createShedLog, takeShare, tooMuch } from './shed.ts';
+import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
 /** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
 const keepAliveTimeoutMs = 65_000;
@@ -108,7 +108,7 @@ const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. 
  */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   const connections = watchConnections(app, deps.settings.times);
-  const shedLog = createShedLog(deps.log);
+  const overloadLog = createOverloadLog(deps.log);
   deps.leaving.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
@@ -117,8 +117,8 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     const { lingerMs } = deps.settings.times;
     const calls = connections.calls(req.raw.socket);
     const refuse = (reason: string, message: string) => {
-      deps.metrics.shed.inc({ reason });
-      shedLog(reason);
+      deps.metrics.overload.inc({ reason });
+      overloadLog(reason);
       reply.raw.once('close', () => discardRest(req.raw, lingerMs));
       sendError(new ApiError('capacity_unavailable', { message, expected: true }), req, reply);
     };

@@ -8,7 +8,7 @@ export interface Metrics {
   stepSeconds: Histogram<'step' | 'result'>;
   fencedWrites: Counter<'to'>;
   batchSize: Histogram<'batch'>;
-  shed: Counter<'reason'>;
+  overload: Counter<'reason'>;
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
   webhooks: Counter<'result'>;
   upstreamFailures: Counter<'upstream' | 'why'>;
@@ -70,8 +70,8 @@ export function createMetrics(): Metrics {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
       registers,
     }),
-    shed: new Counter({
-      name: 'farebox_shed_total',
+    overload: new Counter({
+      name: 'farebox_overload_total',
       help: 'Calls refused because of overload.',
       labelNames: ['reason'],
       registers,

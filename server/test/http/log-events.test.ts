@@ -154,8 +154,8 @@ describe('an upstream that fails', () => {
       Number(new RegExp(`^${name}\\{upstream="fake"\\} (.+)$`, 'm').exec(text)?.[1]);
     assert.equal(of('farebox_queue_waiting'), 0);
     assert.equal(of('farebox_queue_oldest_seconds'), 0);
-    assert.equal(of('farebox_upstream_places_in_use'), 0);
-    const resting = of('farebox_upstream_resting_seconds');
+    assert.equal(of('farebox_upstream_slots_in_use'), 0);
+    const resting = of('farebox_upstream_paused_seconds');
     assert.ok(resting > 90 && resting <= 100, String(resting));
     assert.ok(Number(/^farebox_data_free_bytes (.+)$/m.exec(text)?.[1]) > 0);
     await service.db.run(rawSql('update upstreams set paused_until = null'));
@@ -188,10 +188,10 @@ describe('a model that fails', () => {
     assert.equal(lines('upstream paused').length, before, 'the upstream does not rest');
     const { base } = await service.another();
     const { text } = await service.call('GET', '/metrics', { base });
-    const rests = /^farebox_model_resting_seconds\{upstream="fake",model="image"\} (.+)$/m;
+    const rests = /^farebox_model_paused_seconds\{upstream="fake",model="image"\} (.+)$/m;
     const resting = Number(rests.exec(text)?.[1]);
     assert.ok(resting > 20 && resting <= 30, String(resting));
-    assert.match(text, /^farebox_upstream_resting_seconds\{upstream="fake"\} 0$/m);
+    assert.match(text, /^farebox_upstream_paused_seconds\{upstream="fake"\} 0$/m);
     service.fake.behave = {};
     await service.wakeAll();
     await service.work();

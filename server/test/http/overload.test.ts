@@ -67,7 +67,7 @@ test('three hundred calls of an account at once, where five may be its share: fi
       assertRefused(reply, reply.status === 503 ? 'capacity_unavailable' : 'rate_limited');
     }
     assert.equal((await service.call('GET', '/livez', { base })).status, 200);
-    const { values } = await app.metrics.shed.get();
+    const { values } = await app.metrics.overload.get();
     assert.equal(
       values.reduce((sum, { value }) => sum + value, 0),
       295,
@@ -223,7 +223,7 @@ describe('/metrics', () => {
       /^farebox_open_streams 0$/m,
       /^farebox_in_flight_calls \d+$/m,
       /^# TYPE farebox_books_ok gauge$/m,
-      /^# TYPE farebox_shed_total counter$/m,
+      /^# TYPE farebox_overload_total counter$/m,
       /^# TYPE farebox_fenced_writes_total counter$/m,
       /^farebox_process_resident_memory_bytes \d+$/m,
     ];

@@ -32,7 +32,7 @@ function hold(base: string, path: string, address: string, origin: string): Sock
 }
 
 const refused = async ({ app }: Service) =>
-  (await app.metrics.shed.get()).values.find(({ labels }) => labels.reason === 'strangers')
+  (await app.metrics.overload.get()).values.find(({ labels }) => labels.reason === 'strangers')
     ?.value ?? 0;
 
 describe('strangers whose bodies do not come', () => {

@@ -25,9 +25,9 @@ const labels = ['upstream'];
 const names = {
   waiting: 'farebox_queue_waiting',
   oldest: 'farebox_queue_oldest_seconds',
-  inUse: 'farebox_upstream_places_in_use',
-  resting: 'farebox_upstream_resting_seconds',
-  models: 'farebox_model_resting_seconds',
+  inUse: 'farebox_upstream_slots_in_use',
+  resting: 'farebox_upstream_paused_seconds',
+  models: 'farebox_model_paused_seconds',
   keys: 'farebox_upstream_key_paused_seconds',
   left: 'farebox_left_starts',
 };
@@ -40,11 +40,11 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
       { name: names.waiting, labels, help: 'Requests that wait for the upstream; at most 10000.' },
       { name: names.oldest, labels, help: 'How long the oldest of them has waited.' },
       { name: names.inUse, labels, help: 'Places at the upstream that are taken.' },
-      { name: names.resting, labels, help: 'How long the upstream will rest; 0: it works.' },
+      { name: names.resting, labels, help: 'How long the upstream will be paused; 0: it works.' },
       {
         name: names.models,
         labels: ['upstream', 'model'],
-        help: 'How long a model that rests by itself will rest; those that work are not there.',
+        help: 'How long a model that is paused alone will be paused.',
       },
       {
         name: names.keys,

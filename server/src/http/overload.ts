@@ -2,12 +2,12 @@ import { ApiError } from '../core/errors.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { HttpDeps } from './deps.ts';
 
-/** How this process refuses what is too much for it. */
+/** How this process refuses calls beyond its limits. */
 
 export const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
 
 /**
- * Takes one of what all accounts share. Throws `rate_limited` if this account holds its share, and
+ * Takes one unit of a budget that all accounts share. Throws `rate_limited` if this account holds its share, and
  * `capacity_unavailable` if it holds nothing and others hold everything.
  */
 export function takeShare(
@@ -18,7 +18,7 @@ export function takeShare(
 ): void {
   if (budget.take(owner, 1)) return;
   const held = budget.held(owner);
-  metrics.shed.inc({ reason: held === 0 ? 'in_flight' : 'share' });
+  metrics.overload.inc({ reason: held === 0 ? 'in_flight' : 'share' });
   if (held === 0) throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
   throw new ApiError('rate_limited', {
     message: `You have ${held} ${what} on this server, as many as are left for all others. Nothing was charged; wait until one has ended, and retry with backoff.`,
@@ -29,8 +29,8 @@ export function takeShare(
 
 const everyMs = 5_000;
 
-/** Tells the log that calls are refused: the first at once, then their number now and then. */
-export function createShedLog(log: HttpDeps['log']): (reason: string) => void {
+/** Logs refused calls: the first at once, then their number every few seconds. */
+export function createOverloadLog(log: HttpDeps['log']): (reason: string) => void {
   const counts = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   function tell(): void {
