@@ -3,14 +3,14 @@ import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
 
-/** What every bench of HTTP calls does the same way. */
+/** Common parts of all benches of HTTP calls. */
 
 export const connections = 64;
-/** So long does the compiler take to know the hot paths; a service that runs is past it. */
+/** Time in which the compiler optimises the hot paths; a running service is past it. */
 const warmupSeconds = 8;
-/** A machine is seldom equally quick for longer, so those that are compared take turns this short. */
+/** A machine's speed rarely stays equal for longer, so the contenders alternate this often. */
 const sliceSeconds = 0.5;
-/** Of each turn, before it counts: its connections are opened meanwhile. */
+/** Beginning of each slice that does not count: its connections are opened then. */
 const sliceWarmupSeconds = 0.1;
 
 export const model = 'bench/flux/dev/text-to-image';
@@ -28,7 +28,7 @@ export function submitRequest(key: string, path = `/v1/queue/${model}`): Buffer 
   return httpRequest('POST', path, headers(key), input);
 }
 
-/** One of those that are compared: a server, and the n-th request to it. */
+/** One of the compared contenders: a server, and the n-th request to it. */
 export interface Contender {
   what: string;
   start: () => Promise<Process>;
@@ -36,12 +36,12 @@ export interface Contender {
 }
 
 interface Effort {
-  /** Of each contender in each round. */
+  /** Measured time of each contender in each round. */
   seconds: number;
   rounds: number;
 }
 
-/** A contender that is up, and what it took so far in the running round. */
+/** A running contender, and what it used so far in the present round. */
 interface Line extends Contender {
   process: Process;
   slices: Slice[];
@@ -53,10 +53,10 @@ interface Slice extends LoadResult {
   postgres: number;
 }
 
-/** What one took in one round. */
+/** Result of one contender in one round. */
 interface Measured {
   requests: number;
-  /** Other than answered as they should be. */
+  /** Replies with an unexpected status or none. */
   failed: number;
   rate: number;
   p50_ms: number;
@@ -68,9 +68,9 @@ interface Measured {
 }
 
 /**
- * Measures all side by side, the first one being the reference, and tells the medians of the rounds.
- * All are up at the same time and loaded in turns of half a second, in turned order, so that each
- * ratio is of the same moments. `beforeRound` clears up what was left.
+ * Measures all contenders side by side, the first one being the reference, and prints the medians
+ * of the rounds. All run at the same time and are loaded alternately for half a second, in rotating
+ * order, so that each ratio covers the same moments. `beforeRound` removes leftovers.
  */
 export async function compare(
   bench: Bench,

@@ -3,8 +3,8 @@ import { parentPort } from 'node:worker_threads';
 import { messageSize } from './load.ts';
 
 /**
- * Answers every chat call at once with the same completion: prepared bytes, so that little of the
- * machine goes to it.
+ * Answers every chat call at once with the same completion: prepared bytes, so that it takes little
+ * of the machine.
  */
 const reply = JSON.stringify({
   id: 'chatcmpl-1',
@@ -37,7 +37,7 @@ const server = createServer((socket) => {
       socket.write(bytes);
     }
   });
-  // Who loads may leave in mid-call.
+  // The load may disconnect in the middle of a call.
   socket.on('error', () => socket.destroy());
 });
 server.listen(0, '127.0.0.1', () =>

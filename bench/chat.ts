@@ -58,7 +58,7 @@ const question: Question = {
 };
 export default question;
 
-/** In a thread of its own, so that it is not slowed down by the load. */
+/** In its own thread, so that the load does not slow it down. */
 async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {
   const worker = new Worker(new URL('./chat-upstream.ts', import.meta.url));
   const port = await new Promise<number>((resolve) => worker.once('message', resolve));

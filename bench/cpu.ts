@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** CPU seconds of a process and all below it, since their start. */
+/** CPU seconds of a process and all its descendants since their start. */
 export function cpuSeconds(pid: number): number {
   const ticksPerSecond = 100;
   const children = new Map<number, number[]>();
@@ -18,7 +18,7 @@ export function cpuSeconds(pid: number): number {
       );
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
-      // It ended while we read.
+      // It ended in the meantime.
     }
   }
   const sum = (id: number): number =>

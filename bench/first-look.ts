@@ -10,7 +10,7 @@ import { nodeFlags } from './service.ts';
 
 const main = join(import.meta.dirname, '../server/src/main.ts');
 const demo = 'demo@farebox.local';
-/** Time for what a page still asks for, and still moves, after its largest part is there. */
+/** Time for what a page still requests and moves after its largest part is shown. */
 const settleMs = 1_500;
 
 const question: Question = {
@@ -22,7 +22,7 @@ const question: Question = {
     const browser = await openBrowser();
     try {
       const looks = [
-        // The reference: a page with nothing on it, from the same server.
+        // The reference: an empty page from the same server.
         ['an empty answer', '/livez', false],
         ['sign-in', '/sign-in', false],
         ['cabinet', '/cabinet', true],
@@ -74,7 +74,7 @@ async function startTrial(): Promise<Trial> {
   };
 }
 
-/** One look in a browser profile of its own, as a browser itself measures it. */
+/** One visit in a fresh browser profile, measured by the browser itself. */
 async function look(browser: Browser, { url, password }: Trial, path: string, signedIn: boolean) {
   const { context, page } = await visitor(browser);
   if (signedIn) {
@@ -101,7 +101,7 @@ async function look(browser: Browser, { url, password }: Trial, path: string, si
   };
 }
 
-/** As they come over the wire, compressed. */
+/** Transferred bytes, compressed. */
 async function countBytes(page: Page) {
   const bytes = { Script: 0, Stylesheet: 0, Font: 0 };
   const session = await page.context().newCDPSession(page);
@@ -116,7 +116,7 @@ async function countBytes(page: Page) {
   return bytes;
 }
 
-/** Runs in the page, before anything of it. */
+/** Runs in the page before its own scripts. */
 const watchPaint = `
   globalThis.seen = { lcp: 0, cls: 0, fcp: 0 };
   const watch = (type, note) =>

@@ -1,7 +1,10 @@
 import { createFetch } from '../server/src/lib/fetch.ts';
 import type { Upstream } from '../server/src/upstreams/upstream.ts';
 
-/** An upstream that is done at once, so that what is measured is the service. Chat goes to a local server. */
+/**
+ * An upstream that finishes at once, so that only the service is measured. Chat goes to a local
+ * server.
+ */
 export function createInstant(chatUrl: string | null): Upstream {
   const http = createFetch({ guard: false });
   return {
@@ -35,7 +38,7 @@ const shortestMs = 5_000;
 const spreadMs = 10_000;
 const slowMs = 20_000;
 
-/** One whose jobs take their time, and three that do as upstreams in trouble do. */
+/** One upstream whose jobs take time, and three that behave like upstreams in trouble. */
 export function createWaiting(): Upstream[] {
   const base = { class: 'C' as const, concurrency: 100_000 };
   const never = (signal: AbortSignal) =>

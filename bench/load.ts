@@ -1,30 +1,31 @@
 import net from 'node:net';
 
 /**
- * Keeps so many HTTP/1.1 connections busy with one request each, for a while, and counts. It writes prepared bytes and
- * reads just enough of each reply to know its status and its end, so that little of the machine goes to the load.
+ * Keeps this many HTTP/1.1 connections busy with one request each for a while, and counts. It
+ * writes prepared bytes and reads just enough of each reply to know its status and its end, so that
+ * the load takes little of the machine.
  */
 export interface LoadOptions {
   port: number;
   connections: number;
   seconds: number;
-  /** At most so many; without it, as many as the connections can. */
+  /** Limit of the rate; without it, as many as the connections can carry. */
   perSecond?: number;
-  /** Not counted; lets code and caches warm up. */
+  /** Not counted; code and caches warm up. */
   warmupSeconds?: number;
   /** Bytes of the n-th request. */
   request: (n: number) => Buffer;
-  /** Called with each reply's body where wanted; costs time. */
+  /** Called with each reply's body if given; costs time. */
   onBody?: (body: string) => void;
 }
 
 export interface LoadResult {
   requests: number;
-  /** Those of the warm-up too. */
+  /** Including the warm-up. */
   sent: number;
   /** Replies a second. */
   rate: number;
-  /** Milliseconds of each reply, in order of length. */
+  /** Milliseconds of each reply, ascending. */
   latencies: number[];
   /** Replies by status. */
   statuses: Record<string, number>;
@@ -81,12 +82,15 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
-/** Milliseconds within which such a share of the replies had come. */
+/** Milliseconds within which this share of the replies had come. */
 export function within(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** Bytes of the first message in the buffer, or null while its head is not whole; its length is told by Content-Length. */
+/**
+ * Bytes of the first message in the buffer, or null while its head is incomplete; Content-Length
+ * states its length.
+ */
 export function messageSize(buffer: Buffer): number | null {
   const head = buffer.indexOf('\r\n\r\n');
   if (head === -1) return null;

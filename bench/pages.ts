@@ -9,7 +9,7 @@ import type { Question, Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
 
 const pages = 1_000;
-/** Pages of one person, opened at a time, so that the listen queue is not what is measured. */
+/** Pages of one person, opened together; with more of them the listen queue would be measured. */
 const stride = openMax;
 const busyPerSecond = 300;
 
@@ -27,7 +27,7 @@ const question: Question = {
       cookies.push(await signedIn(bench, process.port, accounts.slice(i, i + stride), password));
     const open = (i: number, hear: (text: string) => void) =>
       openPage(process.port, accounts[i]!, cookies[Math.floor(i / stride)]!, hear);
-    // What the first page loads, all others share.
+    // The first page loads data that all others share.
     const first = await open(0, () => {});
     first.destroy();
     const rest = await settled(process.rssMb);
@@ -71,7 +71,7 @@ export default question;
 const told = /"request_id":"([^"]+)","model_id":"[^"]+","kind":"[^"]+","status":"([^"]+)"/g;
 const now = () => performance.now();
 
-/** When a page was told that a request is in a state, and who waits for that. */
+/** When a page received each state of a request, and who waits for it. */
 interface Heard {
   at: Map<string, number>;
   waiting: Map<string, () => void>;
@@ -111,7 +111,7 @@ async function measureDelays(
     await all.at(-1);
     await fetch(`${base}/requests/${id}/cancel`, { method: 'POST', headers: headers(key) });
     shown(id, 'CANCELLED');
-    // Spread over the pauses between two looks.
+    // Spread over the pauses between two polls.
     await new Promise((resolve) => setTimeout(resolve, (i * 53) % 200));
   }
   await Promise.all(all);
@@ -130,7 +130,7 @@ async function measureDelays(
 const passphrase = 'correct horse battery';
 let people = 0;
 
-/** Somebody who belongs to these accounts; returns their cookie. */
+/** Signs in a person who belongs to these accounts; returns their cookie. */
 async function signedIn(
   { db }: Bench,
   port: number,
@@ -156,7 +156,7 @@ async function signedIn(
   const origin = `http://localhost:${port}`;
   const reply = await fetch(`${origin}/api/auth/sign-in/email`, {
     method: 'POST',
-    // Each from a network of their own: many sign-ins from one are slowed down.
+    // Each from its own network, because many sign-ins from one are slowed down.
     headers: {
       'content-type': 'application/json',
       origin,
@@ -195,7 +195,7 @@ function openPage(
       text += chunk;
       if (!text.startsWith('HTTP/1.1 200')) return reject(new Error(text));
       if (text.includes('event: balance')) resolve(socket);
-      // Only whole events are looked at, each once.
+      // Reads only whole events, each once.
       const at = text.lastIndexOf('\n\n');
       if (at === -1) return;
       hear(text.slice(0, at));
@@ -204,7 +204,7 @@ function openPage(
   });
 }
 
-/** The figure once it has stopped falling. */
+/** The value once it has stopped falling. */
 async function settled(read: () => number): Promise<number> {
   let last = read();
   for (let i = 0; i < 10; i++) {

@@ -4,9 +4,9 @@ import { load } from './load.ts';
 import type { Bench } from './service.ts';
 import type { Question, Row } from './run.ts';
 
-/** Jobs at one upstream at the same time, each looked at every 2 s. */
+/** Concurrent jobs at one upstream, each polled every 2 s. */
 const jobs = 500;
-/** Jobs at each of the upstreams that disturb. */
+/** Jobs at each of the disturbing upstreams. */
 const disturbing = 150;
 const goalMs = 3_000;
 
@@ -48,7 +48,7 @@ async function picked(bench: Bench, what: string, others: string[]): Promise<Row
 
 async function submit(port: number, keys: string[], name: string, count: number): Promise<void> {
   const each = keys.map((key) => submitRequest(key, `/v1/queue/bench/${name}`));
-  // A few at a time until there are so many.
+  // A few at a time until there are enough.
   let sent = 0;
   const request = (n: number) => {
     sent++;
@@ -73,7 +73,10 @@ interface Picked {
   max: number;
 }
 
-/** Once all jobs of the paced upstream are over. The upstream writes into its result when it was ready. */
+/**
+ * Resolves when all jobs of the paced upstream are over. The upstream writes the time at which a
+ * result was ready into it.
+ */
 async function finished(bench: Bench): Promise<Picked[]> {
   for (;;) {
     const [open] = await bench.db.run<{ n: bigint }>(

@@ -62,7 +62,7 @@ const urls = {
   response_url: `${base}/response`,
   cancel_url: `${base}/cancel`,
 };
-/** A reply is its headers too: those of every call with a key. */
+/** Replies have headers too: those of every call with a key. */
 const replyHeaders = {
   'x-request-id': 'req_ZmFyZWJveGZhcmVi',
   'ratelimit-policy': '"calls";q=1000000000;w=60',
@@ -71,7 +71,7 @@ const replyHeaders = {
   'ratelimit-remaining': '999999999',
   'ratelimit-reset': '60',
 };
-/** Of the same size and shape as ours. */
+/** Of the same size and shape as the service's. */
 const submitReply = {
   status: 'IN_QUEUE',
   request_id: id,

@@ -6,8 +6,9 @@ import { parseArgs } from 'node:util';
 import { openBench, type Bench } from './service.ts';
 
 /**
- * `npm run bench [-- NAME… --seconds N --rounds N]`: one file a question. Every figure stands beside a reference that was measured
- * in the same run on the same machine; the ratio between the two is what travels.
+ * `npm run bench [-- NAME… --seconds N --rounds N]`: one file a question. Every figure is printed
+ * beside a reference that was measured in the same run on the same machine; only the ratio between
+ * the two is valid elsewhere.
  */
 export interface Question {
   asks: string;
@@ -15,9 +16,9 @@ export interface Question {
 }
 
 export interface Effort {
-  /** Of each measurement, without its warm-up. */
+  /** Duration of each measurement, without its warm-up. */
   seconds: number;
-  /** Where two or more are compared: how often each is measured. */
+  /** If two or more are compared: how often each is measured. */
   rounds: number;
 }
 

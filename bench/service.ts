@@ -9,13 +9,16 @@ import { createAccount } from '../server/src/operations/account.ts';
 import { deposit } from '../server/src/operations/deposit.ts';
 import { createKey } from '../server/src/operations/key.ts';
 
-/** What a bench measures against: PostgreSQL with durable settings, and processes of the service beside it. */
+/**
+ * The environment of a bench: PostgreSQL with durable settings, and processes of the service beside
+ * it.
+ */
 export interface Bench {
   db: Database;
   dir: string;
   /** Of PostgreSQL's first process. */
   databasePid: number;
-  /** Keys of accounts of their own, with balances that do not run out. */
+  /** Keys of separate accounts, with balances that do not run out. */
   keys(count: number): Promise<string[]>;
   start(options: ProcessOptions): Promise<Process>;
   /** Empties the tables of requests between two measurements. */
@@ -27,7 +30,7 @@ export interface ProcessOptions {
   role: 'empty' | 'service';
   http?: boolean;
   worker?: boolean;
-  /** Of each batch; 1: a transaction a call. */
+  /** Size limit of each batch; 1: a transaction a call. */
   batchMax?: number;
   env?: Record<string, string>;
 }
@@ -39,10 +42,13 @@ export interface Process {
   stop(): Promise<void>;
 }
 
-/** As `npm start` runs the service: a larger heap costs a third more memory and saves next to nothing. */
+/**
+ * As `npm start` runs the service: a larger heap costs a third more memory and saves next to
+ * nothing.
+ */
 export const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=100'];
 
-/** `settings` are PostgreSQL's, over the usual ones: to look into it while it works. */
+/** `settings` are further settings of PostgreSQL, to inspect it while it works. */
 export async function openBench(settings: Record<string, string> = {}): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'farebox-bench-'));
   chmodSync(dir, 0o755);

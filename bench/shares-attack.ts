@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { headers } from './calls.ts';
 import { httpRequest } from './load.ts';
 
-/** The attacker of `shares`, in a thread of its own and from an address of its own. */
+/** The attacker of `shares`, in its own thread and from its own address. */
 export interface Attack {
   port: number;
   keys: string[];
@@ -17,7 +17,9 @@ export interface Held {
 }
 
 const localAddress = '127.0.0.2';
-/** After a refusal or an end, so that it is calls that are held and not connections that flood. */
+/**
+ * Wait after a refusal or an end, so that held calls are measured and not a flood of connections.
+ */
 const againMs = 5_000;
 
 const { port, keys, wanted } = workerData as Attack;
@@ -31,12 +33,12 @@ for (let i = 0; i < wanted.streams; i++) later(() => keep('streams', stream));
 for (let i = 0; i < wanted.bodies; i++) later(() => keep('bodies', slowBody));
 setInterval(() => parentPort!.postMessage(held), 200);
 
-/** All of them within a few seconds, so that the listen queue is not what is measured. */
+/** Spreads them over a few seconds, so that the listen queue is not measured. */
 function later(begin: () => void): void {
   setTimeout(begin, Math.random() * againMs);
 }
 
-/** Opens it again and again; it counts as held while it is open and was not refused. */
+/** Opens it repeatedly; it counts as held while it is open and was not refused. */
 function keep(what: keyof Held, bytes: () => Buffer): void {
   const socket = net.connect({ port, host: '127.0.0.1', localAddress });
   let holds = false;
@@ -50,7 +52,7 @@ function keep(what: keyof Held, bytes: () => Buffer): void {
     socket.write(bytes());
   });
   socket.on('data', (chunk) => {
-    // The first bytes are the status; what follows is events.
+    // The first bytes are the status; events follow.
     const isFirst = !isAnswered;
     isAnswered = true;
     if (isFirst && !chunk.toString('latin1').startsWith('HTTP/1.1 200')) socket.destroy();
@@ -76,7 +78,7 @@ function chat(): Buffer {
   return httpRequest('POST', '/v1/chat/completions', headers(key()), JSON.stringify(body));
 }
 
-/** A job that nobody starts, to be watched. */
+/** A job that is never started, to be watched. */
 async function submit(): Promise<string> {
   const reply = await fetch(`http://127.0.0.1:${port}/v1/queue/bench/hanging`, {
     method: 'POST',

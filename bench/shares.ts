@@ -11,9 +11,9 @@ import type { Bench } from './service.ts';
 import type { Attack, Held } from './shares-attack.ts';
 
 const keyCount = 1_000;
-/** How much the attacker tries to hold open at once. Refused and ended ones are tried again. */
+/** How much the attacker tries to hold open at once. Refused and ended calls are repeated. */
 const wanted = { bodies: 2_000, streams: 2_000, chats: 500 };
-/** Until everything was tried at least once, and most things twice. */
+/** Until everything was tried at least once, and most of it twice. */
 const settleSeconds = 25;
 /** The ordinary traffic of the other account. */
 const perSecond = 100;
@@ -77,7 +77,7 @@ function rowOf(what: string, result: LoadResult, reference: LoadResult, held: He
 
 const round = (ms: number) => Math.round(ms * 10) / 10;
 
-/** The balance, an estimate, a submit and the list, in turn. */
+/** The balance, an estimate, a submit and the list, in rotation. */
 function ordinary(key: string): (n: number) => Buffer {
   const estimate = JSON.stringify({
     model_id: 'bench/flux/dev/text-to-image',
@@ -92,7 +92,7 @@ function ordinary(key: string): (n: number) => Buffer {
   return (n) => calls[n % calls.length]!;
 }
 
-/** Keys as an account's people make them, with the service's usual limits. */
+/** Keys as an account's people create them, with the service's usual limits. */
 async function attackerKeys({ db }: Bench): Promise<string[]> {
   const { id: account_id } = await createAccount(db, {
     email: 'attacker@example.com',
@@ -106,7 +106,7 @@ async function attackerKeys({ db }: Bench): Promise<string[]> {
   return keys;
 }
 
-/** A model that takes every call and says nothing. */
+/** A model that accepts every call and never answers. */
 async function neverAnswers(): Promise<{ url: string; close(): void }> {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));

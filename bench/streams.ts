@@ -4,7 +4,7 @@ import { httpRequest, load } from './load.ts';
 import type { Question, Row } from './run.ts';
 
 const streams = 10_000;
-/** Opened at a time, so that the listen queue is not what is measured. */
+/** Streams opened at a time, so that the listen queue is not measured. */
 const stride = 200;
 
 const question: Question = {
@@ -62,7 +62,7 @@ function open(port: number, id: string, key: string, sockets: net.Socket[]): Pro
   });
 }
 
-/** The figure once it has stopped falling. */
+/** The value once it has stopped falling. */
 async function settled(read: () => number): Promise<number> {
   let last = read();
   for (let i = 0; i < 10; i++) {

@@ -14,7 +14,7 @@ import {
   type Vendor,
 } from './vendor.ts';
 
-/** fal's own limit on models whose schemas one call shows. */
+/** fal's own limit of models whose schemas one call returns. */
 const modelsOfCall = 10;
 
 const tasks: Readonly<Record<string, { kind: 'image' | 'video'; task: string }>> = {
@@ -25,7 +25,7 @@ const tasks: Readonly<Record<string, { kind: 'image' | 'video'; task: string }>>
   'video-to-video': { kind: 'video', task: 'video-edit' },
   'audio-to-video': { kind: 'video', task: 'talking-avatar' },
 };
-/** Tasks that the name of a model says better than its category. */
+/** Tasks that a model's name shows better than its category. */
 const named: readonly [RegExp, task: string, kinds: string[]][] = [
   [/upscal|super-resolution/, 'upscale', ['image', 'video']],
   [/reframe|outpaint/, 'reframe', ['image', 'video']],
@@ -53,7 +53,7 @@ export const fal: Vendor = {
 
 type Query = [name: string, value: string][];
 
-/** The answer of fal's API for models. */
+/** Calls fal's API for models. */
 function ask({ key, options }: Call, path: string, query: Query) {
   const api = text(options.api_url) || 'https://api.fal.ai/v1';
   return getJson(`${api}${path}?${new URLSearchParams(query).toString()}`, `Key ${key}`);
@@ -117,7 +117,7 @@ function foundOf(model: string, entry: Json, listed: Json | undefined, terms: Te
   return mediaRow({ model, id: model, kind, task, ...texts, price, counted, input_schema }, terms);
 }
 
-/** The body of the call that makes a job, in the model's OpenAPI document. */
+/** The request body of the call that creates a job, from the model's OpenAPI document. */
 function inputOf(model: string, openapi: unknown): Json | null {
   const { paths, components } = objectOf(openapi);
   const posts = Object.entries(objectOf(paths)).filter(([, path]) => objectOf(path).post);

@@ -1,6 +1,6 @@
 /**
- * A model's input in its upstream's names, made into the input of a row: only what has a simple
- * form, nothing that could make more than the row's price covers, and closed to all else. Pure.
+ * Converts a model's input schema to the input of a row: only fields of a simple form, none that
+ * could produce more than the row's price covers, and no additional fields. Pure.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -14,15 +14,15 @@ export interface ImportedInput {
   input_schema: Json;
   input_mapping: Record<string, string>;
   example: Json;
-  /** Seconds, or images, of one request; 0: none is stated. */
+  /** Seconds, or images, of one request; 0: not stated. */
   max: number;
-  /** Fields of the upstream's that the row does not have. */
+  /** The upstream's fields that the row does not have. */
   left: string[];
 }
 
 const durationNames = new Set(['duration', 'duration_seconds', 'seconds', 'video_duration']);
 const countNames = new Set(['num_images', 'num_outputs', 'number_of_images', 'n']);
-/** More of what these ask for costs more, as a rule, and no list of prices tells how much. */
+/** Higher values of these usually cost more, and no price list says how much. */
 const dear = new RegExp(
   [
     'audio$|_audio_|service_tier|enable_web_search|max_images|num_(videos|generations|samples)',
@@ -31,12 +31,12 @@ const dear = new RegExp(
     '^(custom_)?(width|height)$',
   ].join('|'),
 );
-/** How strictly it filters, and in which form it answers, is the operator's to say. */
+/** The operator decides how strictly the model filters, and in which form it answers. */
 const withheld = /safety|nsfw|moderation|^sync_mode$|webhook|^api_key$|_api_key$/;
 const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
 const descriptionMax = 300;
 const itemsMax = 10;
-/** The limits that are kept of a field, by its type; fields of other types are left out. */
+/** The limits of a field that are kept, by its type; fields of other types are left out. */
 const limitsOf: Readonly<Record<string, string[]>> = {
   array: ['minItems', 'maxItems'],
   boolean: [],
@@ -46,7 +46,7 @@ const limitsOf: Readonly<Record<string, string[]>> = {
 };
 const ajv = new Ajv2020();
 
-/** The input of a row priced by this unit. A text: why there can be none. */
+/** The input of a row priced by this unit. A text says why it is impossible. */
 export function importInput(schema: Json, unit: Unit): ImportedInput | string {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
@@ -79,7 +79,7 @@ function missingOf(unit: Unit, fields: Field[]): string | null {
   return null;
 }
 
-/** The field as a row has it; null: left out. A text: it is needed, and cannot be had. */
+/** The field as a row has it; null: left out. A text: it is required, and cannot be converted. */
 function fieldOf(
   name: string,
   value: Json,
@@ -124,7 +124,7 @@ function simple(value: Json): Json | null {
   const form = Array.isArray(value.enum) ? choice(value.enum) : typed(value);
   if (form === null) return null;
   const { default: given } = value;
-  // An empty text is how some say that there is none.
+  // Some vendors write an empty text for no default.
   const fits = given !== undefined && given !== '' && ajv.validate(form, given);
   return { ...form, ...(fits && { default: given }), ...described(value) };
 }
@@ -171,13 +171,13 @@ function assembled(fields: Field[], left: string[], unit: Unit): ImportedInput {
     },
     input_mapping: Object.fromEntries(mapped.map(({ ours, theirs }) => [ours, theirs])),
     example: exampleOf(fields),
-    // Without a field that asks for several it makes one.
+    // Without a field for the number of outputs, a request makes one.
     max: counted ?? (unit === 'image' || unit === 'MP' ? 1 : 0),
     left,
   };
 }
 
-/** What a call needs at least. */
+/** The fields that a call needs at least. */
 function exampleOf(fields: Field[]): Json {
   const shown = fields.filter(({ ours, required }) => required || ours === 'prompt');
   return Object.fromEntries(shown.map(({ ours, schema }) => [ours, exampleValue(ours, schema)]));

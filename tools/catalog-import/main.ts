@@ -1,7 +1,7 @@
 /**
- * Prints a catalog file made from a vendor's own list of models and prices. docs/catalog.md says
- * how to use it. Exit 0: it has rows; 1: nothing could be made a row; 2: the vendor could not be
- * read, or the call is wrong.
+ * Prints a catalog file made from a vendor's own list of models and prices. docs/catalog.md
+ * explains its use. Exit 0: it has rows; 1: no model could become a row; 2: the vendor could not be
+ * read, or the arguments are wrong.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -82,13 +82,13 @@ async function main(): Promise<void> {
 }
 
 interface Surroundings {
-  /** The file of each id that is taken. */
+  /** The file of each id in use. */
   taken: Map<unknown, string>;
   upstream: string;
   only: string[];
 }
 
-/** The rows that can be used, and why others cannot. */
+/** The usable rows, and the reasons why others are not. */
 function select(found: Found[], { taken, upstream, only }: Surroundings) {
   const rows: Row[] = [];
   const left_out: LeftOut[] = [];
@@ -100,7 +100,7 @@ function select(found: Found[], { taken, upstream, only }: Surroundings) {
       taken.set(each.row.row.id, 'another model here');
     }
   }
-  // Behind its name a model may have a version.
+  // A model's name may be followed by a version.
   const names = found.flatMap(({ model }) => [model, model.replace(/:.*/, '')]);
   for (const model of only)
     if (!names.some(wantedOf([model]).matches))

@@ -35,7 +35,7 @@ function found(model: string, entry: Json, terms: Terms): Found {
     return { model, reason: 'it does not answer with text' };
   const listed = tokens(context_length);
   if (listed === null) return { model, reason: 'its context length is not listed' };
-  // The host that takes most of the calls may have less room than the model.
+  // The host that takes most of the calls may have a smaller window than the model.
   const top = objectOf(top_provider);
   const window = Math.min(listed, tokens(top.context_length) ?? listed);
   const context_tokens = Math.min(window, (price.dearer_from ?? Infinity) - 1);
@@ -43,7 +43,7 @@ function found(model: string, entry: Json, terms: Terms): Found {
   const { cost, cost_output } = price;
   const input_usd = withMargin(cost, terms.margin);
   const output_usd = withMargin(cost_output, terms.margin);
-  // A variant such as :free has no place in an id.
+  // An id must not contain the colon of a variant such as :free.
   const id = `openrouter/${model.replaceAll(':', '-')}`;
   const texts = { name: text(entry.name), description: text(entry.description) };
   const row = {

@@ -7,15 +7,15 @@ import type { Json } from './vendor.ts';
 /** One field of a row's input. */
 export interface Field {
   ours: string;
-  /** The upstream's name for it, with a form where it takes a number as a text. */
+  /** The upstream's name for it, with a form if the upstream takes a number as a text. */
   theirs: string;
   schema: Json;
   required: boolean;
-  /** The most of what is counted, where this field counts it. */
+  /** Maximum of the counted amount, if this field counts it. */
   max?: number;
 }
 
-/** A request that names no duration is priced as one of so many seconds. */
+/** A request without a duration is priced as one of this many seconds. */
 const usualSeconds = 5;
 const countUsual = 4;
 
@@ -44,7 +44,7 @@ export function durationField(theirs: string, value: Json): Field | string {
   return duration({ ours, theirs, schema, required: false, max });
 }
 
-/** Left out by the caller, a longer one than is priced could follow: so it has to be named. */
+/** Without a default the upstream might choose a longer one than is priced, so it is required. */
 function duration(field: Field): Field {
   const schema = { ...field.schema, description: 'Length in seconds.' };
   return { ...field, schema, required: field.schema.default === undefined };
@@ -55,7 +55,10 @@ function defaultSeconds(seconds: number | null, max: number): { default?: number
   return isPriced ? { default: seconds } : {};
 }
 
-/** Options such as 5, "5" or "5s"; words such as "auto" are none, as no price follows from them. */
+/**
+ * Options such as 5, "5" or "5s"; words such as "auto" do not count, because they determine no
+ * price.
+ */
 function formOf(options: unknown[]) {
   const texts = options.filter((option) => typeof option === 'string');
   const isText = texts.length > 0;
@@ -66,7 +69,7 @@ function formOf(options: unknown[]) {
   return seconds.length === 0 ? null : { isText, ending, seconds };
 }
 
-/** Only where the number is written as it will be again. */
+/** Only if the number will be written in the same way again. */
 function secondsOf(value: unknown, ending: string): number | null {
   const text = typeof value === 'string' ? value : `${String(value)}${ending}`;
   if (!text.endsWith(ending)) return null;
@@ -84,14 +87,14 @@ export function countField(theirs: string, value: Json): Field | null {
   return { ours: 'num_images', theirs, schema, required: false, max };
 }
 
-/** Of the sizes those with names: none has more than one megapixel as it is billed. */
+/** Only named sizes: none has more than one megapixel as it is billed. */
 export function sizeField(value: Json, isRequired: boolean): Field | string {
   const options = Array.isArray(value.enum) ? value.enum : [];
   const known = options.filter((option) => imageSizeNames.includes(option as string));
   if (known.length === 0) return 'it is priced by the megapixel, and its input names no sizes';
   const isKnown = known.includes(value.default);
   const schema = { enum: known, ...(isKnown && { default: value.default }) };
-  // Its own default may be larger, or as large as a picture that came in.
+  // The upstream's default may be larger, or depend on an input image.
   const required = isRequired || !isKnown;
   return { ours: 'image_size', theirs: 'image_size', schema, required };
 }

@@ -6,7 +6,7 @@ import type { Found, Json, Terms, Vendor } from './vendor.ts';
 
 type Kind = 'image' | 'video';
 
-/** Models of Replicate; patterns choose among the official ones. */
+/** Models of Replicate; patterns select official ones only. */
 export const replicate: Vendor = {
   source: 'Replicate',
   takesPrice: true,

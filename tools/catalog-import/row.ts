@@ -1,4 +1,4 @@
-/** Rows of the catalog, made from what a vendor lists. Pure. */
+/** Catalog rows, made from a vendor's list. Pure. */
 
 import type { Unit } from '../../server/src/core/catalog/catalog.ts';
 import { parseCatalogFile } from '../../server/src/core/catalog/catalog-file.ts';
@@ -11,7 +11,7 @@ const descriptionMax = 600;
 /** The price with which an unpriced row is checked. */
 const trialPrice = '1';
 
-/** The units of a price that fit what comes out. */
+/** The units of a price that fit the kind of output. */
 const unitsOf: Record<Offer['kind'], readonly (Unit | null)[]> = {
   image: ['image', 'request', 'MP'],
   video: ['sec', 'request'],
@@ -33,7 +33,7 @@ export function headOf(
   };
 }
 
-/** The row of an image or video model, or why there is none. */
+/** The row of an image or video model, or why it has none. */
 export function mediaRow(offer: Offer, terms: Terms): Found {
   const { model, price } = offer;
   const leftOut = (reason: string) => ({ model, reason });
@@ -72,12 +72,14 @@ function notesOf({ price, counted }: Offer, { left }: ImportedInput, { source }:
   ];
 }
 
-/** Megapixels are billed whole, and the sizes of a row have one at most. */
+/** Megapixels are billed whole, and the sizes of a row have at most one. */
 function rowUnit(unit: Unit): Unit {
   return unit === 'MP' ? 'image' : unit;
 }
 
-/** Without a price: images by the piece, videos by the second if the input has a duration. */
+/**
+ * Without a price: images are counted, videos are priced by the second if the input has a duration.
+ */
 function unpricedInput(offer: Offer): ImportedInput | string {
   if (offer.kind === 'image') return importInput(offer.input_schema, 'image');
   const bySecond = importInput(offer.input_schema, 'sec');
@@ -89,7 +91,7 @@ function unitOf({ kind }: Offer, { input_schema }: ImportedInput): Unit {
   return 'duration_seconds' in objectOf(input_schema.properties) ? 'sec' : 'request';
 }
 
-/** What `catalog check` would say of the row in a file of its own; null: nothing. */
+/** The problem that `catalog check` would report for the row in its own file, or null. */
 export function problemOf(row: Json, upstream: string): string | null {
   const { problems } = parseCatalogFile({ upstream, models: [row] }, '');
   return problems[0]?.message.replace(/\.$/, '') ?? null;

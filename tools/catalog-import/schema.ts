@@ -5,9 +5,9 @@ const depthMax = 8;
 const scalars = new Set<unknown>(['string', 'number', 'integer', 'boolean']);
 
 /**
- * A JSON Schema with its references put in place, the simplest of several forms of a value, and its
- * fields in the order in which the vendor shows them; null: it is none. `schemas`: what
- * `#/components/schemas/…` refers to.
+ * A JSON Schema with its references resolved, the simplest of several forms of a value, and its
+ * fields in the vendor's order; null if it is not a schema. `schemas`: the targets of
+ * `#/components/schemas/…`.
  */
 export function plainSchema(value: unknown, schemas: Json, depth = 0): Json | null {
   if (!isObject(value) || depth > depthMax) return null;
@@ -34,14 +34,14 @@ export function plainSchema(value: unknown, schemas: Json, depth = 0): Json | nu
   return schema;
 }
 
-/** A few words rather than a number, a number rather than an object; null is no form. */
+/** Prefers an enumeration to a number, and a number to an object; ignores null. */
 function simplest(forms: Json[]): Json | undefined {
   const real = forms.filter(({ type }) => type !== 'null');
   const words = real.find((form) => Array.isArray(form.enum));
   return words ?? real.find(({ type }) => scalars.has(type)) ?? real[0];
 }
 
-/** fal names the order beside the fields, Replicate in each. */
+/** fal states the order beside the fields, Replicate in each field. */
 function inOrder({ properties, 'x-fal-order-properties': listed }: Json): [string, unknown][] {
   const order = Array.isArray(listed) ? listed : [];
   const placeOf = ([name, field]: [string, unknown]) => {

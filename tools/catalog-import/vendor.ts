@@ -9,7 +9,7 @@ export interface Row {
   row: Json;
   /** Lines of the comment above it. */
   notes: string[];
-  /** It becomes valid once its reader replaces the price. */
+  /** It becomes valid once the operator replaces the price. */
   unpriced: boolean;
 }
 
@@ -23,7 +23,7 @@ export type Found = { model: string; row: Row } | LeftOut;
 
 /** An image or video model as its vendor lists it. */
 export interface Offer {
-  /** The vendor's own name of the model, as calls name it. */
+  /** The vendor's own name of the model, as used in calls. */
   model: string;
   /** The id of the row. */
   id: string;
@@ -31,7 +31,7 @@ export interface Offer {
   task: string;
   name: string;
   description: string;
-  /** Null: the vendor lists none. */
+  /** Null: the vendor lists no price. */
   price: ListedPrice | null;
   /** The vendor's word for the unit of the price. */
   counted: string;
@@ -42,9 +42,9 @@ export interface Offer {
 export interface Terms {
   /** Added to the cost, in percent. */
   margin: Fraction;
-  /** Price of a unit in micro-USD where the vendor lists none; null: not given. */
+  /** Price of a unit in micro-USD if the vendor lists none; null: not given. */
   price: bigint | null;
-  /** Who lists the costs, with the day. */
+  /** Source of the costs, with the day. */
   source: string;
   /** Today, such as 2026-11-22. */
   day: string;
@@ -57,7 +57,7 @@ export interface Call {
   options: Json;
 }
 
-/** The models that are asked for. */
+/** The requested models. */
 export interface Wanted {
   /** The names, if none is a pattern. */
   names: string[] | null;
@@ -65,7 +65,7 @@ export interface Wanted {
 }
 
 export interface Vendor {
-  /** Who lists the costs, in words. */
+  /** Source of the costs, in words. */
   source: string;
   /** Its list can be read without a key. */
   isPublic?: boolean;
@@ -80,7 +80,7 @@ export interface Vendor {
 
 const timeoutMs = 60_000;
 
-/** The JSON object at an address; null: there is none (404). Throws an Error in words. */
+/** The JSON object at an address; null for a 404. Throws an Error in words. */
 export async function getJson(url: string, authorization: string | null): Promise<Json | null> {
   const { host, pathname } = new URL(url);
   const headers = { accept: 'application/json', ...(authorization !== null && { authorization }) };
