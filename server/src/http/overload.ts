@@ -7,8 +7,8 @@ import type { HttpDeps } from './deps.ts';
 export const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
 
 /**
- * Takes one unit of a budget that all accounts share. Throws `rate_limited` if this account holds its share, and
- * `capacity_unavailable` if it holds nothing and others hold everything.
+ * Takes one unit of a budget that all accounts share. Throws `rate_limited` if this account holds
+ * its share, and `capacity_unavailable` if it holds nothing and others hold everything.
  */
 export function takeShare(
   budget: Budget,
