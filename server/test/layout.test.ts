@@ -1,6 +1,6 @@
 /**
- * The house rules that a linter cannot see, and the floors once more, so that a wrong import fails
- * here too. There are no exceptions: who needs one changes the rule and says why.
+ * The house rules that a linter cannot check, and the floors once more, so that a wrong import
+ * fails here too. There are no exceptions: if one is needed, the rule changes, with its reason.
  */
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -36,9 +36,9 @@ interface Rule {
   name: string;
   reason: string;
   check: (project: Project) => string[];
-  /** Small projects that break the rule, by the beginning of what is reported. */
+  /** Small projects that break the rule, by the beginning of the report. */
   broken: Record<string, Files>;
-  /** What looks like a breach and is none. */
+  /** Code that looks like a breach and is allowed. */
   kept: Files[];
 }
 

@@ -1,16 +1,18 @@
 /**
- * The test command: one embedded PostgreSQL for the whole suite, and a process for a few files of
- * one folder, four processes at a time, at most two of them with a browser. The counts come last,
- * so that whoever reads only the end reads what matters.
+ * The test command: one embedded PostgreSQL for the whole suite. Each process runs a few files of
+ * one folder; four processes run at a time, at most two of them with a browser. The counts come
+ * last, so that the end of the output is enough to read.
  *
  *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls]
  *
- * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service of theirs is
- * a fleet of several on one database; without a PATH, those of money, queue and limits run both ways.
- * With --slow the pages have a slow processor, late timers or late answers, so that a test shows
- * where it counts on being slower than they are. Tests find the server's address in
- * FAREBOX_TEST_DATABASE, a URL whose host is the socket's folder; where it is set already, that
- * server is used and none is started. It is a server to make databases on, not a database to use.
+ * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service under test
+ * is a fleet of several on one database; without a PATH, the tests of money, queue and limits run
+ * both ways. With --slow the pages have a slow processor, late timers or late answers, to find
+ * tests that rely on fast pages.
+ *
+ * Tests find the server's address in FAREBOX_TEST_DATABASE, a URL whose host is the socket's
+ * folder. If it is already set, that server is used and none is started. Tests create their own
+ * databases on that server.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -25,17 +27,17 @@ const root = path.resolve(import.meta.dirname, '../..');
 const folders = ['server/src', 'server/test', 'client/src', 'bench', 'tools'];
 const runner = path.join(import.meta.dirname, 'group-child.ts');
 
-/** Two cores, and most files wait for a database or a process half of the time; browsers do not. */
+/** Two cores, and most files wait half of the time for a database or a process; browsers do not. */
 const processesAtOnce = 4;
 const browsersAtOnce = 2;
-/** Loading the service costs more than most files' tests do. */
+/** Loading the service takes longer than the tests of most files. */
 const filesOfProcess = 10;
-/** They start processes, stop databases or share servers that their first file closes. */
+/** They start processes, stop databases, or share servers that the first file would close. */
 const oneFileEach =
   /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^(bench|tools)\//;
-/** Several times what the longest takes: machines differ, and share their cores with others. */
+/** Several times the longest file: machines differ, and share their cores with others. */
 const defaultTimeoutSeconds = '900';
-/** What holds in one process has to hold over several: these run again with --fleet. */
+/** Laws of one process must also hold across several, so these files run again with --fleet. */
 const fleetToo = [
   'server/test/http/chat-repeat.test.ts',
   'server/test/http/chat-stream.test.ts',
@@ -53,7 +55,7 @@ const fleetToo = [
   'server/test/worker/outputs.test.ts',
 ];
 
-/** A hung test is given up a little before its file, so that it is named. */
+/** A hung test ends a little before its file does, so that its name is reported. */
 const testTimeoutShare = 0.9;
 const slowestShown = 5;
 
@@ -71,7 +73,7 @@ interface Counts {
   todo: number;
 }
 
-/** Test files of one process, and what it is told. */
+/** Test files of one process, with their flags. */
 interface Task {
   files: string[];
   flags: string[];
@@ -132,12 +134,12 @@ function findTasks(named: string[], { only, fleet, slow }: Chosen): Task[] {
   ];
 }
 
-/** Those that share a process. */
+/** Groups of files that share a process. */
 function groupsOf(files: string[]): string[][] {
   const kindOf = (file: string) =>
     oneFileEach.test(file) ? file : `${path.dirname(file)} ${isOfPages(file)}`;
   return [...Map.groupBy(files, kindOf).values()].flatMap((kind) => {
-    // Of about the same length: the last to end decides.
+    // Groups of about equal length, because the last one to end decides the time.
     const groups = Math.ceil(kind.length / filesOfProcess);
     return Array.from({ length: groups }, (_, n) => kind.filter((_, i) => i % groups === n));
   });
@@ -150,7 +152,7 @@ function filesBelow(folder: string): string[] {
     .map((file) => path.join(folder, file));
 }
 
-/** Gives the tests a clean environment, a folder for temporary files and a PostgreSQL. */
+/** Runs `work` with a clean environment, a folder for temporary files and a PostgreSQL. */
 async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
   const disk = os.tmpdir();
   const parent = memoryFolder() ?? disk;
@@ -163,7 +165,7 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
     cleanEnvironment();
     process.env.TMPDIR = temp;
     process.env.FAREBOX_TEST_DISK = onDisk;
-    // Two hundred processes would strip and compile the same files.
+    // Otherwise two hundred processes would strip and compile the same files.
     process.env.NODE_COMPILE_CACHE = path.join(temp, 'compiled');
     if (!process.env.FAREBOX_TEST_DATABASE) {
       postgres = await startEmbedded({
@@ -179,26 +181,27 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the developer's shell says about databases must not reach the tests. */
+/** Database settings of the developer's shell must not reach the tests. */
 function cleanEnvironment(): void {
   for (const name of Object.keys(process.env)) {
     const ours = name.startsWith('FAREBOX_') && !name.startsWith('FAREBOX_TEST_');
     if (ours || /^(PG[A-Z]+|DATABASE_URL|PORT|HOST)$/.test(name)) delete process.env[name];
   }
-  // Node warns in every process that finds both.
+  // Node warns in every process that has both.
   if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
 }
 
 function makeFolder(parent: string): string {
   const folder = fs.mkdtempSync(path.join(parent, `farebox-test-${process.pid}-`));
-  // Under root PostgreSQL runs as another user, who has to pass through.
+  // Under root PostgreSQL runs as another user, who needs access to the folder.
   fs.chmodSync(folder, 0o755);
   return folder;
 }
 
 /**
- * In memory a database is cloned in a tenth of the time, with the durable settings left on, and
- * files that live for a second cost less. Containers often have 64 MiB there, which is not enough.
+ * A folder in memory, if it is large enough; containers often have only 64 MiB. In memory a
+ * database is cloned in a tenth of the time, with the durable settings left on, and short-lived
+ * files cost less.
  */
 function memoryFolder(): string | undefined {
   const folder = '/dev/shm';
@@ -208,7 +211,10 @@ function memoryFolder(): string | undefined {
   return bavail * bsize >= bytesNeeded && startsPrograms(folder) ? folder : undefined;
 }
 
-/** The browser is unpacked among the temporary files; where mounted `noexec` it could not start. */
+/**
+ * Whether programs can run from the folder: the browser is unpacked there, and `noexec` would stop
+ * it.
+ */
 function startsPrograms(folder: string): boolean {
   const probe = path.join(folder, `farebox-probe-${process.pid}`);
   try {
@@ -222,7 +228,7 @@ function startsPrograms(folder: string): boolean {
   }
 }
 
-/** A run that was killed leaves its folders, and its PostgreSQL running in one of them. */
+/** Removes folders of killed runs, and stops a PostgreSQL that still runs in one of them. */
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of fs.readdirSync(parent)) {
     const pid = Number(/^farebox-test-(\d+)-/.exec(name)?.[1]);
@@ -233,7 +239,7 @@ async function removeLeftovers(parent: string): Promise<void> {
       if (fs.existsSync(dataDir)) await (await startEmbedded({ dataDir })).stop();
       fs.rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Another user's; it is no obstacle to this run.
+      // It belongs to another user and does not affect this run.
     }
   }
 }
@@ -252,11 +258,11 @@ function addressOf({ connection }: Embedded): string {
   return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
 }
 
-/** Runs the files and prints all about them; true when every test passed. */
+/** Runs the files and prints the results; true if every test passed. */
 async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  // Browsers first: there are fewer lanes for them. The longest of the others are single files.
+  // Browsers first, because fewer of them run at a time. The longest others are single files.
   const rank = (task: Task) => (hasBrowser(task) ? 2 : task.files.length === 1 ? 1 : 0);
   const waiting = tasks.toSorted((a, b) => rank(b) - rank(a));
   const outcomes: Outcome[] = [];
@@ -271,7 +277,7 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
       const outcome = await runTask(task, timeoutMs);
       browsers -= Number(hasBrowser(task));
       outcomes.push(outcome);
-      // Whole processes at a time, or two files' lines would mix.
+      // One whole process at a time, or lines of two files would mix.
       for (const event of outcome.events) events.write(event);
     }
   };
@@ -282,7 +288,7 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   return summarize(outcomes, filesNotRun);
 }
 
-/** The files of one process are all of a kind. */
+/** The files of one process are all of one kind. */
 function hasBrowser({ files }: Task): boolean {
   return isOfPages(files[0]!);
 }
@@ -319,7 +325,7 @@ async function runTask(task: Task, timeoutMs: number): Promise<Outcome> {
     }
   }
   clearTimeout(timer);
-  // What fails around the tests, such as the last look at the books, is in no count.
+  // Failures outside of tests, such as the final audit of the books, are not in the counts.
   outcome.counts.failed ||= outcome.events.filter(({ type }) => type === 'test:fail').length;
   return outcome;
 }
@@ -335,7 +341,7 @@ function openTests(events: TestEvent[]): string {
     : `still running: ${[...open].join(', ')}`;
 }
 
-/** How long each file took, without loading it. */
+/** The seconds of each file, without its loading. */
 function timesOf({ task, events }: Outcome): { file: string; seconds: number }[] {
   const ends = events.filter(({ type, data }) => /^test:(pass|fail)$/.test(type) && !data.nesting);
   return ends.map(({ data }) => ({

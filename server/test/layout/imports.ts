@@ -1,8 +1,10 @@
-/** What may import what. */
+/** Checks which files may import which. */
 import { isTest, sources, type Project } from './project.ts';
 import { lineAt, type Import, type Source } from './source.ts';
 
-/** Rooms that a room may look into, besides itself. Whatever is missing here is the top floor. */
+/**
+ * Rooms that a room may import from, besides itself. Rooms that are not listed form the top floor.
+ */
 const below: Record<string, string[]> = {
   lib: [],
   core: ['lib'],
@@ -15,7 +17,7 @@ const below: Record<string, string[]> = {
   worker: ['operations', 'db', 'ledger', 'upstreams', 'storage', 'core', 'lib'],
 };
 
-/** Everything in ledger/ moves money, but for these two, which only read. */
+/** Everything in ledger/ moves money, except these two files, which only read. */
 const ledgerReaders = /^server\/src\/ledger\/(statement|audit)\.ts$/;
 const moneyMovers = new Set(['operations', 'ledger']);
 
@@ -26,7 +28,7 @@ const entries = new Set(['server/src/main.ts', 'server/bin/farebox.mjs']);
 export function checkFloors(project: Project): string[] {
   return edges(project, /^server\/src\//).flatMap(({ source, target, where }) => {
     const [from, to] = [roomOf(source.path), roomOf(target)];
-    // Tests read their fixtures, and a file of data knows nothing.
+    // Tests read their fixtures, and data files import nothing.
     const isData = !target.startsWith('server/src/') && /\.(json|sql|yaml)$/.test(target);
     if (from === to || isData || (to === outside && isTest(source.path))) return [];
     if (below[from] && !below[from].includes(to)) return [`${where} ${from} may not know ${to}`];
@@ -38,10 +40,10 @@ export function checkFloors(project: Project): string[] {
   });
 }
 
-/** Writes the man page of the command, in a checkout only. */
+/** Generates the man page of the command, in a checkout only. */
 const generator = 'server/src/commands/generate.ts';
 
-/** The client ships alone, its library without the command; the service does without both. */
+/** The client's library ships without the command, and the service without both. */
 export function checkClient(project: Project): string[] {
   return edges(project, /^(client|server)\/src\//).flatMap(({ source, target, where }) => {
     const [from, to] = [partOf(source.path), partOf(target)];
@@ -84,7 +86,7 @@ export function checkCircles(project: Project): string[] {
   return circles;
 }
 
-/** A file that only its own test knows is dead as well, so tests do not count. */
+/** A file that only its own test imports is dead as well, so tests do not count. */
 export function checkDeadFiles(project: Project): string[] {
   const next = Map.groupBy(edges(project, /./), ({ source }) => source.path);
   const living = new Set<string>();

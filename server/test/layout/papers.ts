@@ -1,4 +1,4 @@
-/** What stands beside the code: documents, migrations, dependencies, the tests themselves. */
+/** Checks everything beside the code: documents, migrations, dependencies, the tests themselves. */
 import path from 'node:path';
 import type { Project } from './project.ts';
 import { lineAt } from './source.ts';
@@ -55,7 +55,7 @@ function linksOf(project: Project): Link[] {
   });
 }
 
-/** Blanks code blocks and code spans: what looks like a link in there is none. */
+/** Blanks code blocks and code spans, which may contain text that looks like a link. */
 function withoutCode(markdown: string): string {
   const blank = (text: string) => text.replaceAll(/[^\n]/g, ' ');
   return markdown
@@ -63,7 +63,7 @@ function withoutCode(markdown: string): string {
     .replaceAll(/(`+)(?!`)[^\n]*?[^`\n]\1(?!`)/g, blank);
 }
 
-/** The names that headings get on the usual forges. */
+/** The anchors that the usual forges give to headings. */
 function anchorsOf(markdown: string): Set<string> {
   const names = new Set<string>();
   const headings = markdown.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm);
@@ -83,7 +83,7 @@ export function checkDependencies(project: Project): string[] {
   const own = new Set<string>();
   for (const [file, text] of project) {
     if (path.posix.basename(file) !== 'package.json') continue;
-    // Nothing of ours is made with what an example asks its reader to install.
+    // Packages that a reader of an example installs are not dependencies of ours.
     if (file.startsWith('examples/')) continue;
     const manifest = JSON.parse(text) as Record<string, Record<string, string> | undefined>;
     own.add(String(manifest.name));

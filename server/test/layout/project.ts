@@ -1,4 +1,4 @@
-/** The files that the layout rules look at. */
+/** The files that the layout rules check. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { readSource, type Source } from './source.ts';

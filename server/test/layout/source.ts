@@ -1,11 +1,11 @@
-/** A cheap reading of TypeScript: enough to tell code from text, and to see what imports what. */
+/** A simple scan of TypeScript: enough to separate code from text, and to find imports. */
 import path from 'node:path';
 
 export interface Literal {
   start: number;
   /** Without quotes; each `${…}` of a template is left as `${}`. */
   text: string;
-  /** The name right before a template. */
+  /** The identifier directly before a template. */
   tag: string;
 }
 
@@ -14,14 +14,14 @@ export interface Import {
   specifier: string;
   /** Path in the repository, for relative specifiers. */
   target?: string;
-  /** `type` vanishes before the code runs, `lazy` is an import() or a URL for a worker. */
+  /** `type` is erased before the code runs; `lazy` is an import() or a URL for a worker. */
   kind: 'value' | 'type' | 'lazy';
 }
 
 export interface Source {
   path: string;
   text: string;
-  /** The text with comments and the insides of strings blanked; every place stays where it was. */
+  /** The text with comments and the contents of strings blanked; all positions stay the same. */
   code: string;
   literals: Literal[];
   imports: Import[];
@@ -47,7 +47,7 @@ export function lineAt(text: string, index: number): number {
 const token =
   /(?<comment>\/\/[^\n]*|\/\*[^]*?\*\/)|(?<string>'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*")|(?<word>[\w$]+)|(?<space>\s+)|[^]/y;
 const regexLiteral = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\//y;
-/** After these a slash divides nothing, so it begins a regular expression. */
+/** After these a slash is not a division, so it begins a regular expression. */
 const beforeRegex =
   /^(?:[(,=:[!&|?{};+\-*%~^<>]|return|typeof|case|in|of|delete|void|throw|await|yield|else|)$/;
 

@@ -1,4 +1,4 @@
-/** What may stand in a file, and how long it may be. */
+/** Checks the contents of files, and the length of functions. */
 import { stripTypeScriptTypes } from 'node:module';
 import { place } from './imports.ts';
 import { isTest, sources, type Project } from './project.ts';
@@ -22,7 +22,7 @@ export function checkSqlRooms(project: Project): string[] {
     );
 }
 
-// A sentence begins with one capital letter; SQL is written in small or in large ones.
+// A sentence begins with one capital letter; SQL is all in lower or upper case.
 function isSql(text: string): boolean {
   return sqlBegins.test(text) && !/^\s*[A-Z][a-z]/.test(text);
 }
@@ -47,7 +47,7 @@ export function checkNames(project: Project): string[] {
     .map((file) => `${file} says nothing about what is in it`);
 }
 
-// Put together, so that this file and its test do not find themselves.
+// Built from parts, so that this file and its test do not match.
 const unfinished = new RegExp(
   `\\b(${[
     ['TO', 'DO'],
@@ -97,7 +97,7 @@ export function checkFunctionLengths(project: Project): string[] {
     );
 }
 
-// Node warns that this is experimental, once in every run, where nobody can do anything about it.
+// Without Node's warning that this is experimental, which nobody can act on.
 function stripTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};
@@ -108,7 +108,10 @@ function stripTypes(text: string): string {
   }
 }
 
-/** Every function with a body in braces. A table is one that only returns a list or an object. */
+/**
+ * Every function with a body in braces. It counts as a table if it only returns a list or an
+ * object.
+ */
 export function functionsOf(js: string): { line: number; lines: number; isTable: boolean }[] {
   const { code } = scan(js);
   const found: { line: number; lines: number; isTable: boolean }[] = [];
@@ -129,7 +132,7 @@ export function functionsOf(js: string): { line: number; lines: number; isTable:
 
 const notFunctions = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'await']);
 
-/** Whether the brace follows an arrow, or parentheses that no statement word stands before. */
+/** Whether the brace follows an arrow, or parentheses without a statement keyword before them. */
 function beginsFunction(code: string, brace: number): boolean {
   let i = brace - 1;
   while (/\s/.test(code[i] ?? '')) i--;
@@ -144,8 +147,8 @@ function beginsFunction(code: string, brace: number): boolean {
 }
 
 /**
- * A sentence for people, or a pattern, reads better and is found better in one piece: the longest
- * literal of a line does not count against it.
+ * A line without its longest literal. Sentences for people and patterns are easier to read and find
+ * in one piece, so they do not count towards its length.
  */
 function withoutLongText(line: string): string {
   const literals = line.match(/'[^']*'|"[^"]*"|`[^`]*`|\/(?![/*])[^/]+\//g) ?? [];

@@ -1,11 +1,11 @@
 import type { Trial } from './run.ts';
 
-/** What an account has lived through that has been used for a while: so that its pages show something. */
+/** The data of an account that has been used for a while, so that its pages show something. */
 export interface Life {
   account_id: string;
   image: string;
   failed: string;
-  /** Path of a link that invites into the account. */
+  /** The path of an invitation to the account. */
   invitation: string;
 }
 
@@ -47,7 +47,7 @@ export async function seed({ base_url, key, web }: Trial): Promise<Life> {
   return { ...(await seedPages(web)), image: done[0]!, failed };
 }
 
-/** What people do on the pages themselves. */
+/** Actions that people take on the pages themselves. */
 async function seedPages({ url, password }: Trial['web']) {
   const demo = await visit(url, 'demo@farebox.local', password);
   const [{ account_id }] = (await demo('GET', '/api/me')).accounts as [{ account_id: string }];

@@ -1,7 +1,7 @@
 /**
- * `npm run pictures [-- TEXT]`: what every page of the web side looks like, light and dark, at desktop
- * and phone width, with a trial's account that has a life behind it; kept under docs/pictures/. With
- * TEXT only pages whose name holds it.
+ * `npm run pictures [-- TEXT]`: screenshots of every page of the web side, light and dark, at
+ * desktop and phone width, with a trial's account that has data; stored under docs/pictures/. With
+ * TEXT only pages whose name contains it.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { seed, type Life } from './life.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const folder = join(root, 'docs/pictures');
-/** For what a page still fetches and moves when it seems to be there. */
+/** Time for fetches and animations that continue after a page seems ready. */
 const settleMs = 1_200;
 const only = process.argv[2] ?? '';
 
@@ -28,7 +28,7 @@ interface Look {
   name: string;
   path: string | ((life: Life) => string);
   who: 'nobody' | 'demo@farebox.local' | 'operator@farebox.local';
-  /** What is done before the picture is taken. */
+  /** Actions before the screenshot. */
   first?: (page: Page) => Promise<void>;
 }
 
@@ -109,7 +109,7 @@ try {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** docs/pictures.md: all of them, one under the other. */
+/** The text of docs/pictures.md: all screenshots, one below the other. */
 function page(): string {
   const kinds = ['desktop-light', 'desktop-dark', 'phone-light', 'phone-dark'];
   const rows = looks.map(({ name }) => {
