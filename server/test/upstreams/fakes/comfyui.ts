@@ -14,7 +14,7 @@ import {
 } from './kit.ts';
 import { madeAt, madeFile } from './made.ts';
 
-/** Stands in for a ComfyUI server. It knows a few nodes, and draws the same picture for each graph. */
+/** A fake ComfyUI server. It has a few nodes, and makes the same image for each graph. */
 
 type Graph = Record<string, { class_type: string; inputs: Record<string, unknown> }>;
 
@@ -45,12 +45,14 @@ interface Job extends Accepted {
 }
 
 export interface FakeComfyui extends FakeUpstream {
-  /** Another client's job, which is none of ours. */
+  /** Adds a job of another client. */
   addForeign(prompt_id: string, state: 'pending' | 'running'): void;
   stateOf(prompt_id: string): string | undefined;
 }
 
-/** With a biller it makes what that says; a model of it is named after its most costly node. */
+/**
+ * With a biller it makes that biller's outputs; the model's name is that of the most costly node.
+ */
 export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
   const journal: Job[] = [];
   const foreign: Job[] = [];
@@ -111,7 +113,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return { id, model, input, ...facts, graph, extra_data, ...place };
   }
 
-  /** Each look is a step further: pending, running, done. */
+  /** Each poll moves the job one step on: pending, running, done. */
   function history(id: string): Answer {
     const fault = pollFault();
     if (fault !== null) return fault;
@@ -191,7 +193,10 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return Object.fromEntries(made);
   }
 
-  /** It says so by knowing nothing: one look asks the history, the queue, and the history again. */
+  /**
+   * Whether a known job is missing from all answers: one poll reads the history, the queue, and the
+   * history again.
+   */
   function isHidden(): boolean {
     return switched.shows('poll-404-once', 3) || switched.is('poll-404-always');
   }
@@ -216,7 +221,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return {};
   }
 
-  /** Without a name it ends whatever runs. */
+  /** Without a job's id it ends the running job. */
   function interrupt(call: Call): Answer {
     const { prompt_id } = call.body.length === 0 ? {} : call.json();
     for (const job of [...journal, ...foreign]) {
@@ -238,7 +243,10 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return { json: { name, subfolder: '', type: form!.get('type') ?? 'input' } };
   }
 
-  /** Another file of that name stays; the same bytes keep it. */
+  /**
+   * A file of that name with other bytes is kept, so the new one gets a number; the same bytes
+   * reuse the name.
+   */
   function freeName(wanted: string, bytes: Buffer): string {
     const [, stem, ending] = /^(.*?)(\.[^.]*)?$/.exec(wanted)!;
     for (let i = 0; ; i++) {
@@ -367,7 +375,7 @@ function graphFault(graph: Graph, files: ReadonlyMap<string, Buffer>): Answer | 
   return Object.keys(faults).length === 0 ? null : refusalOf(faults);
 }
 
-/** The graph that ComfyUI itself begins with. */
+/** ComfyUI's own default graph. */
 export function textToImage(): Graph {
   return {
     '3': {

@@ -1,4 +1,4 @@
-/** What fal tells of its models: category, and OpenAPI document where that is asked for. */
+/** Fal's list of models: category, and the OpenAPI document if asked for. */
 
 const nullable = (schema: object, more: object = {}) => ({
   anyOf: [schema, { type: 'null' }],

@@ -17,12 +17,12 @@ import {
 } from './kit.ts';
 
 /**
- * fal.ai on this machine: queue, storage, prices and the keys of callbacks, all under one address.
- * A model whose name speaks of video or lips makes a film, any other a picture.
+ * A fake fal.ai: queue, storage, prices and the keys of callbacks, all under one address. A model
+ * whose name mentions video or lips makes a video, any other an image.
  */
 
 interface Job extends Accepted {
-  /** `fal-ai/flux` of `fal-ai/flux/dev`: all that its addresses tell of the model. */
+  /** `fal-ai/flux` of `fal-ai/flux/dev`: the only part of the model in its addresses. */
   app: string;
   looks: number;
 }
@@ -34,18 +34,18 @@ const prices: Record<string, { unit_price: number; unit: string; currency: strin
   'fal-ai/test-video': { unit_price: 0.05, unit: 'seconds', currency: 'USD' },
   'fal-ai/euro': { unit_price: 1, unit: 'images', currency: 'EUR' },
 };
-/** Units that each result is billed with. */
+/** The billed units of each result. */
 export const billedUnits = '1.5';
 const pageSize = 2;
 
 export interface FakeFal extends FakeUpstream {
-  /** From now on callbacks are signed with another key, which the list of keys tells. */
+  /** From now on signs callbacks with another key, which is in the list of keys. */
   rotate(): void;
-  /** Addresses in replies to submits lead to this origin; null: to the fake's own. */
+  /** Replies to submits contain addresses of this origin; null: the fake's own. */
   pointTo(origin: string | null): void;
 }
 
-/** With a biller it makes what that says, and tells its costs in dollars. */
+/** With a biller it makes that biller's outputs, and reports costs in dollars. */
 export async function fakeFal(biller?: Biller): Promise<FakeFal> {
   const switched = faultSwitch();
   const jobs = new Map<string, Job>();

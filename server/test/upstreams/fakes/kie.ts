@@ -14,8 +14,8 @@ import {
 import { madeAt, madeFile } from './made.ts';
 
 /**
- * Stands in for Kie.ai: its faults come with HTTP 200 and a code inside, and its results as JSON in
- * a text. Its upload host is the same here.
+ * A fake Kie.ai: its errors have HTTP 200 and a code inside, and its results are JSON in a string.
+ * Its upload host is this server too.
  */
 
 const key = '0123456789abcdef0123456789abcdef';
@@ -35,7 +35,7 @@ const fault = (code: number, msg: string, headers: Record<string, string> = {}):
   headers,
 });
 
-/** With a biller it makes what that says, and tells its costs in credits. */
+/** With a biller it makes that biller's outputs, and reports costs in credits. */
 export async function fakeKie(biller?: Biller): Promise<FakeUpstream> {
   const journal: Job[] = [];
   const files = new Map<string, Buffer>();
@@ -111,7 +111,7 @@ export async function fakeKie(biller?: Biller): Promise<FakeUpstream> {
     return ok(record(job, stateOf(job)));
   }
 
-  /** Waiting, then generating, then the end. */
+  /** The states of a job: waiting, generating, the end. */
   function stateOf(job: Job): string {
     const looks = job.looks++;
     if (switched.shows('poll-unknown-word', 1)) return 'reviewing';
@@ -190,7 +190,9 @@ export async function fakeKie(biller?: Biller): Promise<FakeUpstream> {
   };
 }
 
-/** As its settings page has it sign: the task's id and the time, not the body. */
+/**
+ * A signature over the task's id and the time, not the body, as Kie.ai's settings page describes.
+ */
 function signedCallback(content: unknown, id: string, at: Date) {
   const time = String(Math.floor(at.getTime() / 1000));
   const signature = createHmac('sha256', secret).update(`${id}.${time}`).digest('base64');

@@ -5,11 +5,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What the local servers have in common that stand in for upstreams: a journal of what they took
- * on, and faults that a test switches on.
+ * Shared by all fakes of upstreams: a journal of accepted jobs, and faults that a test switches on.
  */
 
-/** What an upstream can do wrong, one row each: when it shows, and what it looks like. */
+/** Faults of an upstream, one a row: when each shows, and how. */
 export const faults = {
   'submit-lost': 'the job is made, and the connection breaks before a byte of the answer',
   'submit-502-after': 'the job is made, and a gateway answers 502 with a page of HTML',
@@ -52,17 +51,17 @@ export const faults = {
 } as const;
 export type Fault = keyof typeof faults;
 
-/** A job that was taken on, and so is paid for. */
+/** A job that was accepted, and so must be paid for. */
 export interface Accepted {
   id: string;
   model: string;
-  /** What came in as the model's input. */
+  /** The model's input as received. */
   input: Record<string, unknown>;
-  /** Our key that came with it, where the upstream knows such a thing. */
+  /** Our idempotency key, if the upstream supports one. */
   idempotency_key: string | null;
   callback_url: string | null;
   cancelled: boolean;
-  /** What it makes and costs, where a biller keeps the journal. */
+  /** Its outputs and cost, if the fake has a biller. */
   bill?: Bill;
 }
 
@@ -74,43 +73,46 @@ export interface Made {
   seconds?: number;
 }
 
-/** What a job makes, and what its vendor takes for it. */
+/** The outputs of a job, and the vendor's price. */
 export interface Bill {
   usd: number;
   made: Made[];
 }
 
-/** Judges a job by its vendor's rules. `files`: what was handed over, by name. */
+/** Prices a job by its vendor's rules. `files`: the uploaded files, by name. */
 export type Biller = (
   job: Pick<Accepted, 'model' | 'input'>,
   files: ReadonlyMap<string, Buffer>,
 ) => Bill;
 
-/** A server that stands in for an upstream. */
+/** A fake of an upstream. */
 export interface FakeUpstream {
-  /** What `url` of a definition is set to. */
+  /** The `url` for an upstream's definition. */
   url: string;
-  /** The credential it takes. */
+  /** The credential it accepts. */
   key: string;
   secret: string | null;
-  /** What it took on, in order. Two entries for one request are two bills. */
+  /** Accepted jobs, in order. Two entries for one request are two bills. */
   journal: Accepted[];
-  /** Every call that came in. */
+  /** Every received call. */
   calls: { method: string; path: string; headers: IncomingMessage['headers']; body: Buffer }[];
-  /** Bytes of the files that were handed to it, by the name it gave them. */
+  /** Bytes of uploaded files, by the names it gave them. */
   files: Map<string, Buffer>;
-  /** From now on it does this; until `mend`. */
+  /** Switches a fault on, until `mend`. */
   play(fault: Fault): void;
-  /** Goes back to doing everything right. */
+  /** Switches the fault off. */
   mend(): void;
-  /** Jobs stay as they are until it is called with false. Default false. */
+  /** While true, jobs make no progress. Default false. */
   hold(held: boolean): void;
-  /** The call back for a job as it stands, signed as the upstream signs; null: it has none. */
+  /**
+   * The callback for a job in its present state, signed as the upstream signs; null if it sends
+   * none.
+   */
   callback(id: string, at?: Date): { headers: Record<string, string>; body: string } | null;
   close(): Promise<void>;
 }
 
-/** A call that came in. */
+/** A received call. */
 export interface Call {
   method: string;
   path: string;
@@ -125,15 +127,15 @@ export interface Answer {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   body?: Buffer | string;
-  /** Sent one by one as they come, in place of the body; an error in them breaks the connection. */
+  /** Sent one by one as they come, instead of the body; an error in them breaks the connection. */
   pieces?: AsyncIterable<Buffer | string>;
-  /** Called where the other side hangs up before the last of the pieces. */
+  /** Called if the client disconnects before the last of the pieces. */
   abandoned?: () => void;
-  /** Breaks the connection after so many bytes of the body; 0: before the head. */
+  /** Breaks the connection after this many bytes of the body; 0: before the head. */
   cutAfter?: number;
-  /** The stated length, where it is a lie. */
+  /** A false Content-Length. */
   contentLength?: number;
 }
 
@@ -143,21 +145,25 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** What stands before a server's answers: it lets a call through when it likes, or answers itself. */
+/**
+ * A handler in front of a server's answers: it lets a call through, delays it, or answers itself.
+ */
 export type Front = (call: Call, answer: () => Promise<Answer>) => Promise<Answer>;
 const fronts = new Map<string, Front>();
 
-/** From now on calls to the server of this address go through `front`; null: straight on again. */
+/** From now on calls to the server of this address go through `front`; null removes it. */
 export function setFront(url: string, front: Front | null): void {
   const { origin } = new URL(url);
   if (front === null) fronts.delete(origin);
   else fronts.set(origin, front);
 }
 
-/** Where nobody listens. A port that was closed may be another test's a moment later. */
+/**
+ * An address where no server listens. A closed port could belong to another test a moment later.
+ */
 export const nowhere = 'http://127.0.0.1:9';
 
-/** A server of these answers. An error in `answer` is a 500 that says so. */
+/** Starts a server with these answers. If `answer` throws, the reply is a 500 with the message. */
 export async function serve(answer: (call: Call) => Promise<Answer> | Answer): Promise<Served> {
   const calls: FakeUpstream['calls'] = [];
   const server = createServer((req, res) => {
@@ -239,7 +245,7 @@ async function stream(
   }
 }
 
-/** The faults that are switched on, and how often each has shown. */
+/** The fault that is switched on, and how often it has shown. */
 export function faultSwitch() {
   let playing: Fault | null = null;
   let shown = 0;
@@ -250,7 +256,7 @@ export function faultSwitch() {
     },
     mend: () => void (playing = null),
     is: (fault: Fault) => playing === fault,
-    /** True the first `times` times that it is asked for this fault. */
+    /** True for the first `times` checks of this fault. */
     shows(fault: Fault, times = Infinity): boolean {
       if (playing !== fault || shown >= times) return false;
       shown++;
@@ -259,23 +265,21 @@ export function faultSwitch() {
   };
 }
 
-/** Answers that say the same at every upstream. */
+/** Answers that mean the same at every upstream. */
 export const htmlPage = '<html><body><h1>502 Bad Gateway</h1></body></html>';
 export const halfJson: Answer = {
   body: '{"id": "ab',
   headers: { 'content-type': 'application/json' },
 };
 
-/** A short film, 64 × 48, one second; a picture, 8 × 8; a second of sound. */
+/** A video, 64 × 48, one second; an image, 8 × 8; a second of audio. */
 export const media = {
   png: readFileSync(join(import.meta.dirname, 'media/picture.png')),
   mp4: readFileSync(join(import.meta.dirname, 'media/film.mp4')),
   wav: readFileSync(join(import.meta.dirname, 'media/sound.wav')),
 };
 
-/**
- * What an output's address answers, with the faults of outputs played. `kind` is what it should be.
- */
+/** The answer of an output's address, with the faults of outputs. `kind`: the expected type. */
 export function outputAnswer(
   kind: keyof typeof media,
   switched: ReturnType<typeof faultSwitch>,

@@ -1,13 +1,18 @@
 import { crc32 } from 'node:zlib';
 import { media, type Accepted, type Made } from './kit.ts';
 
-/** Files that measure as a biller says, made of the three that are at hand; and how long they are. */
+/**
+ * Makes files with the sizes and lengths that a biller asks for, from the three files of the kit,
+ * and measures them.
+ */
 
-/** Where the film's duration stands: in the movie's, the track's and the media's header. */
+/**
+ * The unit of the video's duration, which is in the headers of the movie, the track and the media.
+ */
 const timescale = 57_600;
 const samples = 24;
 
-/** A file that is measured as this output. */
+/** A file with the measures of this output. */
 export function madeFile({ kind, width = 64, height = 64, seconds = 1 }: Made): Buffer {
   if (kind === 'svg')
     return Buffer.from(
@@ -16,7 +21,7 @@ export function madeFile({ kind, width = 64, height = 64, seconds = 1 }: Made): 
   return kind === 'png' ? picture(width, height) : film(seconds);
 }
 
-/** A PNG whose head states this size; it holds no more pixels than the small one that it is made of. */
+/** A PNG whose header states this size; its pixels are those of the small image. */
 export function picture(width: number, height: number): Buffer {
   const bytes = Buffer.from(media.png);
   bytes.writeUInt32BE(width, 16);
@@ -25,7 +30,7 @@ export function picture(width: number, height: number): Buffer {
   return bytes;
 }
 
-/** The film with each of its frames shown longer, or shorter. */
+/** The video of the kit, with each frame shown longer or shorter. */
 export function film(seconds: number): Buffer {
   const bytes = Buffer.from(media.mp4);
   const each = Math.round((seconds * timescale) / samples);
@@ -62,13 +67,13 @@ export function sound(seconds: number): Buffer {
   return bytes;
 }
 
-/** How long a film or a sound of ours is. */
+/** The length of a video or audio file made here. */
 export function secondsOf(file: Buffer): number {
   if (file.toString('latin1', 0, 4) === 'RIFF') return (file.length - 44) / 8_000;
   return file.readUInt32BE(file.indexOf('mvhd') + 4 + 16) / timescale;
 }
 
-/** The output that stands at `/outputs/JOB-INDEX.KIND`. */
+/** The output at `/outputs/JOB-INDEX.KIND`. */
 export function madeAt(path: string, journal: readonly Accepted[]): Made | undefined {
   const [, id, index] = /^\/outputs\/(.+)-(\d+)\.\w+$/.exec(path) ?? [];
   return journal.find((job) => job.id === id)?.bill?.made[Number(index)];

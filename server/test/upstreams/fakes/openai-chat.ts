@@ -1,20 +1,20 @@
 import type { Answer, Call } from './kit.ts';
 
 /**
- * The chat part of the server that stands in for OpenAI and its relatives. What it answers next is
- * scripted by the test; without a script it answers the same each time, with true usage.
+ * The chat part of the fake of OpenAI and compatible services. A test scripts its next answers;
+ * without a script it always gives the same answer, with correct usage.
  */
 
 type Json = Record<string, unknown>;
 type Script = Answer | ((call: Call) => Answer);
 
-/** What a test holds of the chat part. */
+/** A test's control of the chat part. */
 export interface ChatDesk {
-  /** The next call gets this answer, those after it the next ones given. */
+  /** Sets the answers of the next calls, one each. */
   script(...answers: Script[]): void;
   /** Bodies of the calls, in order. */
   asked: Json[];
-  /** Resolves when the next caller has hung up in mid-stream. */
+  /** Resolves when the next caller has disconnected in mid-stream. */
   abandoned(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export const usual = {
   completion_tokens_details: { reasoning_tokens: 1 },
 };
 
-/** A chunk of a stream as OpenAI writes it. */
+/** A chunk of a stream in OpenAI's form. */
 export function chunkOf(delta: Json, more: Json = {}, finish_reason: string | null = null): Json {
   return {
     id: 'chatcmpl-fake',
@@ -39,7 +39,9 @@ export function chunkOf(delta: Json, more: Json = {}, finish_reason: string | nu
   };
 }
 
-/** The usual chunks: the role, the text in pieces, the reason, and usage on a chunk of its own. */
+/**
+ * The usual chunks: the role, the text in pieces, the finish reason, and usage in a separate chunk.
+ */
 export function usualChunks(usage: Json | null = usual): Json[] {
   return [
     chunkOf({ role: 'assistant', content: '' }),
@@ -59,7 +61,7 @@ export function eventsOf(
   return all.map((text) => `data: ${text}${end}`).join('');
 }
 
-/** An answer that streams; `cut` sends it in pieces of so many bytes, wherever they fall. */
+/** An answer that streams; `cut` sends it in pieces of this many bytes, regardless of chunks. */
 export function streamOf(
   pieces: string | readonly string[] | AsyncIterable<string | Buffer>,
   cut = Infinity,

@@ -13,7 +13,7 @@ import {
 } from './kit.ts';
 import { madeFile } from './made.ts';
 
-/** Images and videos of the server that stands in for OpenAI and its relatives. */
+/** Images and videos of the fake of OpenAI and compatible services. */
 
 type Json = Record<string, any>;
 type Switch = ReturnType<typeof faultSwitch>;
@@ -27,9 +27,9 @@ export interface Desk {
   files: FakeUpstream['files'];
   secret: string;
   held: () => boolean;
-  /** Made so far; a test may clear the journal. */
+  /** The number of outputs so far, because a test may clear the journal. */
   made: number;
-  /** Address of the server, with its path. */
+  /** The address of the server, with its path. */
   url: () => string;
 }
 
@@ -47,7 +47,7 @@ export function errorAnswer(
   };
 }
 
-/** The refusals of a start that make nothing; null where none is played. */
+/** The refusal of a start that creates no job, if such a fault is switched on; otherwise null. */
 export function refusal({ switched, dialect }: Desk): Answer | null {
   const busy = { type: 'requests', code: 'rate_limit_exceeded' };
   if (switched.shows('submit-reset')) return { cutAfter: 0 };
@@ -78,14 +78,17 @@ export function refusal({ switched, dialect }: Desk): Answer | null {
   return null;
 }
 
-/** What hides the answer of a start that has made its job; null where none is played. */
+/**
+ * The broken answer of a start that has created its job, if such a fault is switched on; otherwise
+ * null.
+ */
 export function lost({ switched }: Desk): Answer | null {
   if (switched.shows('submit-lost')) return { cutAfter: 0 };
   if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
   return switched.shows('submit-garbage') ? halfJson : null;
 }
 
-/** A body of either form, and the files in it. */
+/** The input of a JSON or multipart body, with its files. */
 export async function inputOf(call: Call, desk: Desk): Promise<Json> {
   const type = call.headers['content-type'] ?? '';
   if (!type.startsWith('multipart/')) return call.json<Json>();
@@ -204,7 +207,7 @@ export function openVideos(desk: Desk) {
 
   function content(id: string): Answer {
     if (!desk.journal.some((job) => job.id === id)) return errorAnswer(404, 'Video not found.');
-    // The one way a video of OpenAI's can be empty.
+    // The only way in which a video of OpenAI can be empty.
     if (switched.is('finish-empty'))
       return { headers: { 'content-type': 'video/mp4' }, body: Buffer.alloc(0) };
     return outputAnswer('mp4', switched);

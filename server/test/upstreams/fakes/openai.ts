@@ -14,8 +14,8 @@ import { routerAnswer } from './openrouter-models.ts';
 export type FakeOpenai = FakeUpstream & { chat: ChatDesk };
 
 /**
- * Stands in for OpenAI, or for OpenRouter where that is the dialect: models, chat, images and
- * videos, good enough for OpenAI's own client. With a biller its pictures are what that says.
+ * A fake of OpenAI, or of OpenRouter if that is the dialect: models, chat, images and videos,
+ * complete enough for OpenAI's own client. With a biller it makes that biller's outputs.
  */
 export async function fakeOpenai(
   dialect: Dialect = 'openai',
@@ -40,9 +40,9 @@ export async function fakeOpenai(
 
   const served = await serve(async (call: Call): Promise<Answer> => {
     const path = call.path.replace(/^\/v1/, '');
-    // Where dall-e's pictures are: anybody may fetch them.
+    // The images of dall-e, which need no key.
     if (path.startsWith('/outputs/')) return outputAnswer('png', switched);
-    // OpenRouter tells its models to anybody.
+    // OpenRouter's lists of models need no key.
     const told = dialect === 'openrouter' ? routerAnswer(call.method, path) : null;
     if (told) return told;
     if (call.headers.authorization !== `Bearer ${key}`) {

@@ -1,7 +1,7 @@
 import type { Answer } from './kit.ts';
 import { errorAnswer } from './openai-media.ts';
 
-/** OpenRouter's lists of models and prices, as anybody may read them. */
+/** OpenRouter's public lists of models and prices. */
 
 interface Listed {
   id: string;
@@ -80,11 +80,11 @@ const listed: Listed[] = [
     pricing: { prompt: '0.000001', completion: '0.000001' },
   },
 ];
-/** Listed elsewhere, or nowhere. */
+/** Models of another list, or of no list. */
 const videos = ['maker/film', 'sora-fake'];
 const unlisted = ['maker/painter', 'gpt-fake', 'gpt-image-fake', 'dall-e-fake'];
 
-/** The answer to a call that needs no key; null: it is none. */
+/** The answer to a call that needs no key; null for other calls. */
 export function routerAnswer(method: string, path: string): Answer | null {
   if (method !== 'GET') return null;
   if (path === '/models') return { json: { data: listed.map(entry) } };

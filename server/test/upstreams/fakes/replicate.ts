@@ -14,7 +14,9 @@ import {
 } from './kit.ts';
 import { madeFile } from './made.ts';
 
-/** Stands in for Replicate's HTTP API. Its address ends in /v1, its outputs lie beside that. */
+/**
+ * A fake of Replicate's HTTP API. Its address ends in /v1; its outputs are outside of that path.
+ */
 
 const key = 'r8_FakeTokenOfReplicate000000000000000000';
 const secret = `whsec_${Buffer.from('the signing secret of the fake').toString('base64')}`;
@@ -22,7 +24,7 @@ const owner = 'maker';
 export const version = createHash('sha256').update('maker/pictures').digest('hex');
 
 type Kind = 'png' | 'mp4' | 'wav' | 'words' | 'layers';
-/** What its models make; those named here are there, and nothing else is. */
+/** The models and the kinds of their outputs; others do not exist. */
 const models: Record<string, { kind: Kind; list: boolean }> = {
   pictures: { kind: 'png', list: true },
   retouch: { kind: 'png', list: false },
@@ -39,7 +41,7 @@ interface Job extends Accepted {
   count: number;
   version: string;
   looks: number;
-  /** The status as the last look told it. */
+  /** The status in the last poll's answer. */
   status: string;
   created_at: string;
 }
@@ -51,7 +53,7 @@ interface StoredFile {
   metadata: unknown;
 }
 
-/** With a biller it has every model, and makes what that says. */
+/** With a biller it has every model, and makes that biller's outputs. */
 export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
   const journal: Job[] = [];
   const files = new Map<string, Buffer>();
@@ -204,7 +206,7 @@ export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
     return null;
   }
 
-  /** Each look is a step further: starting, processing, done. */
+  /** Each poll moves the job one step on: starting, processing, done. */
   function look(job: Job): Answer {
     const fault = pollFault();
     if (fault !== null) return fault;
@@ -353,7 +355,7 @@ export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
   };
 }
 
-/** The headers with which Replicate signs a call back. */
+/** The headers of a callback with Replicate's signature. */
 export function signed(body: string, at: Date): Record<string, string> {
   const id = `msg_${randomBytes(12).toString('hex')}`;
   const timestamp = String(Math.floor(at.getTime() / 1000));
@@ -384,7 +386,9 @@ function invalid(field: string, description: string): Answer {
   return { status: 422, json };
 }
 
-/** As a model's schema has it: a prompt, a count of 1 to 4, media as addresses, no null. */
+/**
+ * Checks the input by a model's schema: a prompt, a count of 1 to 4, media as addresses, no null.
+ */
 function inputFault(input: any): Answer | null {
   if (typeof input !== 'object' || input === null) return invalid('input', 'input is required');
   for (const [field, value] of Object.entries(input))

@@ -14,10 +14,10 @@ import {
 } from './kit.ts';
 import { madeAt, madeFile } from './made.ts';
 
-/** Stands in for WaveSpeedAI, API version 3: the model is the path, the input is the body. */
+/** A fake of WaveSpeedAI, API version 3: the path is the model, the body is the input. */
 
 const key = 'ws-0f1e2d3c4b5a69788796a5b4c3d2e1f0';
-/** The part after the prefix is the key of the signature as it stands, although it looks encoded. */
+/** The signing key is the text after the prefix, undecoded, although it looks like base64. */
 const secret = 'whsec_c2VjcmV0LW9mLXRoZS1mYWtlLXNlcnZlcg==';
 
 interface Job extends Accepted {
@@ -37,7 +37,7 @@ const fault = (code: number, message: string, headers: Record<string, string> = 
   headers,
 });
 
-/** With a biller it has every model, and makes what that says. */
+/** With a biller it has every model, and makes that biller's outputs. */
 export async function fakeWavespeed(biller?: Biller): Promise<FakeUpstream> {
   const journal: Job[] = [];
   const files = new Map<string, Buffer>();
