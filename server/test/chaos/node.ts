@@ -6,12 +6,8 @@ import { setClockOff } from './clock.ts';
 import { createRemote } from './remote.ts';
 
 /**
- * One process of the service for the fault tests: `node.ts http
- *
- * worker
- *
- * both [UPSTREAM_URL]`, with other options from the environment. Without the address its upstreams
- * are those of its catalog.
+ * One process of the service for the fault tests: `node.ts http|worker|both [UPSTREAM_URL]`, with
+ * other options from the environment. Without the address its upstreams are those of its catalog.
  */
 setClockOff(Number(process.env.CHAOS_CLOCK_OFF_MS ?? 0));
 const [role, upstreamUrl] = process.argv.slice(2) as [string, string?];
