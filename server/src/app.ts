@@ -39,11 +39,11 @@ import { createWorker, type Worker } from './worker/worker.ts';
 /** One process: the HTTP side, a worker, or both, around the same services. */
 
 const daySeconds = 24 * 3600;
-/** Health checks do not wait for long; that of the container image waits for 5 s. */
+/** A health check must answer quickly; the container image's waits for 5 s. */
 const pingMs = 2_000;
 
 export interface App {
-  /** Where it listens; null for a process that only works and was given no port. */
+  /** The address that it listens on; null for a worker without a port. */
   address: { host: string; port: number } | null;
   baseUrl: string;
   db: Database;
@@ -51,7 +51,7 @@ export interface App {
   catalog: CatalogStore;
   metrics: Metrics;
   /**
-   * Takes no more work, finishes or hands back what is under way, ends streams; at most about
+   * Stops taking work, finishes or hands back running work, and ends streams; takes at most about
    * `graceMs`.
    */
   stop(graceMs?: number): Promise<void>;
@@ -63,15 +63,15 @@ export interface AppOptions {
   log: Logger;
   http: boolean;
   worker: boolean;
-  /** False: the worker claims only when it is told to. */
+  /** False: the worker claims only when it is called. */
   running?: boolean;
-  /** In place of the configured ones. */
+  /** Replaces the configured ones. */
   upstreams?: Map<string, Upstream>;
-  /** In place of the usual bounds in time. */
+  /** Replaces the usual time limits. */
   times?: Times;
-  /** Resolves the names that strangers give, in place of the system. */
+  /** Resolves the names that strangers give, instead of the system. */
   lookup?: Lookup;
-  /** In place of each lane's own; `max: 1` gives each call a transaction of its own. */
+  /** Replaces each batch's own bounds; `max: 1` gives each call its own transaction. */
   batches?: BatchBounds;
 }
 
@@ -130,7 +130,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         await server?.close();
       };
       await Promise.all([worker?.stop(graceMs * 0.6), drain()]);
-      // Callers who left are still to be billed.
+      // Calls whose callers have left still have to be billed.
       const rest = Promise.allSettled([...deps.chats, ended]);
       await Promise.race([rest, aborted(over.signal)]);
       clearTimeout(last);
@@ -147,9 +147,9 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 /**
- * For the first half a balancer is told only by its health check, and callers notice nothing. Those
- * whom it still sends afterwards are told, rather than cut off. What is under way has its own
- * bounds, so that this makes a stop no longer than they do.
+ * During the first half only the health check tells the balancer, and calls are served as usual.
+ * During the second half further calls are refused with a reason, not cut off. Running work has its
+ * own time limits, so this does not prolong a stop.
  */
 async function halfDrain(config: Config, cutoff: AbortSignal): Promise<void> {
   const ms = config.FAREBOX_DRAIN_SECONDS * 500;
@@ -268,7 +268,7 @@ function httpDeps(
   };
 }
 
-/** What callers share in this process. */
+/** Limits that callers share in this process. */
 function budgets(config: Config) {
   const calls = config.FAREBOX_IN_FLIGHT_MAX;
   const bytes = config.FAREBOX_BODIES_MAX_BYTES;
@@ -301,7 +301,7 @@ function livePages({ db, hints, links, log }: Services, times: Times): Live {
   );
 }
 
-/** Where all models are of text, nothing needs the storage. */
+/** If all models are of text, the storage is not needed. */
 async function unready({ db, catalog, blocked }: Services): Promise<string | null> {
   const { models } = catalog.current();
   const why = blocked([...models.values()].some(({ kind }) => kind !== 'text'));

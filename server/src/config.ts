@@ -3,16 +3,16 @@ import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/make-folders.ts';
 
 /**
- * Every setting: name, how it is read, its default, and a sentence for the operator. This is the
- * one place that reads the environment; `docs/configuration.md` is made from this table. A secret
- * may also be given as a file, by the same name with `_FILE` behind it.
+ * Every setting: name, reader, default, and a sentence for the operator. Only this file reads the
+ * environment; `docs/configuration.md` is generated from this table. A secret may also be given as
+ * a file, in a variable of the same name with `_FILE` appended.
  */
 interface Setting<T> {
   read: (text: string) => T;
-  /** Text, so that the documentation shows it as it would be written. Null: unset. */
+  /** A text, so that the documentation shows it as it is written. Null: unset. */
   default: string | null;
   secret?: true;
-  /** Too long for a variable: may be given as a file, as a secret may. */
+  /** Too long for a variable: may be given as a file, like a secret. */
   long?: true;
   says: string;
 }
@@ -283,7 +283,7 @@ export type Config = {
     | ReturnType<Settings[N]['read']>
     | (Optional<Settings[N]> extends true ? null : never);
 } & {
-  /** A variable that a catalog file names, such as an upstream's key; null where it is not set. */
+  /** A variable that a catalog file names, such as an upstream's key; null if it is not set. */
   variable: (name: string) => string | null;
 };
 
@@ -334,11 +334,14 @@ function readSecretFile(file: string): string {
   }
 }
 
-/** Whoever guesses a signing secret opens every output; a shorter one could be tried out. */
+/**
+ * Anyone who guesses a signing secret can open every output; a shorter one could be found by
+ * trying.
+ */
 export const secretMinLength = 32;
 const baseUrlForm = /^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?\/v1$/;
 
-/** Figures that must fit each other. */
+/** Checks settings that depend on each other. */
 function relations(config: Config): string[] {
   const problems: string[] = [];
   if (config.FAREBOX_STEP_TIMEOUT_SECONDS >= config.FAREBOX_LEASE_SECONDS) {
@@ -370,7 +373,7 @@ function relations(config: Config): string[] {
   return problems;
 }
 
-/** What all keys of an account may do together. */
+/** Limits of all keys of an account together. */
 export function ceilings(config: Config): { rpm: number; openJobs: number; openChats: number } {
   return {
     rpm: config.FAREBOX_ACCOUNT_RPM ?? 5 * config.FAREBOX_RPM,
@@ -384,12 +387,12 @@ export function catalogDir(config: Config): string {
   return resolve(config.FAREBOX_CATALOG ?? join(import.meta.dirname, '../../catalog'));
 }
 
-/** The data folder, or one inside it, as an absolute path; made if need be. */
+/** The data folder, or a folder inside it, as an absolute path; made if missing. */
 export function dataDir(config: Config, inside = '.'): string {
   const top = resolve(config.FAREBOX_DATA_DIR);
   const dir = resolve(top, inside);
   try {
-    // Under root the embedded PostgreSQL is another user, who has to pass through.
+    // Under root the embedded PostgreSQL runs as another user, who has to pass through.
     makePrivate(top, process.getuid?.() === 0 ? 0o711 : 0o700);
     if (dir !== top) makePrivate(dir, 0o700);
   } catch (error) {
@@ -399,7 +402,7 @@ export function dataDir(config: Config, inside = '.'): string {
   return dir;
 }
 
-/** `docs/configuration.md`. */
+/** The contents of `docs/configuration.md`. */
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
     const shown =
@@ -428,7 +431,7 @@ function text<D extends string | null>(fallback: D, says: string) {
   return { read: (given: string) => given, default: fallback, says };
 }
 
-/** A text of a certain form. What was given is not repeated, since it may hold a secret. */
+/** A text of a certain form. An error does not repeat the value, because it may hold a secret. */
 function matching<D extends string | null>(form: RegExp, rule: string, fallback: D, says: string) {
   const read = (given: string) => {
     if (!form.test(given)) throw new ConfigError(rule);
@@ -437,9 +440,11 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
   return { read, default: fallback, says };
 }
 
-/** Judged as the driver will read it, whose own complaint would not name the setting. */
+/**
+ * Checked as the driver will read it, because the driver's own error would not name the setting.
+ */
 function databaseUrl(given: string): string {
-  // A socket's folder stands in the query, and no host before it.
+  // The folder of a socket is in the query, with no host before it.
   const url = URL.parse(given) ?? URL.parse(given.replace('@/', '@socket/'));
   const known = url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '';
   if (!known || !/^postgres(ql)?:\/\/./.test(given) || !isDecodable(url)) {
@@ -450,11 +455,11 @@ function databaseUrl(given: string): string {
   return given;
 }
 
-/** What was given is not repeated, since it may hold a password. */
+/** An error does not repeat the value, because it may hold a password. */
 function address(protocols: readonly string[], rule: string, says: string) {
   const read = (given: string) => {
     const url = URL.parse(given);
-    // Without the two strokes it is a path, and its host empty or a mere guess.
+    // Without the two slashes it is a path, and its host empty or a mere guess.
     const isOne = url !== null && protocols.includes(url.protocol) && /^\w+:\/\//.test(given);
     if (!isOne || url.hostname === '' || url.hash !== '' || !isDecodable(url)) {
       throw new ConfigError(rule);
@@ -491,7 +496,7 @@ function int(min: number, max: number, fallback: string, says: string) {
   };
 }
 
-/** Of all keys of an account together. */
+/** A limit of all keys of an account together. */
 function ceiling(max: number, what: string, ofKey: string) {
   const says = `${what} of all keys of an account together; beyond it 429. Default: five times \`${ofKey}\`.`;
   return { ...int(1, max, '1', says), default: null };

@@ -3,9 +3,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { ConfigError, readConfig, type Config } from './config.ts';
 import { Refused } from './operations/refused.ts';
 
-/**
- * The operator's command line: one verb, one file. Nothing is loaded that the verb does not need.
- */
+/** The operator's command line: one command, one file. A command loads only what it needs. */
 
 type Verb<Options> = (
   context: { config: Config; json: boolean },
@@ -23,7 +21,7 @@ function verb(parent: Command, name: string, says: string): Command {
   return parent.command(name).description(says);
 }
 
-/** Loads a verb's file only when it is called, reads the settings and hands both over. */
+/** Loads a command's file only when it is called, and runs it with the settings. */
 function run(load: () => Promise<Verb<never>>) {
   return async (...args: unknown[]) => {
     const command = args.at(-1) as Command;
@@ -289,8 +287,8 @@ function count(text: string): number {
 }
 
 /**
- * Says what went wrong in words, 2; a fault of ours shows where it happened, 1. With --json the
- * words are on stdout too.
+ * Prints an expected error in words and returns 2; prints a bug with its stack and returns 1. With
+ * --json the message is also on stdout.
  */
 function tell(error: unknown): number {
   if (error instanceof CommanderError) return tellUsage(error);
@@ -301,7 +299,7 @@ function tell(error: unknown): number {
   return expected ? 2 : 1;
 }
 
-/** Commander has said it on stderr, or shown the help that was asked for. */
+/** Commander has printed the error on stderr, or shown the requested help. */
 function tellUsage(error: CommanderError): number {
   if (error.exitCode === 0) return 0;
   const help = error.code === 'commander.help';

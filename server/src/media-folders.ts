@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { dataDir, type Config } from './config.ts';
 
 /**
- * Folders that this data folder has kept media in. A disk may be mounted there: while it is not,
- * nobody makes a new folder below it.
+ * Remembers the folders in which this data folder has kept media. A disk may be mounted there:
+ * while it is not, no new folder is made below it.
  */
 
-/** Where media are kept on disk; null: they are not. */
+/** The folder of media kept on disk; null if they are kept elsewhere. */
 export function mediaFolder(config: Config): string | null {
   const { FAREBOX_STORAGE: address } = config;
   if (address === 'disk') return join(dataDir(config), 'media');
@@ -19,7 +19,7 @@ export function isKnownFolder(config: Config): boolean {
   return folder !== null && known(config).includes(folder);
 }
 
-/** Once it is there. */
+/** Call it once the folder exists. */
 export function rememberFolder(config: Config): void {
   const folder = mediaFolder(config);
   if (folder === null || isKnownFolder(config)) return;
@@ -28,7 +28,7 @@ export function rememberFolder(config: Config): void {
   renameSync(part, pathOf(config));
 }
 
-/** What cannot be read is not known: it is kept by us alone. */
+/** An unreadable list counts as empty: only this service writes it. */
 function known(config: Config): string[] {
   try {
     const folders = JSON.parse(readFileSync(pathOf(config), 'utf8')) as unknown;

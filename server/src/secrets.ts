@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { writeWhole } from './lib/write-whole.ts';
 import { ConfigError, dataDir, secretMinLength, type Config } from './config.ts';
 
-/** What signs the links to outputs: given, or made once and kept in the data folder. */
+/** The secrets that sign links to outputs: given, or generated once and kept in the data folder. */
 
 /** The signing secrets, newest first; the first one signs. */
 export function signingSecrets(config: Config): Buffer[] {
@@ -14,7 +14,7 @@ export function signingSecrets(config: Config): Buffer[] {
   return secrets.map((secret) => Buffer.from(secret));
 }
 
-/** Null where none was made yet. Throws `ConfigError` for one that is not whole. */
+/** Null if none was generated yet. Throws `ConfigError` if the file is incomplete. */
 export function keptSecret(config: Config): string | null {
   const path = pathOf(config);
   const kept = inWords(path, () => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : null));
@@ -27,8 +27,8 @@ export function keptSecret(config: Config): string | null {
 }
 
 /**
- * Keeps a secret that came from elsewhere, and never in place of another one: then beside it.
- * Returns where it lies.
+ * Keeps an imported secret; with `beside`, next to an existing one instead of replacing it. Returns
+ * its path.
  */
 export function keepSecret(config: Config, secret: string, beside: boolean): string {
   const path = beside ? `${pathOf(config)}.imported` : pathOf(config);
@@ -40,7 +40,7 @@ function makeSecret(config: Config): string {
   const path = pathOf(config);
   const secret = randomBytes(32).toString('hex');
   try {
-    // Another process that starts in this folder may be faster: then its secret is ours too.
+    // Another process starting in this folder may be faster: then its secret is used here too.
     inWords(path, () => writeWhole(path, secret, { replaces: false }));
   } catch (error) {
     const { cause } = error as { cause?: NodeJS.ErrnoException };

@@ -30,11 +30,11 @@ import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
 import { addFigures } from './worker/jobs/gauges.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 
-/** Calls to addresses that strangers give. */
+/** Outbound calls, by the origin of their addresses. */
 interface Fetches {
-  /** Outputs of upstreams, which may stand on the own network. */
+  /** Outputs of upstreams, which may be on the operator's own network. */
   guarded: Fetch;
-  /** Inputs of callers, who may reach nothing private. */
+  /** Inputs of callers, which may not reach private addresses. */
   inputs: Fetch;
   /** Notifications. */
   webhooks: Fetch;
@@ -52,7 +52,7 @@ export interface Services {
   spool: Spool;
   catalog: CatalogStore;
   upstreams: ReadonlyMap<string, Upstream>;
-  /** How they are set up. */
+  /** How the upstreams are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   operations: Operations;
@@ -60,10 +60,10 @@ export interface Services {
   circuit: Circuit;
   refusals: Refusals;
   links: Links;
-  /** Signing secrets that are honoured, newest first. */
+  /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
   fetches: Fetches;
-  /** Sends e-mail; null: there is no server for it. */
+  /** Sends e-mail; null if no server is configured. */
   mail: Mail['send'] | null;
   /** Notices a restored copy. */
   installation: InstallationWatch;
@@ -71,7 +71,7 @@ export interface Services {
   close(): Promise<void>;
 }
 
-/** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
+/** Why nothing new is accepted, in words; null if it is. Chat needs no storage. */
 export type Blocked = (needsStorage: boolean) => string | null;
 
 const outputTtlSeconds = 24 * 3600;
@@ -79,19 +79,19 @@ const outputTtlSeconds = 24 * 3600;
 export interface ServicesOptions {
   config: Config;
   db: Database;
-  /** Where an embedded database is known by. */
+  /** Knows the embedded database, if there is one. */
   store?: Pick<Store, 'embedded'>;
   log: Logger;
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
   lookup?: Lookup;
-  /** Between two probes of a storage that is well. */
+  /** Time between two probes of a storage that works. */
   probeMs: number;
-  /** Between two looks whether the database is a restored copy. */
+  /** Time between two checks whether the database is a restored copy. */
   beatMs: number;
 }
 
-/** Throws with nothing left open: what is settings only is read first. */
+/** If it throws, nothing is left open: parts that depend only on settings are read first. */
 export async function openServices({
   config,
   db,
@@ -166,8 +166,8 @@ export async function openServices({
 }
 
 /**
- * `cluster`: where the embedded database lies, which writes the books there; null: there is none,
- * and nothing that grows is in the data folder but media.
+ * `cluster`: the folder of the embedded database, whose disk the books grow on; null if there is
+ * none: then only media grow in the data folder.
  */
 function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
   const dir = cluster ?? dataDir(config);
@@ -195,7 +195,7 @@ function watchMedia(media: Storage, log: Logger, everyMs: number): WatchedStorag
   });
 }
 
-/** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
+/** The storage of media. Throws `ConfigError` if it cannot be used. */
 export function openMedia(config: Config): Storage {
   const folder = mediaFolder(config);
   const address = folder === null ? config.FAREBOX_STORAGE : `disk:${folder}`;
@@ -207,8 +207,8 @@ export function openMedia(config: Config): Storage {
 }
 
 /**
- * For a look at the catalog without a service: which upstreams there are, and which are set up. To
- * be closed where they have been called.
+ * For checks of the catalog without a service: which upstreams exist, and which are set up. Close
+ * it if they were called.
  */
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
@@ -236,7 +236,7 @@ function toolsOf(config: Config, fetches: Fetches): UpstreamTools {
   return { fetch, guarded, download, now: Date.now };
 }
 
-/** `given` stand in place of those that come with Farebox. */
+/** `given` replaces the upstreams that come with Farebox. */
 function connect(
   config: Config,
   fetches: Fetches,
@@ -263,7 +263,7 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
   const guard = {
     allowHosts: [...config.FAREBOX_ALLOW_PRIVATE_HOSTS, ...config.FAREBOX_TEST_PUBLIC_HOSTS],
   };
-  // Our own public name is no stranger's business: a request could come back through it.
+  // Strangers must not call this service's own public name: a request could loop back through it.
   const own = ownNames(config);
   const publicOnly =
     config.FAREBOX_TEST_PUBLIC_HOSTS.length > 0
@@ -282,18 +282,18 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
   };
 }
 
-/** Only of an address that the operator has given is it known that it leads here from outside. */
+/** Only an address that the operator configured is known to lead here from outside. */
 function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
   if (base === null) return false;
   return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;
 }
 
-/** Names of our own that strangers' addresses must not lead back to. */
+/** This service's own names, which strangers' addresses must not lead back to. */
 export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-/** Once, beside the start: what is wrong would else show with the first letter. */
+/** Once, alongside the start: otherwise a mistake would show only with the first e-mail. */
 function askMail(mail: Mail, log: Logger): { stop: () => void } {
   let isOver = false;
   mail.answers().catch((err: unknown) => {

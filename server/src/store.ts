@@ -15,28 +15,28 @@ import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts
 import { Refused } from './operations/refused.ts';
 
 const statementTimeoutMs = 15_000;
-/** Wrong password, role, database or grants: what is wrong stands in the server's own sentence. */
+/** Wrong password, role, database or grants: the server's own message explains it. */
 const refusalCodes = new Set(['28000', '28P01', '3D000', '42501']);
 
 export interface Store {
   db: Database;
   embedded: Embedded | null;
-  /** Names of the migrations that this opening has applied. */
+  /** Names of the migrations that this call has applied. */
   applied: string[];
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   /**
-   * False: a schema of another version is refused. A short verb must not migrate what an older
-   * service works on at the moment. Default: true.
+   * False: a schema of another version is refused, because a short command must not migrate a
+   * database that an older service is using. Default: true.
    */
   migrates?: boolean;
 }
 
 /**
- * Connects to the configured database, starting the embedded one where none is; brings the schema
- * up to date, or proves that it is. Throws `Refused` where the database cannot be used.
+ * Connects to the configured database, or starts the embedded one if none is configured; migrates
+ * the schema, or checks that it is current. Throws `Refused` if the database cannot be used.
  */
 export async function openStore(
   config: Config,
@@ -60,7 +60,7 @@ export async function openStore(
   };
   try {
     if (embedded === null) await demandSessions(db);
-    // Before the first table is made there: what is committed has to last.
+    // Before the first table is made: commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
     const applied = migrates ? await migrate(db) : await verified(db, embedded !== null);
@@ -73,7 +73,7 @@ export async function openStore(
   }
 }
 
-/** A new embedded database has nobody yet who could be disturbed, so it is made ready. */
+/** A new embedded database has no other users, so it is migrated. */
 async function verified(db: Database, embedded: boolean): Promise<string[]> {
   try {
     await verifySchema(db);
@@ -88,7 +88,7 @@ async function embed(config: Config, log: Logger): Promise<Embedded> {
   try {
     return await startEmbedded({ dataDir: dataDir(config), log: (message) => log.info(message) });
   } catch (cause) {
-    // It says in plain errors what this machine lacks; what has a class of its own is a fault.
+    // Plain errors name what this machine lacks; an error of another class is a bug.
     if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
     throw new Refused(`The embedded PostgreSQL: ${cause.message}`, { cause });
   }
@@ -97,7 +97,7 @@ async function embed(config: Config, log: Logger): Promise<Embedded> {
 function inWords(error: unknown): unknown {
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
-  // Of a name with several addresses there are several errors, and no message.
+  // A name with several addresses gives several errors and no message.
   const says = (error as Error).message || codeOf(error);
   return new Refused(`The database cannot be used: ${says}`, { cause: error });
 }

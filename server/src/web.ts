@@ -14,7 +14,7 @@ import { isInvited, resetPassword, settlePerson } from './operations/person.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
 
-/** The web pages of a process: their calls, and what these are given. */
+/** The web pages of a process: their calls and dependencies. */
 export function openWeb(
   services: Services,
   config: Config,
@@ -53,7 +53,7 @@ export function openWeb(
   return { table: webRoutes(), deps: { ...deps, ...own } };
 }
 
-/** Where the pages are, without a path. */
+/** The origin of the pages, without a path. */
 export function webOrigin(config: Config, { baseUrl }: { baseUrl: string }): string {
   return config.FAREBOX_WEB_URL ?? new URL(baseUrl).origin;
 }
@@ -64,7 +64,7 @@ function oidcOf(config: Config): Oidc | null {
   return { issuer, clientId, clientSecret: config.FAREBOX_OIDC_CLIENT_SECRET ?? '' };
 }
 
-/** Who waits for a letter and who does not: of one that is not sent the operator hears. */
+/** Logs e-mails that were not sent, because not every caller waits for the result. */
 function logged(send: (letter: Letter) => Promise<void>, log: Logger) {
   return async (letter: Letter): Promise<void> => {
     try {

@@ -6,7 +6,7 @@ import { enqueue } from '../api/queue.ts';
 import * as requests from '../api/requests.ts';
 import { readQuery } from '../validate.ts';
 
-/** fal's queue: each call is one of ours, told in fal's words. */
+/** fal's queue: each call is an ordinary request, answered in fal's format. */
 
 /** POST {model_id}?fal_webhook= */
 export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
@@ -32,7 +32,7 @@ export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   return falStatus(told, wantsLogs(req) ? (told.logs ?? []) : [], deps.links);
 }
 
-/** GET {app}/requests/{request_id}/status/stream?logs= : its client gathers the lines itself. */
+/** GET {app}/requests/{request_id}/status/stream?logs= : its client collects the lines itself. */
 export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const withLogs = wantsLogs(req);
   let shown: readonly string[] = [];
@@ -61,7 +61,7 @@ function wantsLogs(req: Keyed): boolean {
   return ['1', 'true'].includes(String((req.query as Record<string, unknown>).logs));
 }
 
-/** Its client takes the id of a result from here. */
+/** Its client reads the id of a result from this header. */
 function name(reply: FastifyReply, requestId: string): void {
   reply.header('x-fal-request-id', requestId);
 }

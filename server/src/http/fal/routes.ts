@@ -6,13 +6,14 @@ import * as queue from './queue.ts';
 import * as upload from './upload.ts';
 
 /**
- * A door for fal's own JavaScript client: below /fal it finds the addresses it knows, host and all,
- * so that its user changes nothing but where they lead. It is fal's protocol and no part of /v1.
+ * Serves fal's own JavaScript client: below /fal it finds the addresses it knows, including the
+ * host, so that its users change only the base address. It speaks fal's protocol and is not part of
+ * /v1.
  */
 
 type KeyedCall = (req: Keyed, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
 
-/** A path names the first two steps of a model's id, three where the first is a namespace. */
+/** A path contains the first two segments of a model's id, or three if the first is a namespace. */
 const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'];
 
 type Row = [Call['method'], string, KeyedCall, Ahead?];

@@ -9,9 +9,11 @@ import { challenge } from '../auth.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { store } from '../api/files.ts';
 
-/** fal's storage: its client asks for an address with its key, and sends the bytes without it. */
+/**
+ * fal's storage: its client requests an address with its key, and sends the bytes without the key.
+ */
 
-/** From the asking to the first byte. */
+/** Time from the request for the address to the first byte. */
 const addressSeconds = 600;
 
 /** POST storage/upload/initiate */
@@ -21,7 +23,7 @@ export async function initiate(req: Keyed, _reply: FastifyReply, deps: HttpDeps)
   const exp = Math.floor(Date.now() / 1000) + addressSeconds;
   const query = signUpload(deps.links.secret, { id, key_id, exp });
   return {
-    // Its client puts this into the input in place of the file.
+    // Its client puts this into the input instead of the file.
     file_url: fileId(id),
     upload_url: `${falBase(deps.links)}/uploads/${fileId(id)}?${query}`,
   };
@@ -41,7 +43,7 @@ export async function receive(
   if (verdict !== 'valid') throw notGood();
   const account_id = await keys.accountOf(deps.db, key_id);
   if (account_id === null) throw notGood();
-  // Of this try alone: a second one must not touch the bytes of the first.
+  // Used by this attempt alone: a second one must not touch the bytes of the first.
   const storage_key = `files/${account_id}/${newId()}`;
   return store({ id, account_id, storage_key }, req, reply, deps);
 }
