@@ -15,7 +15,7 @@ function imported({ env }: Place, args: string[], own: Record<string, string> = 
   return ranOf(spawn(process.execPath, [tool, ...args], { env: { ...env, ...own }, stdio }));
 }
 
-/** The folder with this text in it as well passes the check. */
+/** The folder passes the check with this text added. */
 async function passes(place: Place, yaml: string, name = 'imported.yaml'): Promise<void> {
   fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, name), yaml);
   const ran = await place.run(['catalog', 'check']);
@@ -25,7 +25,7 @@ async function passes(place: Place, yaml: string, name = 'imported.yaml'): Promi
 test('openrouter: chat rows with exact prices, and what has none is named with its reason', async (t) => {
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
-  // Its list needs no key.
+  // OpenRouter's list needs no key.
   const ran = await imported(place, ['openrouter'], { OPENROUTER_API_KEY: '' });
   assert.equal(ran.code, 0, ran.stderr);
   assert.equal(ran.stderr, 'models: 4, left out: 4\n');
@@ -43,7 +43,7 @@ test('openrouter: chat rows with exact prices, and what has none is named with i
   const [plain, free, thinker] = file.models;
   assert.deepEqual([plain.cost_input_usd, plain.max_output_tokens], ['0.150001', 16_384]);
   assert.equal(free.upstream_model, 'maker/plain:free');
-  // From 200,000 tokens on a prompt costs more there.
+  // From 200,000 tokens on, a prompt costs more there.
   assert.deepEqual([thinker.context_tokens, thinker.refuse_longer_prompts], [199_999, true]);
   assert.equal('refuse_longer_prompts' in plain, false);
   assert.match(ran.stdout, /^# {3}other\/per-call: each call costs extra/m);
@@ -89,7 +89,7 @@ test('replicate: a row waits as a comment for its price, or takes the given one'
   assert.match(waiting.stdout, /^# {6}usd: PRICE$/m);
   assert.match(waiting.stdout, /^# {3}maker\/nothing: Replicate has no such model/m);
   await passes(place, waiting.stdout);
-  // Its reader puts a price in, and takes the # away.
+  // The operator fills in a price and removes the #.
   const mended = waiting.stdout
     .replace('models: []', 'models:')
     .replace('usd: PRICE', 'usd: "0.07"')
@@ -128,7 +128,7 @@ test('where no file of the folder defines the upstream, the printed one does', a
   const place = placeBefore(t, fakes);
   const folder = place.env.FAREBOX_CATALOG!;
   fs.rmSync(path.join(folder, 'replicate.yaml'));
-  // A shell makes the file of a `>` before the tool reads the folder.
+  // A shell creates the target of `>` before the tool reads the folder.
   fs.writeFileSync(path.join(folder, 'mine.yaml'), '');
   const env = { REPLICATE_URL: fakes.replicate.url };
   const call = ['replicate', '--only', 'maker/pictures', '--price', '1'];

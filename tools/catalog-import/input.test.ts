@@ -135,7 +135,7 @@ test('what could make more than the price covers, and what is withheld, is left 
     'image',
   );
   assert.deepEqual(Object.keys(fieldsOf(input)), ['prompt', 'num_images', 'style']);
-  // The model's own default is four, which nobody has paid for.
+  // The model's own default is four, which the row's price does not cover.
   assert.deepEqual(fieldsOf(input).num_images, {
     type: 'integer',
     minimum: 1,

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import cases from '../../test/fixtures/ssrf-cases.json' with { type: 'json' };
 import { canonicalAddress, isPublicAddress, judgeUrl, urlLengthMax } from './address.ts';
 
-/** The fixture's ranges as numbers: an oracle that shares no code with what it checks. */
+/** The fixture's ranges as numbers, computed without the code under test. */
 const ranges4 = cases.ranges.v4.map(([cidr = '']) => bounds(cidr, 32));
 const ranges6 = cases.ranges.v6.map(([cidr = '']) => bounds(cidr, 128));
 

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, test } from 'node:test';
 import { batch, BatchFull, type BatchOptions } from './batch.ts';
 
-/** A `many` whose batches return when the test says so. */
+/** A `many` whose batches return when the test lets them. */
 function held(options: Partial<BatchOptions> = {}) {
   const batches: {
     items: number[];
@@ -22,7 +22,7 @@ function held(options: Partial<BatchOptions> = {}) {
     },
     { max: 100, ...options },
   );
-  /** Waits for the so-many-th batch to leave: a matter of event loop turns, never of time. */
+  /** Waits for the nth batch to leave: counts turns of the event loop, not time. */
   const left = async (count: number) => {
     for (let i = 0; i < 10 && batches.length < count; i++) await turn();
     assert.equal(batches.length, count, 'batches that have left');
@@ -30,7 +30,7 @@ function held(options: Partial<BatchOptions> = {}) {
   return { call, batches, left, items: () => batches.map((each) => each.items) };
 }
 
-/** As a caller sees it: the value, or the error's text. */
+/** The caller's result: the value, or the error's text. */
 function outcome(promise: Promise<string>): Promise<string> {
   return promise.catch((error: Error) => `${error.name}: ${error.message}`);
 }

@@ -35,7 +35,7 @@ describe('a line of CSV', () => {
   });
 });
 
-/** As any reader of RFC 4180 takes it apart. */
+/** Splits a line as RFC 4180 says. */
 function readLine(line: string): string[] {
   const cells: string[] = [];
   let rest = line.slice(0, -2);

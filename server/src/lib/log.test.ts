@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLog, hideInLogs, redact } from './log.ts';
 
-/** Every value that must never be read in a log. */
+/** Values that must never appear in a log. */
 const secrets = {
   'a key': `fbx_${'a1B2'.repeat(9)}c3`,
   'a webhook secret': `whsec_${'q83vZ0+/'.repeat(4)}=`,
@@ -12,7 +12,7 @@ const secrets = {
   'a signature': `?exp=1&sig=${'Ab0_-'.repeat(8)}abc`,
   "a database's password": 'postgres://farebox:s3cr3t%2F@db.example.com/farebox',
 };
-/** What of them may be left. */
+/** Parts of them that may remain. */
 const kept = /^(\?exp=1&sig=|postgres:\/\/farebox:|@db\.example\.com\/farebox)$/;
 
 function logged(write: (log: ReturnType<typeof createLog>) => void, level = 'info'): string[] {

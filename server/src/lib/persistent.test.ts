@@ -6,7 +6,7 @@ import { persistent } from './persistent.ts';
 class Passing extends Error {}
 const options = { isPassing: (error: unknown) => error instanceof Passing, pauseMs: 1 };
 
-/** Fails so often, then answers with how often it was called and whether it knew. */
+/** Fails this many times, then returns the `isRepeat` of every call. */
 function failing(times: number, Fault: new () => Error = Passing) {
   const told: boolean[] = [];
   return async (isRepeat: boolean) => {
@@ -50,7 +50,7 @@ describe('persistent work', () => {
   test('has patience again after a success', async () => {
     const persist = persistent({ ...options, patienceMs: 10_000 });
     await persist(failing(1));
-    // The row of failures is broken: there is patience again.
+    // The success ended the row of failures, so the patience starts again.
     assert.deepEqual(await persist(failing(1)), [false, true]);
   });
 });

@@ -5,7 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { openEventStream, type EventStream, type EventStreamOptions } from './sse.ts';
 
-/** Over real sockets, since what is bounded is what waits for them. */
+/** Uses real sockets, because the bound applies to the bytes that wait for them. */
 
 const usual: EventStreamOptions = {
   bufferMaxBytes: 64 * 1024,

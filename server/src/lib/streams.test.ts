@@ -170,7 +170,7 @@ describe('leastRate', () => {
       }),
     };
     const tick = (ms: number): void => {
-      // In steps, so that both clocks agree when a timer rings.
+      // In steps, so that both clocks agree when a timer fires.
       for (let passed = 0; passed < ms; passed += 10) {
         now += 10;
         t.mock.timers.tick(10);

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Threads, ThreadTimeout } from './threads.ts';
 
-/** What it is told decides what the thread does; it answers with its own number. */
+/** The thread does what its message says; it answers with its own number. */
 const script = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort, threadId } from 'node:worker_threads';
@@ -55,8 +55,8 @@ describe('threads', () => {
   test('a thread that dies when it is idle is not used again and harms nobody', async () => {
     const threads = start();
     const died = await threads.run('die later', limitMs);
-    // A task given before its end is noticed may fail with it; sooner or later another thread
-    // serves.
+    // A task given before the thread's end is noticed may fail with it; eventually another thread
+    // answers.
     let served = died;
     while (served === died) {
       served = await threads.run('work', limitMs).catch((error: Error) => {
