@@ -1,5 +1,5 @@
-// Builds the web pages into web/dist, the client into client/dist and its package beside it, and does
-// nothing where they are as new as their sources.
+// Builds the web pages into web/dist, and the client and its npm package into client/dist. Does
+// nothing if they are up to date.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -12,7 +12,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const own = path.join(root, 'node_modules', '.bin');
 const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 
-/** What npm packs beside what is built. */
+/** Files that npm packs besides the built ones. */
 const packed = ['LICENSE', 'README.md', 'bin', 'man'];
 
 make(
@@ -23,7 +23,7 @@ make(
 );
 make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', ...packed, 'src'], client);
 
-/** `work` fills the folder `aside` of the workspace. */
+/** Calls `work` to fill the folder `aside` of the workspace, then makes it the new dist. */
 function make(workspace, name, sources, work) {
   const folder = path.join(root, workspace);
   const dist = path.join(folder, 'dist');
@@ -31,7 +31,7 @@ function make(workspace, name, sources, work) {
   const wanted = sourcesHash(folder, ['package.json', 'tsconfig.json', ...sources]);
   if (fs.existsSync(record) && fs.readFileSync(record, 'utf8') === wanted) return;
   const startedAt = Date.now();
-  // Built aside and moved: who reads meanwhile reads whole files.
+  // Built aside and then renamed, so that a concurrent reader never sees half-written files.
   const aside = `dist.${process.pid}`;
   const whole = path.join(folder, aside);
   try {
@@ -58,21 +58,21 @@ function client(folder, aside) {
   pack(folder, aside);
 }
 
-/** The library in both module forms with types of each, and the command. */
+/** Builds the library in both module forms, with types for each, and the command. */
 function library(folder, aside) {
   for (const mode of ['es', 'cjs', 'cli']) vite(folder, ['--mode', mode, '--outDir', aside]);
   const types = path.join(folder, aside, 'types');
   run('tsc', ['-p', 'tsconfig.build.json', '--outDir', types], folder);
   for (const file of filesOf(types)) {
     const text = fs.readFileSync(file, 'utf8');
-    // The compiler leaves the names of the sources in them.
+    // The compiler keeps the names of the source files in import paths.
     fs.writeFileSync(file, text.replaceAll(/'(\.[^']*)\.ts'/g, "'$1.js'"));
     const common = text.replaceAll(/'(\.[^']*)\.ts'/g, "'$1.cjs'");
     fs.writeFileSync(file.replace(/\.ts$/, '.cts'), common);
   }
 }
 
-/** As whoever installs it gets it: the service hands it out. */
+/** Packs the package as npm publishes it; the service offers it for download. */
 function pack(folder, aside) {
   const whole = path.join(folder, aside);
   const staged = fs.mkdtempSync(path.join(os.tmpdir(), 'farebox-pack-'));
@@ -93,14 +93,14 @@ function vite(cwd, args) {
 }
 
 function run(command, args, cwd) {
-  // Node 24 first: the system's may be too old for the tools.
+  // Node 24 first, because the system's may be too old for the tools.
   const env = { ...process.env, PATH: `${own}${path.delimiter}${process.env.PATH ?? ''}` };
-  // What it says is about what is wrong, and stdout is not ours.
+  // Output only describes failures, and stdout belongs to the caller.
   const { status } = spawnSync(command, args, { cwd, env, stdio: ['ignore', 2, 2] });
   if (status !== 0) throw new Error(`${path.basename(args[0])} failed.`);
 }
 
-/** Beside each text file its compressed forms, so that nobody compresses while somebody waits. */
+/** Writes compressed copies of a text file, so that no request waits for compression. */
 function compress(file) {
   if (!/\.(js|css|svg|json)$/.test(file)) return;
   const bytes = fs.readFileSync(file);
@@ -109,7 +109,7 @@ function compress(file) {
   fs.writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
 }
 
-/** Of everything that a build is made of: the sources and the versions of all packages. */
+/** Hash of everything that a build depends on: the sources and the versions of all packages. */
 function sourcesHash(folder, sources) {
   const hash = createHash('sha256');
   const files = [
@@ -122,7 +122,7 @@ function sourcesHash(folder, sources) {
   return `${hash.digest('hex')}\n`;
 }
 
-/** A file, or all below a folder. */
+/** The file itself, or all files below a folder, without tests. */
 function filesOf(place) {
   if (!fs.statSync(place).isDirectory()) return [place];
   return fs

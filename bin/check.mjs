@@ -1,4 +1,5 @@
-// Every check that needs no running service, all of them even when one fails, with one table at the end.
+// Runs every check that needs no running service, all of them even after a failure, and prints one
+// table at the end.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -8,9 +9,9 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const tools = path.join(root, 'node_modules', '.bin');
 const env = {
   ...process.env,
-  // The packaged tools and the packaged Node come first, whoever started this.
+  // The packaged tools and the packaged Node come first, however this was started.
   PATH: `${tools}${path.delimiter}${process.env.PATH ?? ''}`,
-  // Redocly would tell its makers about this run, and look for a newer self.
+  // Redocly would otherwise report this run to its makers and look for updates.
   REDOCLY_TELEMETRY: 'off',
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
 };
@@ -47,7 +48,7 @@ for (const [name, verdict, seconds] of rows) {
 }
 if (rows.some(([, verdict]) => verdict === 'FAILED')) process.exitCode = 1;
 
-/** Runs a program to its end; its output is shown only when it has something to complain about. */
+/** Runs a program to its end and returns its output, which is shown only if it fails. */
 function run(command, args) {
   const startedAt = performance.now();
   return new Promise((resolve) => {

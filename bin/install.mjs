@@ -1,5 +1,5 @@
-// Makes node_modules agree with package-lock.json, and does nothing when it already does.
-// npm runs it before `start` and `test`, so it must work on a bare clone with any Node from 20 on.
+// Makes node_modules agree with package-lock.json, and does nothing if it already does. npm runs it
+// before `start` and `test`, so it must work on a bare clone with any Node from 20 on.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -22,7 +22,7 @@ let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stopped = true;
-    // A running npm is waited for: the next install must not meet its last writes.
+    // Waits for a running npm: the next install must not meet its last writes.
     if (child) return child.kill(signal);
     leave();
     process.exit(1);
@@ -42,7 +42,7 @@ try {
   leave();
 }
 
-/** What a finished install leaves in its record: the lock file's hash, and the machine it was for. */
+/** The record of a finished install: the lock file's hash, and the machine it was for. */
 function wantedState() {
   const lock = fs.readFileSync(path.join(root, 'package-lock.json'));
   const hash = createHash('sha256').update(lock).digest('hex');
@@ -53,7 +53,7 @@ function isCurrent(wanted) {
   return read(record) === wanted && hasNode();
 }
 
-// A system Node that is new enough makes the packaged one a convenience.
+// The packaged Node is only needed if the system's is too old.
 function hasNode() {
   return nodeMajor >= wantedNode || fs.existsSync(ownNode);
 }
@@ -70,7 +70,7 @@ async function install(wanted) {
 async function npmCi() {
   console.error('Installing the packages that Farebox needs: about a minute, and only this once …');
   const startedAt = Date.now();
-  // Warnings about engines and deprecations are no news to whoever only wants to start it.
+  // Warnings about engines and deprecations do not help a user who only wants to start it.
   const quiet = ['--loglevel=error', '--no-progress', '--no-audit', '--no-fund'];
   const code = await run('npm', ['ci', '--include=dev', ...quiet], root);
   if (stopped) throw new Error('Stopped before the packages were installed.');
@@ -84,8 +84,8 @@ async function npmCi() {
 }
 
 /**
- * npm may be told to run no install scripts, by its own default or by the user's settings.
- * Farebox's code needs one of them: the script that puts Node 24 in its place.
+ * npm may be set to run no install scripts, by its own default or by the user's settings. Farebox's
+ * code needs one of them: the script that installs Node 24.
  */
 async function repairNode() {
   console.error(
@@ -112,10 +112,10 @@ function linkNode() {
   fs.symlinkSync(path.join('..', 'node', 'bin', 'node'), link);
 }
 
-/** Whether somebody's own `npm install` has already put every locked package in its place. */
+/** Whether the user's own `npm install` has already installed every locked package. */
 function wasInstalledByHand() {
   const wanted = packagesOf(path.join(root, 'package-lock.json'));
-  // npm writes this file last, so it stands for a whole install.
+  // npm writes this file last, so it proves a complete install.
   const present = packagesOf(path.join(modules, '.package-lock.json'));
   if (!wanted || !present) return false;
   return Object.entries(wanted).every(([place, entry]) => {
@@ -135,7 +135,8 @@ function packagesOf(file) {
 async function enter() {
   for (let told = false; ; told = true) {
     try {
-      // A link appears whole, with the holder's id as its target; a file could be read half written.
+      // A link appears in one step, with the holder's process id as its target; a file could be
+      // read half-written.
       fs.symlinkSync(String(process.pid), turnstile);
       holdsTurnstile = true;
       return;
@@ -181,14 +182,14 @@ function isAlive(pid) {
   }
 }
 
-/** Runs a program with its errors shown, and gives its exit code. */
+/** Runs a program with its errors shown, and returns its exit code. */
 function run(command, args, cwd) {
   return new Promise((resolve, reject) => {
     child = spawn(command, args, {
       cwd,
       env: { ...process.env, PATH: pathWithoutOurs() },
       stdio: ['ignore', 'ignore', 'inherit'],
-      // npm is a batch file there, and those need a shell.
+      // On Windows npm is a batch file, which needs a shell.
       shell: process.platform === 'win32' && command === 'npm',
     });
     child.on('error', reject);
@@ -199,7 +200,7 @@ function run(command, args, cwd) {
   });
 }
 
-// `npm ci` deletes node_modules, so it must not itself run on the Node in there.
+// `npm ci` deletes node_modules, so it must not run on the Node inside it.
 function pathWithoutOurs() {
   const ours = path.join(modules, '.bin');
   const folders = (process.env.PATH ?? '').split(path.delimiter);

@@ -193,10 +193,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return Object.fromEntries(made);
   }
 
-  /**
-   * Whether a known job is missing from all answers: one poll reads the history, the queue, and the
-   * history again.
-   */
+  /** Whether to hide a known job from one poll: the history, the queue, and the history again. */
   function isHidden(): boolean {
     return switched.shows('poll-404-once', 3) || switched.is('poll-404-always');
   }
@@ -243,10 +240,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return { json: { name, subfolder: '', type: form!.get('type') ?? 'input' } };
   }
 
-  /**
-   * A file of that name with other bytes is kept, so the new one gets a number; the same bytes
-   * reuse the name.
-   */
+  /** A free name: files with other bytes keep theirs; the same bytes reuse it. */
   function freeName(wanted: string, bytes: Buffer): string {
     const [, stem, ending] = /^(.*?)(\.[^.]*)?$/.exec(wanted)!;
     for (let i = 0; ; i++) {
