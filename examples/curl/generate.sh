@@ -1,5 +1,5 @@
 #!/bin/sh
-# One picture from words: price, submit, wait, download.
+# One image from a prompt: price, submit, wait, download.
 # Usage: generate.sh PROMPT FILE
 set -eu
 
@@ -14,9 +14,9 @@ job=${IDEMPOTENCY_KEY:-$(date +%s)-$$}
 reply=$(mktemp)
 trap 'rm -f "$reply" "$file.part"' EXIT
 
-# call PATH [curl's options]: the reply's body, and the end of the script where it is no success.
-# What failed for the moment (429, 503, a lost connection) is sent again after Retry-After. The key
-# comes by standard input: arguments can be seen by every user of the machine.
+# call PATH [curl's options]: prints the reply's body, and ends the script if the call fails.
+# Passing failures (429, 503, a lost connection) are retried after Retry-After. The key is given on
+# standard input, because every user of the machine can see arguments.
 call() {
   path=$1
   shift
@@ -28,17 +28,17 @@ call() {
   cat "$reply"
 }
 
-# field NAME: the first text of that name in the JSON on standard input.
+# field NAME: the first string with that name in the JSON on standard input.
 field() {
   tr ',{' '\n\n' | sed -n "s/^[[ ]*\"$1\":[ ]*\"\([^\"]*\)\".*/\1/p" | head -n 1
 }
 
-# A text as JSON has it.
+# json TEXT: the text as a JSON string.
 json() {
   printf '"%s"' "$(printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g' | tr '\n\t' '  ')"
 }
 
-# Without a resolution the dearest one is reserved.
+# Without a resolution the price of the most expensive one is reserved.
 input="{\"prompt\": $(json "$prompt"), \"resolution\": \"1k\"}"
 
 priced=$(call /estimate -H 'Content-Type: application/json' \

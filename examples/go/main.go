@@ -1,4 +1,4 @@
-// One picture by Farebox: price, submit, wait, download.
+// One image by Farebox: price, submit, wait, download.
 package main
 
 import (
@@ -20,11 +20,11 @@ import (
 
 const (
 	triesMost = 5
-	// Longer than the 60 seconds for which a status call waits.
+	// Longer than the 60 seconds for which the service holds a status call.
 	callTimeout = 90 * time.Second
 )
 
-// Refused is a reply that is no success. Go by Code; Message is for people.
+// Refused is an error reply of the service. Programs should use Code; Message is for people.
 type Refused struct {
 	Status  int
 	Code    string
@@ -41,8 +41,8 @@ type client struct {
 	http *http.Client
 }
 
-// call sends the body as JSON and reads the reply into result. What failed for the moment is sent
-// again: every POST here has an Idempotency-Key or changes nothing.
+// call sends the body as JSON and reads the reply into result. Passing failures are retried, which
+// is safe: every POST here has an Idempotency-Key or changes nothing.
 func (c *client) call(ctx context.Context, method, path, job string, body, result any) error {
 	var text []byte
 	if body != nil {
@@ -67,8 +67,8 @@ func (c *client) call(ctx context.Context, method, path, job string, body, resul
 	}
 }
 
-// once says with its error how long to wait before another try: below 0 where there must be none,
-// 0 where the service did not say.
+// once makes one attempt. Its duration says how long to wait before the next: negative for no
+// retry, 0 if the service did not say.
 func (c *client) once(
 	ctx context.Context, method, path, job string, body []byte, result any,
 ) (time.Duration, error) {
@@ -141,7 +141,7 @@ func (c *client) wait(ctx context.Context, request string) error {
 	}
 }
 
-// download needs no key, since the link is signed, and writes the file whole or not at all.
+// download writes the file completely or not at all. It needs no key, because the link is signed.
 func (c *client) download(ctx context.Context, url, file string) (err error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	if err != nil {
@@ -182,7 +182,7 @@ type options struct {
 }
 
 func (c *client) picture(ctx context.Context, o options) error {
-	// Without a resolution the dearest one is reserved.
+	// Without a resolution the price of the most expensive one is reserved.
 	input := map[string]any{"prompt": o.prompt, "resolution": "1k"}
 	var estimate struct {
 		Price string `json:"price_usd_micro"`

@@ -1,4 +1,4 @@
-"""One picture, or one chat, by Farebox: price, submit, wait, download; or a reply as it is written."""
+"""One image by Farebox (price, submit, wait, download), or one chat with a streamed reply."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ TIMEOUT_SECONDS = 90  # longer than the 60 seconds for which a status call waits
 
 
 class Refused(Exception):
-    """A reply that is no success. Go by `code`; the message is for people."""
+    """An error reply of the service. Programs should use `code`; the message is for people."""
 
     def __init__(self, reply):
         try:
@@ -28,9 +28,9 @@ class Refused(Exception):
 
 
 def connect():
-    """A session that repeats what failed for the moment, as long as Retry-After says.
+    """A session that retries passing failures after the time in Retry-After.
 
-    That may be done with a POST because each of ours has an Idempotency-Key or changes nothing.
+    Retrying a POST is safe here: each has an Idempotency-Key or changes nothing.
     """
     session = requests.Session()
     session.headers["Authorization"] = f"Key {os.environ['FAREBOX_API_KEY']}"
@@ -54,7 +54,7 @@ def call(session, method, path, **options):
 
 
 def picture(session, args):
-    # Without a resolution the dearest one is reserved.
+    # Without a resolution the price of the most expensive one is reserved.
     given = {"prompt": args.prompt, "resolution": "1k"}
     estimate = {"model_id": args.model, "input": given}
     price = int(call(session, "POST", "/estimate", json=estimate).json()["price_usd_micro"])
@@ -83,7 +83,7 @@ def picture(session, args):
 
 
 def download(url, file):
-    """The link is signed and needs no key. The file is written whole or not at all."""
+    """Writes the file completely or not at all. The link is signed and needs no key."""
     part = f"{file}.part"
     try:
         with requests.get(url, stream=True, timeout=TIMEOUT_SECONDS) as reply:

@@ -26,7 +26,7 @@ export default function Page() {
     events.addEventListener('message', ({ data }) => {
       const now = JSON.parse(data) as Told;
       setTold(now);
-      // Else it would connect again: the other side closes when there is nothing more to tell.
+      // Otherwise it would reconnect after the server has ended the stream.
       if (!['IN_QUEUE', 'IN_PROGRESS'].includes(now.status)) events.close();
     });
     return () => events.close();

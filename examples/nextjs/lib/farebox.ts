@@ -2,7 +2,7 @@ import { Farebox } from '@farebox/client';
 
 let known: Farebox | undefined;
 
-/** The key is read here, on the server, and goes no further. */
+/** The client. Its key is read on the server and never sent to the browser. */
 export function farebox(): Farebox {
   return (known ??= new Farebox());
 }
@@ -10,7 +10,7 @@ export function farebox(): Farebox {
 /** The most that one picture may cost, in millionths of a dollar. */
 export const mostUsdMicro = 200_000n;
 
-/** Where the service can reach this application; without it there are no notifications. */
+/** The address of this application for the service; without it there are no notifications. */
 export function webhookUrl(): string | undefined {
   const origin = process.env.PUBLIC_ORIGIN;
   return origin && `${origin}/api/farebox`;

@@ -1,6 +1,6 @@
 /**
- * What this application knows of its pictures. A real one has a table of its database here: in
- * memory they are gone with the process, and other processes do not see them.
+ * The pictures of this application. Use a table of your database instead: memory is lost with the
+ * process, and other processes do not share it.
  */
 export interface Picture {
   prompt: string;
@@ -8,6 +8,6 @@ export interface Picture {
   charged_usd_micro?: string;
 }
 
-// Routes are bundled apart, and all of them need the same one.
+// Routes are bundled separately, and all of them need the same map.
 const store = globalThis as { pictures?: Map<string, Picture> };
 export const pictures = (store.pictures ??= new Map<string, Picture>());

@@ -5,7 +5,7 @@ import { pictures } from '../../../lib/pictures.ts';
 const model = 'sandbox/canvas/text-to-image';
 const promptMax = 1_000;
 
-/** POST {prompt}: submits a picture. Who may call it is for your own sign-in to say: it spends. */
+/** POST {prompt}: submits a picture. This spends money, so put your own sign-in before it. */
 export async function POST(request: Request): Promise<Response> {
   const { prompt } = (await request.json().catch(() => ({}))) as { prompt?: unknown };
   if (typeof prompt !== 'string' || prompt.trim() === '' || prompt.length > promptMax)
@@ -13,7 +13,7 @@ export async function POST(request: Request): Promise<Response> {
       { error: `Give a prompt of 1 to ${promptMax} characters.` },
       { status: 400 },
     );
-  // Without a resolution the dearest one is reserved.
+  // Without a resolution the price of the most expensive one is reserved.
   const input = { prompt, resolution: '1k' };
   try {
     const { price_usd_micro } = await farebox().estimate(model, input);
@@ -21,7 +21,7 @@ export async function POST(request: Request): Promise<Response> {
       return Response.json({ error: 'That would cost too much.' }, { status: 400 });
     const job = await farebox().submit(model, input, {
       webhookUrl: webhookUrl(),
-      // The page sends one with each press of its button, so a press that is sent twice is one job.
+      // The page sends one key for each press of its button, so a repeated call is one job.
       idempotencyKey: request.headers.get('idempotency-key') ?? undefined,
     });
     if (!pictures.has(job.requestId)) pictures.set(job.requestId, { prompt, status: 'IN_QUEUE' });
@@ -29,7 +29,7 @@ export async function POST(request: Request): Promise<Response> {
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
     console.error('farebox refused', error.code, error.message);
-    // Its words are for you: that the balance is used up is no business of your visitors.
+    // Other messages are for you: visitors need not know that the balance is used up.
     const isTheirs = error.code === 'invalid_input';
     const text = isTheirs ? error.message : 'No picture can be made at the moment.';
     return Response.json({ error: text }, { status: isTheirs ? 400 : 503 });

@@ -9,7 +9,8 @@ interface Context {
 /** GET: server-sent events, one for each change of the picture, the last one with its address. */
 export async function GET(request: Request, { params }: Context): Promise<Response> {
   const { id } = await params;
-  // The key could read every request of the account; a visitor only those of this application.
+  // The key could read every request of the account; visitors may see only those of this
+  // application.
   const picture = pictures.get(id);
   if (!picture) return Response.json({ error: 'There is no such picture.' }, { status: 404 });
   const left = new AbortController();
@@ -28,7 +29,7 @@ export async function GET(request: Request, { params }: Context): Promise<Respon
         stream.close();
       } catch (error) {
         if (!(error instanceof FareboxError)) throw error;
-        // The page connects again by itself.
+        // The page reconnects by itself.
         if (error.code !== 'aborted') stream.error(error);
       }
     },
@@ -39,7 +40,9 @@ export async function GET(request: Request, { params }: Context): Promise<Respon
   });
 }
 
-/** Signed, and good for 24 hours: keep the picture itself if you need it for longer. */
+/**
+ * The link is signed and valid for 24 hours: store the picture itself if you need it for longer.
+ */
 async function urlOf(id: string): Promise<string> {
   const { images } = await farebox().response<{ images: { url: string }[] }>(id);
   return images[0]!.url;
