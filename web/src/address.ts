@@ -1,6 +1,10 @@
 /** What a page keeps in its address: only what it offers, so that nobody looks for what is not. */
 
-type Rule = (value: unknown) => string | undefined;
+type Rule<Value extends string = string> = (value: unknown) => Value | undefined;
+/** What is read by rules. */
+export type Read<Rules extends Record<string, Rule>> = {
+  [Name in keyof Rules]?: ReturnType<Rules[Name]>;
+};
 
 /** Any text; the router reads `?q=5` as a number and `?q=true` as a boolean. */
 export const anyText: Rule = (value) => {
@@ -8,7 +12,7 @@ export const anyText: Rule = (value) => {
   return isText && value !== '' ? String(value) : undefined;
 };
 
-export function oneOf(offered: readonly string[]): Rule {
+export function oneOf<const Value extends string>(offered: readonly Value[]): Rule<Value> {
   return (value) => offered.find((each) => each === anyText(value));
 }
 
@@ -20,8 +24,9 @@ export function strictly<Search extends object>(read: (given: Record<string, unk
   };
 }
 
-export function byRules(rules: Record<string, Rule>) {
-  return strictly((given) =>
-    Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, rule(given[name])])),
-  );
+export function byRules<Rules extends Record<string, Rule>>(rules: Rules) {
+  return strictly((given) => {
+    const read = Object.entries(rules).map(([name, rule]) => [name, rule(given[name])]);
+    return Object.fromEntries(read) as Read<Rules>;
+  });
 }

@@ -405,6 +405,86 @@ export interface Calls {
   'GET /api/accounts/:account_id/studio/allowance': {
     reply: Allowance;
   };
+  'GET /api/operator/overview': {
+    query: {
+      days?: '7' | '30' | '90';
+    };
+    reply: Revenue;
+  };
+  'GET /api/operator/attention': {
+    reply: {
+      data: Array<AttentionLine>;
+    };
+  };
+  'GET /api/operator/accounts': {
+    query: {
+      q?: string;
+      only?: 'active' | 'suspended' | 'operators';
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<FoundAccount>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/operator/accounts/:account_id': {
+    reply: AccountDetail;
+  };
+  'GET /api/operator/accounts/:account_id/requests': {
+    query: {
+      status?: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<RequestMargin>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/operator/accounts/:account_id/statement': {
+    query: {
+      cursor?: string;
+    };
+    reply: {
+      data: Array<AccountMovement>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/operator/requests/:request_id': {
+    reply: OperatorRequest;
+  };
+  'GET /api/operator/requests/:request_id/input': {
+    reply: {
+      input: Record<string, unknown> | null;
+    };
+  };
+  'GET /api/operator/references': {
+    query: {
+      reference: string;
+    };
+    reply: {
+      booked: {
+        transfer_id: string;
+        account_id: string;
+        email: string | null;
+        kind: 'deposit' | 'adjustment';
+        amount_usd_micro: string;
+        reason: string | null;
+        created_at: string;
+      } | null;
+    };
+  };
+  'GET /api/operator/invitations': {
+    reply: {
+      sign_up: 'open' | 'invite' | 'closed';
+      data: Array<SignUpInvitation>;
+    };
+  };
   'GET /api/operator/vouchers': {
     query: {
       /** Entries of a page. */
@@ -415,6 +495,219 @@ export interface Calls {
     reply: {
       data: Array<Voucher>;
       next_cursor: string | null;
+    };
+  };
+  'GET /api/operator/log': {
+    query: {
+      account_id?: string;
+      by?: string;
+      action?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<LogEntry>;
+      next_cursor: string | null;
+      authors: Array<string>;
+    };
+  };
+  'GET /api/operator/catalog': {
+    reply: {
+      problems: Array<CatalogProblem>;
+      files: Array<{
+        file: string;
+        rows: number;
+        has_problem: boolean;
+      }>;
+      data: Array<CatalogRow>;
+    };
+  };
+  'GET /api/operator/catalog/row': {
+    query: {
+      id: string;
+    };
+    reply: CatalogRowDetail;
+  };
+  'GET /api/operator/upstreams': {
+    reply: {
+      counted_max: number;
+      data: Array<Upstream>;
+    };
+  };
+  'GET /api/operator/queue': {
+    reply: {
+      counted_max: number;
+      upstreams: Array<QueueUpstream>;
+      accounts: Array<{
+        account_id: string;
+        email: string;
+        waiting: number;
+        oldest_seconds: number | null;
+      }>;
+      models: Array<{
+        model_id: string;
+        waiting: number;
+        oldest_seconds: number | null;
+      }>;
+    };
+  };
+  'GET /api/operator/queue/requests': {
+    query: {
+      upstream?: string;
+      status?: 'IN_QUEUE' | 'IN_PROGRESS';
+      account_id?: string;
+      older_seconds?: number;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<OpenRequest>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/operator/unknown': {
+    query: {
+      state?: 'open' | 'resolved' | 'all';
+      upstream?: string;
+      /** Entries of a page. */
+      limit?: number;
+      cursor?: string;
+    };
+    reply: {
+      data: Array<UnknownOutcome>;
+      next_cursor: string | null;
+      waiting: Array<UnknownOutcome>;
+      open: number;
+      by_upstream: Array<UnknownOutcomes>;
+    };
+  };
+  'POST /api/operator/audit': {
+    reply: {
+      proved: boolean;
+      books: AuditResult | null;
+    };
+  };
+  'POST /api/operator/accounts': {
+    body: {
+      email: string;
+      credit_usd_micro?: string | null;
+      reference?: string | null;
+      invite: boolean;
+    };
+    reply: {
+      account_id: string;
+      email: string;
+      invitation_link: string | null;
+    };
+  };
+  'POST /api/operator/accounts/:account_id/credit': {
+    body: {
+      amount_usd_micro: string;
+      reference: string;
+    };
+    reply: {
+      transfer_id: string;
+      /** The reference was booked before, for the same. */
+      replayed: boolean;
+      available_usd_micro: string;
+      reserved_usd_micro: string;
+    };
+  };
+  'POST /api/operator/accounts/:account_id/adjust': {
+    body: {
+      amount_usd_micro: string;
+      reference: string;
+      reason: string;
+    };
+    reply: {
+      transfer_id: string;
+      /** The reference was booked before, for the same. */
+      replayed: boolean;
+      available_usd_micro: string;
+      reserved_usd_micro: string;
+    };
+  };
+  'POST /api/operator/accounts/:account_id/suspend': {
+    reply: {
+      status: 'active' | 'suspended';
+    };
+  };
+  'POST /api/operator/accounts/:account_id/resume': {
+    reply: {
+      status: 'active' | 'suspended';
+    };
+  };
+  'PUT /api/operator/accounts/:account_id/price': {
+    body: {
+      price_ppm: number;
+    };
+    reply: {
+      price_ppm: number;
+    };
+  };
+  'PUT /api/operator/accounts/:account_id/operator': {
+    body: {
+      is_operator: boolean;
+    };
+    reply: {
+      is_operator: boolean;
+    };
+  };
+  'PUT /api/operator/accounts/:account_id/keys/:key_id': {
+    body: {
+      monthly_limit_usd_micro?: string | null;
+      rpm?: number | null;
+      open_jobs?: number | null;
+    };
+    reply: {
+      monthly_limit_usd_micro?: string | null;
+      rpm?: number | null;
+      open_jobs?: number | null;
+    };
+  };
+  'POST /api/operator/accounts/:account_id/invitations': {
+    body: {
+      email: string;
+      role: Role;
+    };
+    reply: {
+      /** Shown only here. */
+      link: string;
+    };
+  };
+  'POST /api/operator/accounts/:account_id/people/:person_id/reset': {
+    reply: {
+      /** Shown only here. */
+      link: string;
+    };
+  };
+  'POST /api/operator/accounts/:account_id/people/:person_id/email': {
+    body: {
+      email: string;
+    };
+    reply: {
+      before: string;
+      email: string;
+    };
+  };
+  'POST /api/operator/invitations': {
+    body: {
+      email: string;
+    };
+    reply: {
+      invitation_id: string;
+      email: string;
+      /** Shown only here. */
+      link: string;
+    };
+  };
+  'DELETE /api/operator/invitations/:invitation_id': {
+    reply: {
+      withdrawn: boolean;
     };
   };
   'POST /api/operator/vouchers': {
@@ -434,6 +727,71 @@ export interface Calls {
   'POST /api/operator/vouchers/:voucher_id/void': {
     reply: {
       status: 'void';
+    };
+  };
+  'POST /api/operator/catalog/row/stop': {
+    body: {
+      id: string;
+      reason?: string | null;
+    };
+    reply: {
+      model_id: string;
+      stopped: boolean;
+    };
+  };
+  'POST /api/operator/catalog/row/resume': {
+    body: {
+      id: string;
+    };
+    reply: {
+      model_id: string;
+      stopped: boolean;
+    };
+  };
+  'POST /api/operator/upstreams/:upstream/wake': {
+    body: {
+      model?: string | null;
+    };
+    reply: {
+      rested: boolean;
+    };
+  };
+  'POST /api/operator/upstreams/:upstream/test': {
+    reply: UpstreamCheck;
+  };
+  'POST /api/operator/queue/requests/:request_id/cancel': {
+    reply: {
+      request_id: string;
+      status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+    };
+  };
+  'POST /api/operator/unknown/:request_id/resolve': {
+    body: {
+      attempt?: number | null;
+      outcome: 'ran' | 'did_not_run';
+      /** Of each, if it ran. */
+      cost_usd_micro?: string | null;
+      note?: string | null;
+    };
+    reply: {
+      request_id: string;
+      attempt: number | null;
+      outcome: 'ran' | 'did_not_run';
+      cost_usd_micro: string;
+    };
+  };
+  'POST /api/operator/unknown/resolve': {
+    body: {
+      upstream: string;
+      since: string;
+      outcome: 'ran' | 'did_not_run';
+      /** Of each, if it ran. */
+      cost_usd_micro?: string | null;
+      note?: string | null;
+    };
+    reply: {
+      resolved: number;
+      is_all: boolean;
     };
   };
 }
@@ -1329,6 +1687,255 @@ export type Allowance = {
   upload_max_bytes: number;
 };
 
+export type Revenue = {
+  days: number;
+  totals: RevenueSum;
+  by_day: Array<RevenueDay>;
+  by_kind: Array<RevenueSum>;
+  by_model: Array<RevenueSum>;
+  by_upstream: Array<RevenueSum>;
+  top_accounts: Array<{
+    name: string;
+    completed: number;
+    failed: number;
+    charged_usd_micro: string;
+    cost_usd_micro: string;
+    margin_usd_micro: string;
+    /** How many ran, or may have, at an unknown cost. */
+    uncosted: number;
+    account_id: string;
+    email: string;
+  }>;
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  accounts: number;
+  books: AuditResult | null;
+};
+
+export type RevenueSum = {
+  name: string;
+  completed: number;
+  failed: number;
+  charged_usd_micro: string;
+  cost_usd_micro: string;
+  margin_usd_micro: string;
+  /** How many ran, or may have, at an unknown cost. */
+  uncosted: number;
+};
+
+export type RevenueDay = {
+  name: string;
+  completed: number;
+  failed: number;
+  charged_usd_micro: string;
+  cost_usd_micro: string;
+  margin_usd_micro: string;
+  /** How many ran, or may have, at an unknown cost. */
+  uncosted: number;
+  new_accounts: number;
+};
+
+export type AuditResult = {
+  ok: boolean;
+  /** How many of each kind. */
+  checked: Record<string, number>;
+  violations: Array<{
+    law: string;
+    says: string;
+    found: Array<Record<string, unknown>>;
+  }>;
+  took_ms: number;
+  proved_at: string;
+};
+
+export type AttentionLine = {
+  /** A kind of trouble. */
+  what: string;
+  count: number;
+  /** The first that have it. */
+  of: Array<string>;
+  /** Of the oldest. */
+  since?: string;
+};
+
+export type FoundAccount = {
+  account_id: string;
+  email: string;
+  name: string | null;
+  status: 'active' | 'suspended';
+  /** Its owners run the service. */
+  is_operator: boolean;
+  /** What it pays of every list price, in millionths. */
+  price_ppm: number;
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  /** Charged and reserved this month (UTC). */
+  month_usd_micro: string;
+  created_at: string;
+  matched: Array<{
+    by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
+    said: string | null;
+  }>;
+};
+
+export type AccountDetail = {
+  account_id: string;
+  email: string;
+  name: string | null;
+  status: 'active' | 'suspended';
+  /** Its owners run the service. */
+  is_operator: boolean;
+  /** What it pays of every list price, in millionths. */
+  price_ppm: number;
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  /** Charged and reserved this month (UTC). */
+  month_usd_micro: string;
+  created_at: string;
+  /** The operator who asks is one of its owners. */
+  is_own: boolean;
+  people: Array<AccountPerson>;
+  keys: Array<AccountKey>;
+  /** What the operator has set: people may go lower. Null: nothing. */
+  key_ceilings: KeyCeilings;
+  invitations: Array<{
+    invitation_id: string;
+    email: string;
+    role: Role;
+    expires_at: string;
+  }>;
+};
+
+export type AccountPerson = {
+  person_id: string;
+  name: string;
+  email: string;
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  role: Role;
+  seen_at: string | null;
+};
+
+export type AccountKey = {
+  key_id: string;
+  name: string;
+  prefix: string;
+  last4: string;
+  monthly_limit_usd_micro: string | null;
+  rpm: number | null;
+  open_jobs: number | null;
+  /** Charged and reserved this month (UTC). */
+  month_usd_micro: string;
+  open_requests: number;
+  created_at: string;
+  revoked_at: string | null;
+};
+
+export type RequestMargin = {
+  request_id: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  quoted_usd_micro: string;
+  charged_usd_micro: string | null;
+  /** Null: not known. */
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  error_code: string | null;
+  created_at: string;
+  completed_at: string | null;
+};
+
+export type AccountMovement = {
+  transfer_id: string;
+  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+  amount_usd_micro: string;
+  /** Of the available balance; of a charge, what comes back of its reservation. */
+  change_usd_micro: string;
+  available_after_usd_micro: string;
+  request_id: string | null;
+  model_id: string | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: string;
+};
+
+export type OperatorRequest = {
+  request_id: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  quoted_usd_micro: string;
+  charged_usd_micro: string | null;
+  /** Null: not known. */
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  error_code: string | null;
+  created_at: string;
+  completed_at: string | null;
+  account_id: string;
+  email: string;
+  key: {
+    key_id: string;
+    name: string;
+    prefix: string;
+    last4: string;
+  };
+  upstream_model: string | null;
+  quote: {
+    /** How the price is made up; the amounts add up to it. */
+    breakdown: Array<QuoteLine>;
+    [field: string]: unknown;
+  };
+  delivered_quantity: number | null;
+  error_message: string | null;
+  /** Null: the caller was told the same. */
+  error_cause: string | null;
+  started_at: string | null;
+  deadline_at: string | null;
+  expires_at: string | null;
+  /** When input and answer were deleted. */
+  cleared_at: string | null;
+  /** From 0 to 1. */
+  progress: number | null;
+  outputs: number;
+  attempts: Array<UpstreamAttempt>;
+  webhook: {
+    origin: string;
+    state: 'pending' | 'delivered' | 'failed' | null;
+  } | null;
+  deliveries: Array<{
+    cause: string;
+    status: number | null;
+    error: string | null;
+    duration_ms: number;
+    at: string;
+  }>;
+};
+
+export type UpstreamAttempt = {
+  attempt: number;
+  upstream: string;
+  /** Of several keys the one that the upstream was called with. */
+  key: string | null;
+  class: string;
+  outcome: string | null;
+  handle: string | null;
+  message: string | null;
+  at: string;
+  answered_at: string | null;
+  left_at: string | null;
+  cost_usd_micro: string | null;
+};
+
+export type SignUpInvitation = {
+  invitation_id: string;
+  email: string;
+  expires_at: string;
+};
+
 export type Voucher = {
   voucher_id: string;
   last4: string;
@@ -1342,4 +1949,341 @@ export type Voucher = {
   redeemed_at: string | null;
   redeemed_by: string | null;
   redeemed_by_name: string | null;
+};
+
+export type LogEntry = {
+  log_id: string;
+  by_email: string;
+  action: string;
+  account_id: string | null;
+  account_email: string | null;
+  target: string | null;
+  details: Record<string, unknown> | null;
+  created_at: string;
+};
+
+export type CatalogProblem = {
+  file: string;
+  path: string;
+  message: string;
+  line: number | null;
+};
+
+export type CatalogRow = {
+  id: string;
+  /** Null, as what follows: the row has never been valid. */
+  name: string | null;
+  /** The kind of output. */
+  kind: Kind | null;
+  task: string | null;
+  /** The unit of the price. `MP` is a megapixel. */
+  unit: Unit | null;
+  uncensored: boolean;
+  file: string;
+  line: number | null;
+  state: 'live' | 'stopped' | 'hidden' | 'left_out';
+  /** Why it is hidden. */
+  reason: string | null;
+  stopped: {
+    since: string;
+    by: string;
+  } | null;
+  problem: CatalogProblem | null;
+  price_varies: boolean;
+  margins: Array<RowMargin>;
+  /** How a request can cost more than it is charged, in the operator's words. */
+  cost_may_exceed: string | null;
+  /** Day on which model and price were last looked at. */
+  checked_on: string | null;
+  price_is_old: boolean;
+  upstreams: Array<CatalogRoute>;
+};
+
+export type RowMargin = {
+  of: 'unit' | 'with_extras' | 'input' | 'output';
+  price_usd_micro: string;
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  margin_ppm: number | null;
+};
+
+export type CatalogRoute = {
+  upstream: string;
+  /** Its name there. */
+  model: string;
+  weight: number | null;
+  input_mapping: Record<string, string>;
+  input_defaults: Record<string, unknown>;
+  set_up: boolean;
+  /** Why it is not set up. */
+  reason: string | null;
+  margins: Array<RowMargin>;
+};
+
+export type CatalogRowDetail = {
+  id: string;
+  /** Null, as what follows: the row has never been valid. */
+  name: string | null;
+  /** The kind of output. */
+  kind: Kind | null;
+  task: string | null;
+  /** The unit of the price. `MP` is a megapixel. */
+  unit: Unit | null;
+  uncensored: boolean;
+  file: string;
+  line: number | null;
+  state: 'live' | 'stopped' | 'hidden' | 'left_out';
+  /** Why it is hidden. */
+  reason: string | null;
+  stopped: {
+    since: string;
+    by: string;
+  } | null;
+  problem: CatalogProblem | null;
+  price_varies: boolean;
+  margins: Array<RowMargin>;
+  /** How a request can cost more than it is charged, in the operator's words. */
+  cost_may_exceed: string | null;
+  /** Day on which model and price were last looked at. */
+  checked_on: string | null;
+  price_is_old: boolean;
+  upstreams: Array<CatalogRoute>;
+  /** For people; may be empty. */
+  description: string;
+  /** The owner of the model. */
+  owned_by: string;
+  /** Rules that add to the price of a unit. */
+  extras: Array<ModelExtra>;
+  /** JSON Schema (2020-12) of the input. */
+  input_schema: Record<string, unknown>;
+  /** An input that works. */
+  example: Record<string, unknown>;
+  /** Longest duration or largest count of one request. 0: no stated maximum. */
+  max: number;
+  /** The unit of `max`: `seconds` or `images`, for example. */
+  max_unit: string;
+  /** Values that the input `resolution` may take; may be empty. */
+  resolutions: Array<Resolution>;
+  note: string;
+  file_note: string;
+  rates: Array<{
+    resolution: string | null;
+    of: 'unit' | 'with_extras' | 'input' | 'output';
+    price_usd_micro: string;
+    cost_usd_micro: string | null;
+    margin_usd_micro: string | null;
+    margin_ppm: number | null;
+  }>;
+  job_age_seconds: number;
+  on_disconnect?: string;
+  hidden_tokens?: boolean;
+  input_modalities?: Array<string>;
+  context_tokens?: number;
+  max_output_tokens?: number;
+  recent: {
+    days: number;
+    completed: number;
+    failed: number;
+    cost_usd_micro: string;
+    uncosted: number;
+    charged_usd_micro: string;
+    margin_usd_micro: string;
+    by_upstream: Array<{
+      upstream: string;
+      completed: number;
+      failed: number;
+      cost_usd_micro: string;
+    }>;
+  };
+};
+
+/** One rule that adds to the price: per item of a list, or when a field has a value. */
+export type ModelExtra = {
+  /** The item that is paid for. */
+  label: string;
+  /** The input field that decides. */
+  field: string;
+  /** US dollars added to the price of one unit; with `per_item`, for each item. */
+  add_usd: number;
+  /** Counts the items of the field. */
+  per_item?: boolean;
+  /** Items that add nothing. */
+  free?: number;
+  /** Adds when the field holds this. */
+  equals?: string | number | boolean;
+  /** The value that an omitted field counts as. */
+  default?: string | number | boolean;
+};
+
+export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
+
+export type Upstream = {
+  name: string;
+  adapter: string | null;
+  url: string | null;
+  has_credential: boolean;
+  file: string | null;
+  /** Names of the environment variables that set it up. */
+  variables: Array<string>;
+  set_up: boolean;
+  /** Why it is not set up. */
+  reason: string | null;
+  class: string | null;
+  concurrency: number | null;
+  /** Of the catalog. */
+  rows: number;
+  waiting: number;
+  /** More wait than are counted. */
+  waiting_more: boolean;
+  oldest_seconds: number | null;
+  in_use: number;
+  resting_until: string | null;
+  /** In a row. */
+  failures: number;
+  last_error: string | null;
+  last_error_at: string | null;
+  resting_models: Array<PausedModel>;
+  /** Empty if it has one key or none. */
+  keys: Array<UpstreamKey>;
+  last_hour: UpstreamFigures;
+  last_day: UpstreamFigures;
+  cost_today_usd_micro: string;
+  cost_month_usd_micro: string;
+  uncosted_month: number;
+};
+
+export type PausedModel = {
+  model: string;
+  resting_until: string | null;
+  /** In a row. */
+  failures: number;
+  last_error: string | null;
+  last_error_at: string | null;
+};
+
+export type UpstreamKey = {
+  /** Its name. */
+  key: string;
+  in_use: number;
+  resting_until: string | null;
+  /** In a row. */
+  failures: number;
+  last_error: string | null;
+  last_error_at: string | null;
+  resting_models: Array<PausedModel>;
+};
+
+export type UpstreamFigures = {
+  completed: number;
+  failed: number;
+  rejected: number;
+  error_ppm: number | null;
+  starts: number;
+  starts_refused: number;
+  start_median_ms: number | null;
+  start_p95_ms: number | null;
+  run_median_ms: number | null;
+  run_p95_ms: number | null;
+};
+
+export type QueueUpstream = {
+  upstream: string;
+  waiting: number;
+  /** More wait than are counted. */
+  waiting_more: boolean;
+  oldest_seconds: number | null;
+  in_use: number;
+  concurrency: number | null;
+  running: number;
+  longest_seconds: number | null;
+  resting_until: string | null;
+};
+
+export type OpenRequest = {
+  request_id: string;
+  account_id: string;
+  email: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS';
+  quoted_usd_micro: string;
+  created_at: string;
+  started_at: string | null;
+  deadline_at: string | null;
+  /** From 0 to 1. */
+  progress: number | null;
+  message: string | null;
+  waits_for: {
+    what: string;
+    until: string | null;
+  };
+};
+
+export type UnknownOutcome = {
+  request_id: string;
+  account_id: string;
+  email: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  /** Where it may have run. */
+  upstream: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  error_code: string | null;
+  quoted_usd_micro: string;
+  charged_usd_micro: string | null;
+  cost_usd_micro: string | null;
+  error_message: string | null;
+  attempt: number | null;
+  class: string | null;
+  handle: string | null;
+  message: string | null;
+  attempted_at: string | null;
+  created_at: string;
+  started_at: string;
+  deadline_at: string | null;
+  completed_at: string | null;
+  /** Set: the outcome is that of the attempt, not that of the request. */
+  left_at: string | null;
+  resolution: {
+    outcome: 'ran' | 'did_not_run';
+    note: string | null;
+    by_email: string;
+    resolved_at: string;
+  } | null;
+};
+
+/** How many of an upstream are open. */
+export type UnknownOutcomes = {
+  upstream: string;
+  count: number;
+  oldest_at: string;
+};
+
+export type UpstreamCheck = {
+  ok: boolean;
+  name: string;
+  adapter: string | null;
+  url: string | null;
+  has_credential: boolean;
+  set_up: boolean;
+  reason: string | null;
+  /** Null: not asked. */
+  answers: boolean | null;
+  /** Null: not tried. */
+  credential_taken: boolean | null;
+  /** Each of several keys. */
+  keys: Array<{
+    key: string;
+    taken: boolean | null;
+  }>;
+  rows: number;
+  /** Models that it lists. */
+  listed: number | null;
+  missing: Array<{
+    id: string;
+    model: string;
+    at: number;
+  }>;
+  problems: Array<string>;
 };

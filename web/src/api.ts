@@ -81,10 +81,13 @@ export type Given<C, R extends keyof C> = Field<C[R], 'query'> &
     signal?: AbortSignal;
   };
 
+export type Args<C, R extends keyof C> =
+  object extends Given<C, R> ? [Given<C, R>?] : [Given<C, R>];
+
 /** Calls a route of the table and returns its reply. Throws as `call` does. */
 export type Caller<C> = <R extends keyof C & string>(
   route: R,
-  ...given: object extends Given<C, R> ? [Given<C, R>?] : [Given<C, R>]
+  ...given: Args<C, R>
 ) => Promise<Reply<C, R>>;
 
 export const api: Caller<Calls> = (route, ...[given]) => callRoute('', route, given);

@@ -1,32 +1,38 @@
-import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
-import { call, type CallOptions } from './api.ts';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { operatorApi, type Args, type Given, type OperatorCalls, type Reply } from './api.ts';
 
-interface Page<Row> {
-  data: Row[];
+interface Page {
+  data: unknown[];
   next_cursor: string | null;
 }
+type PageRoute = {
+  [R in keyof OperatorCalls]: Reply<OperatorCalls, R> extends Page ? R : never;
+}[keyof OperatorCalls];
+type PageOf<R extends PageRoute> = Extract<Reply<OperatorCalls, R>, Page>;
 
 /** A list that is read a page at a time, as far as somebody has asked for. */
-export function usePages<Row, More = object>(
-  queryKey: QueryKey,
-  path: string,
-  query: CallOptions['query'] = {},
-  /** How often it is read anew while somebody looks; left out: when something has changed. */
+export function usePages<R extends PageRoute>(
+  route: R,
+  given: Given<OperatorCalls, R>,
+  /** How often it is read again while somebody looks; left out: when something has changed. */
   everyMs?: number,
 ) {
   const found = useInfiniteQuery({
-    queryKey: [...queryKey, query],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      call<Page<Row> & More>(path, { query: { ...query, cursor }, signal }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
+    queryKey: ['operator', route, given],
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const whole = { ...given, query: { ...given.query, cursor }, signal };
+      const read = operatorApi(route, ...([whole] as Args<OperatorCalls, R>));
+      return read as Promise<PageOf<R>>;
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
   });
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = found;
   return {
     /** Undefined: they are on their way. */
-    rows: data?.pages.flatMap((page) => page.data),
+    rows: data?.pages.flatMap<PageOf<R>['data'][number]>((page) => page.data),
     first: data?.pages[0],
     error,
     retry: () => void refetch(),

@@ -140,6 +140,10 @@ export function url(description?: string) {
   return text(description, { format: 'uri' });
 }
 
+export function email() {
+  return text(undefined, { minLength: 1, maxLength: 254 });
+}
+
 export function id(description?: string, more: Keywords = {}) {
   return text(description, { format: 'uuid', ...more });
 }

@@ -250,7 +250,7 @@ export function movementsOf(db: Connection, requestId: string): Promise<Statemen
 interface Referenced {
   id: string;
   account_id: string;
-  kind: TransferKind;
+  kind: 'deposit' | 'adjustment';
   /** Negative if it was taken. */
   amount: bigint;
   reason: string | null;

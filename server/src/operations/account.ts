@@ -53,7 +53,7 @@ export async function needAccount(db: Database, emailOrId: string): Promise<acco
 }
 
 /** A hundred times the list price; more is a typing mistake. */
-const ppmMax = 100_000_000;
+export const ppmMax = 100_000_000;
 
 /**
  * From the next call on, the account pays this many millionths of every list price. Earlier

@@ -37,9 +37,9 @@ export interface Done<Answer = unknown> {
 export function note(
   tx: Transaction,
   by: Author,
-  deed: Omit<Done, 'answer'> & { action: string },
+  done: Omit<Done, 'answer'> & { action: string },
 ): void {
-  const { action, account_id = null, target = null, details } = deed;
+  const { action, account_id = null, target = null, details } = done;
   const who = { person_id: by.person_id, by_email: by.email };
   operatorLog.insert(tx, {
     id: newId(),
@@ -76,10 +76,10 @@ export function noteBooking(
 export async function noteTeam(
   tx: Transaction,
   by: Operator,
-  deed: { action: string; account_id: string; target: string; details: Record<string, unknown> },
+  done: { action: string; account_id: string; target: string; details: Record<string, unknown> },
 ): Promise<void> {
-  if (!(await accounts.lock(tx, deed.account_id)).is_operator) return;
-  note(tx, by, deed);
+  if (!(await accounts.lock(tx, done.account_id)).is_operator) return;
+  note(tx, by, done);
 }
 
 /**

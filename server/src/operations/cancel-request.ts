@@ -9,7 +9,7 @@ export interface Cancelling {
   isCancelled: boolean;
   status: Status;
   ending: Ending;
-  done: Done;
+  done: Done<{ request_id: string; status: Status }>;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function cancelRequest(db: Database, id: string): Promise<Cancellin
   const ending = { id, attempt: null, ...of, to: 'CANCELLED' } as const;
   const [ended] = await endMany(db, [ending]);
   if (ended instanceof Error) throw ended;
-  const now = ended ? 'CANCELLED' : (await findMany(db, [id]))[0]!.status;
+  const now: Status = ended ? 'CANCELLED' : (await findMany(db, [id]))[0]!.status;
   const answer = { request_id: id, status: now };
   const done = { answer, account_id, target: id, details: { model_id, upstream } };
   return { isCancelled: ended!, status: now, ending, done };

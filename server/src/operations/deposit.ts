@@ -7,8 +7,8 @@ import { codeOf, type Database } from '../lib/sql.ts';
 import { Refused } from './refused.ts';
 import { commandLine, noteBooking, type Author } from './act.ts';
 
-const referenceMax = 255;
-const reasonMax = 1000;
+export const referenceMax = 255;
+export const reasonMax = 1000;
 
 export interface Deposit {
   account_id: string;

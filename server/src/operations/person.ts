@@ -109,8 +109,8 @@ async function use(
   if (!(await invitations.accept(tx, id)))
     throw new Refused('This invitation is used up or no longer good. Ask again.');
   if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
-  const deed = { action: 'team.join', account_id, target: email, details: { role } };
-  await noteTeam(tx, { person_id, email }, deed);
+  const done = { action: 'team.join', account_id, target: email, details: { role } };
+  await noteTeam(tx, { person_id, email }, done);
 }
 
 /**

@@ -2,6 +2,11 @@ import * as stopped from '../db/stopped-models.ts';
 import type { Database } from '../lib/sql.ts';
 import { act, type Author, type Done } from './act.ts';
 
+interface ModelState {
+  model_id: string;
+  stopped: boolean;
+}
+
 /**
  * Stops a catalog row until it is resumed, whatever its routes do. New requests get 503, waiting
  * ones go on waiting, running ones are finished.
@@ -11,13 +16,13 @@ export async function stopModel(
   by: Author,
   model_id: string,
   reason: string | null,
-): Promise<Done> {
+): Promise<Done<ModelState>> {
   await stopped.insert(db, model_id, by.email);
   const details = reason === null ? {} : { details: { reason } };
   return { answer: { model_id, stopped: true }, target: model_id, ...details };
 }
 
-export async function resumeModel(db: Database, model_id: string): Promise<Done> {
+export async function resumeModel(db: Database, model_id: string): Promise<Done<ModelState>> {
   await stopped.remove(db, model_id);
   return { answer: { model_id, stopped: false }, target: model_id };
 }

@@ -31,7 +31,7 @@ const lines = async (): Promise<Line[]> => {
   return body.data;
 };
 const change = (text: string) => service.db.run(rawSql(text));
-const deed = async (path: string) => {
+const act = async (path: string) => {
   const { status, text } = await operator.call('POST', `/api/operator${path}`, {});
   assert.equal(status, 200, text);
 };
@@ -54,7 +54,7 @@ describe('the operator is told', () => {
   test('nothing where all is well', async () => {
     await submit();
     await service.work();
-    await deed('/audit');
+    await act('/audit');
     assert.deepEqual(await lines(), []);
   });
 
@@ -81,7 +81,7 @@ describe('the operator is told', () => {
       await change(`update upstreams set last_error = 'no', last_why = '${why}' where model = ''`);
       assert.deepEqual(await lines(), [{ what, count: 1, of: ['fake'] }]);
     }
-    await deed('/upstreams/fake/wake');
+    await act('/upstreams/fake/wake');
     assert.deepEqual(await lines(), []);
   });
 
@@ -94,7 +94,7 @@ describe('the operator is told', () => {
       (await lines()).map(({ what }) => what),
       ['upstream_rests', 'model_rests'],
     );
-    await deed('/upstreams/fake/wake');
+    await act('/upstreams/fake/wake');
     assert.deepEqual(await lines(), []);
   });
 
@@ -255,7 +255,7 @@ describe('the operator is told', () => {
     await change(`update verdicts set ok = true, violations = '[]',
       created_at = now() - interval '3 hours'`);
     assert.deepEqual(await lines(), [{ what: 'books_old', count: 1, of: [] }]);
-    await deed('/audit');
+    await act('/audit');
     assert.deepEqual(await lines(), []);
   });
 

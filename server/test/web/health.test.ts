@@ -92,7 +92,7 @@ const look = async (path: string) => {
   assert.ok(!reply.text.includes(key) && !reply.text.includes(secret), 'a secret is told');
   return reply.body;
 };
-const deed = async (path: string, body: object = {}) => {
+const act = async (path: string, body: object = {}) => {
   const reply = await operator.call('POST', `/api/operator${path}`, body);
   assert.ok(!reply.text.includes(key) && !reply.text.includes(secret), 'a secret is told');
   return reply;
@@ -136,7 +136,7 @@ test('to others none of it exists, and it does nothing', async () => {
   const status = await service.call('GET', `/v1/requests/${id}/status`, { key: customer.key });
   assert.equal(status.body.status, 'IN_QUEUE');
   assert.equal((await logged()).length, before);
-  await deed(`/queue/requests/${id}/cancel`);
+  await act(`/queue/requests/${id}/cancel`);
 });
 
 describe('the catalog', () => {
@@ -227,7 +227,7 @@ describe('the upstreams', () => {
   });
 
   test('are tested by calls that cost nothing, which is logged', async () => {
-    const reply = await deed('/upstreams/acme/test');
+    const reply = await act('/upstreams/acme/test');
     assert.equal(reply.status, 200, reply.text);
     const { ok, answers, credential_taken, missing } = reply.body;
     assert.deepEqual([ok, answers, credential_taken], [false, true, true]);
@@ -238,7 +238,7 @@ describe('the upstreams', () => {
     const last = (await logged()).at(-1)!;
     assert.deepEqual([last.action, last.target], ['upstream.test', 'acme']);
     assert.ok(!last.text.includes(key));
-    assert.equal((await deed('/upstreams/nobody/test')).status, 404);
+    assert.equal((await act('/upstreams/nobody/test')).status, 404);
   });
 
   test('rest, with the reason, until an operator ends it; then they are called at once', async () => {
@@ -257,7 +257,7 @@ describe('the upstreams', () => {
     assert.match(resting.last_error, /^full/);
     assert.equal(resting.last_hour.starts_refused, 1);
     fake.behave = {};
-    const reply = await deed('/upstreams/fake/wake');
+    const reply = await act('/upstreams/fake/wake');
     assert.deepEqual(reply.body, { rested: true });
     const last = (await logged()).at(-1)!;
     assert.deepEqual([last.action, last.target], ['upstream.wake', 'fake']);
@@ -336,7 +336,7 @@ describe('the queue', () => {
     assert.equal(bad.status, 400);
 
     const before = await service.balance(customer);
-    const cancelled = await deed(`/queue/requests/${second}/cancel`);
+    const cancelled = await act(`/queue/requests/${second}/cancel`);
     assert.deepEqual(cancelled.body, { request_id: second, status: 'CANCELLED' });
     const now = await service.balance(customer);
     assert.equal(now.reserved, before.reserved - 10_000n);
@@ -344,11 +344,11 @@ describe('the queue', () => {
     const rows = await logged();
     assert.deepEqual([rows.at(-1)!.action, rows.at(-1)!.target], ['request.cancel', second]);
     for (const id of [second, running]) {
-      const again = await deed(`/queue/requests/${id}/cancel`);
+      const again = await act(`/queue/requests/${id}/cancel`);
       assert.equal(again.status, 409);
       assert.equal(again.body.error.code, 'not_cancellable');
     }
-    assert.equal((await deed(`/queue/requests/${newId()}/cancel`)).status, 404);
+    assert.equal((await act(`/queue/requests/${newId()}/cancel`)).status, 404);
     assert.equal((await logged()).length, rows.length);
     fake.behave = { poll: () => ({ state: 'done', result: images(1) }) };
     await service.wakeAll();
@@ -380,7 +380,7 @@ describe('unknown outcomes', () => {
       (row: { request_id: string }) => row.request_id === id,
     );
     assert.deepEqual([waiting.status, waiting.class], ['IN_PROGRESS', 'A']);
-    const early = await deed(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    const early = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(early.status, 400);
     await end(id);
     fake.class = 'C';
@@ -399,12 +399,12 @@ describe('unknown outcomes', () => {
       { outcome: 'did_not_run', note: 'x'.repeat(1001) },
     ];
     for (const body of wrong) {
-      assert.equal((await deed(`/unknown/${id}/resolve`, body)).status, 400);
+      assert.equal((await act(`/unknown/${id}/resolve`, body)).status, 400);
     }
     const before = (await logged()).length;
     const found = { outcome: 'ran', cost_usd_micro: '4200', note: 'on their invoice' };
-    assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 200);
-    const again = await deed(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
+    const again = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(again.status, 400);
     assert.match(again.body.error.message, /booked already/);
     assert.equal((await logged()).length, before + 1);
@@ -436,8 +436,8 @@ describe('unknown outcomes', () => {
     assert.match(data[0].handle, /key/);
     assert.equal(await uncosted(), before + 1);
     const found = { outcome: 'ran', cost_usd_micro: '4000' };
-    assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 200);
-    assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 400);
+    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
+    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 400);
     assert.deepEqual([(await look('/unknown')).open, await uncosted()], [0, before]);
     assert.equal((await look(`/requests/${id}`)).cost_usd_micro, '4000');
     assert.deepEqual(await service.balance(customer), charged);
@@ -451,7 +451,7 @@ describe('unknown outcomes', () => {
     await service.work();
     await end(id);
     assert.deepEqual([(await look('/unknown')).open, await uncosted()], [0, before]);
-    const reply = await deed(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    const reply = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(reply.status, 400);
   });
 
@@ -475,7 +475,7 @@ describe('unknown outcomes', () => {
     };
     const before = await sums();
     const found = { outcome: 'ran', cost_usd_micro: '77' };
-    assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 200);
+    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
     const now = await sums();
     assert.deepEqual([now.model - before.model, now.account - before.account], [77n, 77n]);
     assert.deepEqual([before.uncosted, now.uncosted], [1n, 0n]);
@@ -484,10 +484,10 @@ describe('unknown outcomes', () => {
   test('are not made up: of a request that is known nothing is booked', async () => {
     const id = await submit();
     await service.work();
-    const reply = await deed(`/unknown/${id}/resolve`, { outcome: 'ran', cost_usd_micro: '1' });
+    const reply = await act(`/unknown/${id}/resolve`, { outcome: 'ran', cost_usd_micro: '1' });
     assert.equal(reply.status, 400);
     assert.equal(
-      (await deed(`/unknown/${newId()}/resolve`, { outcome: 'did_not_run' })).status,
+      (await act(`/unknown/${newId()}/resolve`, { outcome: 'did_not_run' })).status,
       404,
     );
   });

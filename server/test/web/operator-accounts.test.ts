@@ -291,7 +291,7 @@ describe('a price multiplier', () => {
 });
 
 describe('an account', () => {
-  test('that is suspended has no key and no deed, but looks; resumed, it has them again', async () => {
+  test('that is suspended can only read; resumed, it works again', async () => {
     const account = await service.account();
     const owner = await person(service, { [account.account_id]: 'owner' });
     const use = async () =>

@@ -1,4 +1,4 @@
-/** The operator's calls: who may make them, and the log that each deed leaves. */
+/** The operator's calls: who may make them, and the log that each action leaves. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operatorRoutes } from '../../src/http/operator/routes.ts';
@@ -35,8 +35,8 @@ const newVoucher = async () => {
   return (await createVouchers(service.db, wanted))[0]!.id;
 };
 
-/** A call of each deed that works, by its name in the log. */
-const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
+/** A call of each action that works, by its name in the log. */
+const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   'books.prove': async () => [{}, {}],
   'account.create': async () => [{}, { email: email(), invite: true }],
   'account.credit': async () => [{}, { amount_usd_micro: '5', reference: `c ${++references}` }],
@@ -109,7 +109,7 @@ describe('the operator’s calls', () => {
   const changing = operatorRoutes.filter(([method]) => method !== 'GET');
 
   test('that change something are all tried here', () => {
-    assert.equal(changing.length, Object.keys(deeds).length);
+    assert.equal(changing.length, Object.keys(calls).length);
   });
 
   for (const [method, path] of operatorRoutes) {
@@ -127,7 +127,7 @@ describe('the operator’s calls', () => {
     });
   }
 
-  for (const [action, make] of Object.entries(deeds)) {
+  for (const [action, make] of Object.entries(calls)) {
     test(`${action} leaves one row in the log, by whom, and no secret in it`, async () => {
       const [ids, body] = await make();
       const before = (await logRows()).length;
@@ -174,7 +174,7 @@ describe('the operator’s calls', () => {
 
 /** In the order of the table, which is that of the names above. */
 function actions(): string[] {
-  return Object.keys(deeds);
+  return Object.keys(calls);
 }
 
 function secretsIn(answer: unknown): string[] {

@@ -114,7 +114,7 @@ function missing(told: Text[], sentence: (text: string) => string): string[] {
 
 /** Before the description of a field in a schema. */
 const ofSchema =
-  /\b(text|textOf|integer|number|boolean|list|listOf|choice|anything|amount|time|moment|url|id|\w*icroUsd)\((\w+,|\[[^[]*\],)?\s*$|description:\s*$/;
+  /\b(text|textOf|integer|number|boolean|list|listOf|choice|anything|amount|time|moment|url|id|\w*icroUsd)\((\w+,|\[[^[]*\],)?\s*$|\b(listOf|record)\(.*, $|description:\s*$/;
 
 const hole = /\{(?:=|\.\.\.|)\}/;
 
@@ -169,7 +169,7 @@ test('and nothing is kept that the service does not say any more', () => {
     // The schema checker's own.
     .filter((english) => !/^must (NOT|match|be multiple of|be [<>]=?) /.test(english))
     // Put together by http/validate.ts.
-    .filter((english) => !/ (of at most|of at least|above 0 as) /.test(english));
+    .filter((english) => !/ (of at most|of at least|(above 0|micro-USD) as) /.test(english));
   assert.deepEqual(gone, []);
 });
 

@@ -19,7 +19,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
-import { accountApi, call } from '../api.ts';
+import { accountApi, operatorApi } from '../api.ts';
 import type { Account, Me } from '../api-types.ts';
 import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../session.tsx';
 import { modelsQuery } from '../studio/models.ts';
@@ -27,7 +27,6 @@ import { languages, setLanguage, type Language } from '../words.ts';
 import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
 import './palette-words.ts';
 import type { Section } from './sections.tsx';
-import type { Status } from '../api-types.ts';
 
 /** Who asks, and where they can go. */
 export interface Known {
@@ -168,12 +167,6 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
   ];
 }
 
-interface FoundRequest {
-  request_id: string;
-  model_id: string;
-  status: Status;
-}
-
 /** The account's requests whose ids begin so. */
 function useRequestOffers(account: Account | null, typed: string) {
   const { t } = useTranslation(['palette', 'common']);
@@ -211,7 +204,7 @@ function useAnyRequestOffers(me: Me, typed: string) {
     queryKey: ['operator', 'request', id],
     enabled: isAsked,
     queryFn: ({ signal }) =>
-      call<FoundRequest & { email: string }>(`/api/operator/requests/${id}`, { signal }),
+      operatorApi('GET /requests/:request_id', { params: { request_id: id! }, signal }),
   });
   const rows = isAsked && data ? [data] : [];
   const offers = rows.map(({ request_id, model_id, email }): Offer => ({
@@ -224,12 +217,6 @@ function useAnyRequestOffers(me: Me, typed: string) {
   return { offers, searching: isAsked && isFetching };
 }
 
-interface FoundAccount {
-  account_id: string;
-  email: string;
-  name: string | null;
-}
-
 /** Accounts of everybody, for operators. */
 function useAccountOffers(me: Me, typed: string) {
   const navigate = useNavigate();
@@ -240,10 +227,7 @@ function useAccountOffers(me: Me, typed: string) {
     queryKey: ['operator', 'palette', q],
     enabled: q !== null,
     queryFn: ({ signal }) =>
-      call<{ data: FoundAccount[] }>('/api/operator/accounts', {
-        query: { q, limit: shownMax },
-        signal,
-      }),
+      operatorApi('GET /accounts', { query: { q: q!, limit: shownMax }, signal }),
   });
   const rows = wanted !== null && q === wanted ? (data?.data ?? []) : [];
   const offers = rows.map(({ account_id, email, name }): Offer => ({

@@ -4,14 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { operatorApi } from '../api.ts';
+import type { AccountDetail } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
-import type { Role } from '../api-types.ts';
 import { AccountBadges } from './AccountBadges.tsx';
 import { AccountDialog, type Action } from './AccountDialog.tsx';
 import { AccountKeys } from './AccountKeys.tsx';
@@ -19,55 +19,18 @@ import { AccountPeople } from './AccountPeople.tsx';
 import { AccountRequests } from './AccountRequests.tsx';
 import { AccountStatement } from './AccountStatement.tsx';
 import './account-words.ts';
-import type { AccountRow } from './Accounts.tsx';
 import { LogList } from './LogList.tsx';
 import { offered, useAddress } from './search.ts';
-
-export interface Person {
-  person_id: string;
-  name: string;
-  email: string;
-  two_factor_enabled: boolean;
-  role: Role;
-  seen_at: string | null;
-}
-
-export interface Key {
-  key_id: string;
-  name: string;
-  prefix: string;
-  last4: string;
-  monthly_limit_usd_micro: string | null;
-  rpm: number | null;
-  open_jobs: number | null;
-  month_usd_micro: string;
-  open_requests: number;
-  revoked_at: string | null;
-}
-
-export interface AccountDetail extends AccountRow {
-  /** It makes who looks an operator. */
-  is_own: boolean;
-  people: Person[];
-  keys: Key[];
-  /** What keys get that its people make. */
-  key_ceilings: {
-    monthly_ceiling_usd_micro: string | null;
-    rpm_ceiling: number | null;
-    open_jobs_ceiling: number | null;
-  };
-  invitations: { invitation_id: string; email: string; role: Role; expires_at: string }[];
-}
 
 export function Account() {
   const { t } = useTranslation('operator_account');
   const { t: common } = useTranslation('common');
   const { account_id } = useParams({ strict: false }) as { account_id: string };
-  const [{ tab = 'keys' }, setAddress] = useAddress();
+  const [{ tab = 'keys' }, setAddress] = useAddress('/operator/accounts/$account_id');
   const found = useQuery({
     queryKey: ['operator', 'account', account_id],
     queryFn: ({ signal }) =>
-      call<AccountDetail>(`/api/operator/accounts/${account_id}`, { signal }),
+      operatorApi('GET /accounts/:account_id', { params: { account_id }, signal }),
   });
   const { data: account, error } = found;
   if (error) return <Failure error={error} retry={() => void found.refetch()} />;

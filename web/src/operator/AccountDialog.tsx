@@ -1,4 +1,4 @@
-import type { AccountDetail } from './Account.tsx';
+import type { AccountDetail } from '../api-types.ts';
 import { Booking } from './Booking.tsx';
 import { InviteInto } from './InviteInto.tsx';
 import { PriceDialog } from './PriceDialog.tsx';

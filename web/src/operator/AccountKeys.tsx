@@ -1,25 +1,25 @@
 import { Badge, Button, Group, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { AccountKey, KeyCeilings } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
-import type { AccountDetail, Key } from './Account.tsx';
 import './account-words.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 
 /** The keys of an account with their limits, which the operator may change. */
 export function AccountKeys(props: {
   account_id: string;
-  keys: Key[] | undefined;
-  ceilings: AccountDetail['key_ceilings'] | undefined;
+  keys: AccountKey[] | undefined;
+  ceilings: KeyCeilings | undefined;
 }) {
   const { t } = useTranslation('operator_account');
   const { account_id, keys, ceilings } = props;
-  const [chosen, setChosen] = useState<Key | null>(null);
-  const columns: Column<Key>[] = [
+  const [chosen, setChosen] = useState<AccountKey | null>(null);
+  const columns: Column<AccountKey>[] = [
     {
       name: 'key',
       label: t('key'),
@@ -110,7 +110,7 @@ export function AccountKeys(props: {
 }
 
 /** What was set on one key holds for those that are made afterwards, too. */
-function OfNewKeys({ ceilings }: { ceilings: AccountDetail['key_ceilings'] }) {
+function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
   const { t, i18n } = useTranslation('operator_account');
   const {
     monthly_ceiling_usd_micro: monthly,
@@ -131,10 +131,10 @@ function OfNewKeys({ ceilings }: { ceilings: AccountDetail['key_ceilings'] }) {
   );
 }
 
-function Limits(props: { account_id: string; chosen: Key; onClose: () => void }) {
+function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { account_id, chosen, onClose } = props;
-  const deed = useDeed();
+  const act = useAction();
   const { monthly_limit_usd_micro: before } = chosen;
   const [limit, setLimit] = useState(before === null ? '' : formatUsd(before).replaceAll(',', ''));
   const [rpm, setRpm] = useState(String(chosen.rpm ?? ''));
@@ -147,10 +147,10 @@ function Limits(props: { account_id: string; chosen: Key; onClose: () => void })
     };
     // What nobody has touched may be the customer's own, and stays that.
     const body = Object.fromEntries(
-      Object.entries(wanted).filter(([name, value]) => value !== chosen[name as keyof Key]),
+      Object.entries(wanted).filter(([name, value]) => value !== chosen[name as keyof AccountKey]),
     );
-    const path = `/accounts/${account_id}/keys/${chosen.key_id}`;
-    await deed(path, { method: 'PUT', body }, t('limits_set'));
+    const params = { account_id, key_id: chosen.key_id };
+    await act('PUT /accounts/:account_id/keys/:key_id', { params, body }, t('limits_set'));
     onClose();
   };
   const isRight =

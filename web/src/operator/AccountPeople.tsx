@@ -1,12 +1,12 @@
 import { Badge, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { AccountDetail, AccountPerson } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { When } from '../components/When.tsx';
-import type { AccountDetail, Person } from './Account.tsx';
 import './account-words.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import { LinkMade } from './LinkMade.tsx';
 
 /** Who signs in to the account, and who is invited. */
@@ -14,9 +14,9 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
   const { t } = useTranslation('operator_account');
   const { t: common } = useTranslation('common');
   const { account_id, account } = props;
-  const [person, setPerson] = useState<Person | null>(null);
-  const [moving, setMoving] = useState<Person | null>(null);
-  const columns: Column<Person>[] = [
+  const [person, setPerson] = useState<AccountPerson | null>(null);
+  const [moving, setMoving] = useState<AccountPerson | null>(null);
+  const columns: Column<AccountPerson>[] = [
     {
       name: 'person',
       label: t('person'),
@@ -113,14 +113,18 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
 }
 
 /** For who cannot prove a new address by mail: the operator vouches for it. */
-function NewEmail(props: { account_id: string; person: Person; onClose: () => void }) {
+function NewEmail(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { account_id, person, onClose } = props;
-  const deed = useDeed();
+  const act = useAction();
   const [email, setEmail] = useState('');
   const submit = async () => {
-    const path = `/accounts/${account_id}/people/${person.person_id}/email`;
-    await deed(path, { body: { email } }, t('email_changed', { email }));
+    const params = { account_id, person_id: person.person_id };
+    await act(
+      'POST /accounts/:account_id/people/:person_id/email',
+      { params, body: { email } },
+      t('email_changed', { email }),
+    );
     onClose();
   };
   return (
@@ -146,15 +150,16 @@ function NewEmail(props: { account_id: string; person: Person; onClose: () => vo
   );
 }
 
-function ResetLink(props: { account_id: string; person: Person; onClose: () => void }) {
+function ResetLink(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { account_id, person, onClose } = props;
   const { email } = person;
-  const deed = useDeed();
+  const act = useAction();
   const [link, setLink] = useState<string | null>(null);
   const submit = async () => {
-    const path = `/accounts/${account_id}/people/${person.person_id}/reset`;
-    setLink((await deed<{ link: string }>(path, { body: {} })).link);
+    const params = { account_id, person_id: person.person_id };
+    const made = await act('POST /accounts/:account_id/people/:person_id/reset', { params });
+    setLink(made.link);
   };
   if (link !== null) {
     return (

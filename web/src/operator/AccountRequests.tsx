@@ -1,11 +1,11 @@
 import { Select, Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { RequestMargin } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { More } from '../components/More.tsx';
-import type { Status } from '../api-types.ts';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
@@ -14,30 +14,16 @@ import './account-words.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from './search.ts';
 
-export interface RequestRow {
-  request_id: string;
-  model_id: string;
-  upstream: string;
-  status: Status;
-  quoted_usd_micro: string;
-  charged_usd_micro: string | null;
-  cost_usd_micro: string | null;
-  margin_usd_micro: string | null;
-  error_code: string | null;
-  created_at: string;
-}
-
 /** What an account asked for, and what that cost the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
   const { t: common } = useTranslation('common');
-  const [{ status }, setAddress] = useAddress();
-  const found = usePages<RequestRow>(
-    ['operator', 'account', account_id, 'requests'],
-    `/api/operator/accounts/${account_id}/requests`,
-    { status },
-  );
-  const columns: Column<RequestRow>[] = [
+  const [{ status }, setAddress] = useAddress('/operator/accounts/$account_id');
+  const found = usePages('GET /accounts/:account_id/requests', {
+    params: { account_id },
+    query: { status },
+  });
+  const columns: Column<RequestMargin>[] = [
     {
       name: 'model',
       label: t('model'),
@@ -87,7 +73,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     },
     { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
   ];
-  const known = (micro: string | null, { status }: RequestRow) => {
+  const known = (micro: string | null, { status }: RequestMargin) => {
     if (micro !== null) return <Usd micro={micro} column />;
     return (
       <Text span c="dimmed" fz="sm">

@@ -2,6 +2,7 @@ import { Anchor, Stack, Text } from '@mantine/core';
 import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { AccountMovement } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -13,28 +14,11 @@ import { usePages } from '../pages.ts';
 import './account-words.ts';
 import { RequestLink } from './RequestLink.tsx';
 
-interface Movement {
-  transfer_id: string;
-  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
-  amount_usd_micro: string;
-  /** What it did to the available balance; of a charge, what of its reservation came back. */
-  change_usd_micro: string;
-  available_after_usd_micro: string;
-  request_id: string | null;
-  model_id: string | null;
-  reference: string | null;
-  reason: string | null;
-  created_at: string;
-}
-
 /** Every movement of an account's money, newest first. */
 export function AccountStatement({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
-  const found = usePages<Movement>(
-    ['operator', 'account', account_id, 'statement'],
-    `/api/operator/accounts/${account_id}/statement`,
-  );
-  const columns: Column<Movement>[] = [
+  const found = usePages('GET /accounts/:account_id/statement', { params: { account_id } });
+  const columns: Column<AccountMovement>[] = [
     {
       name: 'movement',
       label: t('movement'),

@@ -4,6 +4,7 @@ import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { FoundAccount } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -18,35 +19,14 @@ import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
 import { offered, useAddress } from './search.ts';
 
-export interface AccountRow {
-  account_id: string;
-  email: string;
-  name: string | null;
-  status: 'active' | 'suspended';
-  is_operator: boolean;
-  price_ppm: number;
-  available_usd_micro: string;
-  reserved_usd_micro: string;
-  month_usd_micro: string;
-  created_at: string;
-}
-
-/** What was found of it, of a search. */
-interface FoundRow extends AccountRow {
-  matched: { by: string; said: string | null }[];
-}
-
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
   const { t: common } = useTranslation('common');
-  const [{ q, only }, setAddress] = useAddress();
+  const [{ q, only }, setAddress] = useAddress('/operator/accounts');
   const [making, { open, close }] = useDisclosure(false);
   const [begun, setBegun] = useState('');
   const wanted = begun || q;
-  const found = usePages<FoundRow>(['operator', 'accounts'], '/api/operator/accounts', {
-    q: wanted,
-    only,
-  });
+  const found = usePages('GET /accounts', { query: { q: wanted, only } });
   const isFiltered = Boolean(wanted) || Boolean(only);
   const find = (text: string) => {
     const shown = withoutSecret(text);
@@ -108,10 +88,10 @@ function isBegunSecret(text: string): boolean {
   return !text.includes('…') && /^fb(?:x_|[\s\p{Pd}]|[0-9a-z]*\d)/iu.test(text);
 }
 
-function AccountList({ rows }: { rows: FoundRow[] | undefined }) {
+function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
   const { t } = useTranslation('operator_accounts');
   const { t: common } = useTranslation('common');
-  const columns: Column<FoundRow>[] = [
+  const columns: Column<FoundAccount>[] = [
     {
       name: 'account',
       label: t('account'),

@@ -2,17 +2,11 @@ import { Anchor, Box, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import './attention-words.ts';
 import { useLive } from './live.ts';
-
-interface Line {
-  what: string;
-  count: number;
-  of: string[];
-  since?: string;
-}
 
 /** Where each is dealt with. A disk is on no page. */
 const places: Record<string, { to: string; search?: Record<string, string>; hash?: string }> = {
@@ -37,7 +31,7 @@ const namesWhole = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcom
 
 /** What waits for whoever runs the service. */
 export function Attention() {
-  const { data, error, dataUpdatedAt, refetch } = useLive<{ data: Line[] }>('/attention');
+  const { data, error, dataUpdatedAt, refetch } = useLive('GET /attention');
   return (
     <>
       {error && (
@@ -51,7 +45,7 @@ export function Attention() {
   );
 }
 
-function Said({ lines }: { lines: Line[] }) {
+function Said({ lines }: { lines: AttentionLine[] }) {
   const { t } = useTranslation('operator_attention');
   if (lines.length === 0) {
     return (
@@ -85,7 +79,7 @@ function Said({ lines }: { lines: Line[] }) {
   );
 }
 
-function Waiting({ line: { what, count, of, since } }: { line: Line }) {
+function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) {
   const { t, i18n } = useTranslation('operator_attention');
   const place = places[what];
   const text = t(`of.${what}`, { count });

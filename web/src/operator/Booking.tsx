@@ -4,26 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocale } from '../components/locale.ts';
-import { call } from '../api.ts';
+import { operatorApi } from '../api.ts';
+import type { AccountDetail } from '../api-types.ts';
 import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
-import type { AccountDetail } from './Account.tsx';
 import './account-words.ts';
-import { useDeed } from './acting.ts';
-
-interface Answer {
-  replayed: boolean;
-  available_usd_micro: string;
-}
-
-interface Booked {
-  account_id: string;
-  email: string | null;
-  kind: string;
-  amount_usd_micro: string;
-  created_at: string;
-}
+import { useAction } from './action.ts';
 
 /** A credit, or a correction: what a reference was booked for before shows while it is typed. */
 export function Booking(props: {
@@ -33,7 +20,7 @@ export function Booking(props: {
 }) {
   const { t } = useTranslation('operator_account');
   const { kind, account, onClose } = props;
-  const deed = useDeed();
+  const act = useAction();
   const [amount, setAmount] = useState('');
   const [reference, setReference] = useState('');
   const [reason, setReason] = useState('');
@@ -46,8 +33,11 @@ export function Booking(props: {
       reference,
       ...(!isCredit && { reason }),
     };
-    const path = `/accounts/${account.account_id}/${isCredit ? 'credit' : 'adjust'}`;
-    await deed<Answer>(path, { body }, ({ replayed, available_usd_micro }) => {
+    const route = isCredit
+      ? 'POST /accounts/:account_id/credit'
+      : 'POST /accounts/:account_id/adjust';
+    const params = { account_id: account.account_id };
+    await act(route, { params, body }, ({ replayed, available_usd_micro }) => {
       const shown = `$${formatUsd(available_usd_micro)}`;
       return t(replayed ? 'replayed' : 'booked', { amount: shown });
     });
@@ -111,8 +101,7 @@ function EarlierBooking(props: {
   const [reference] = useDebouncedValue(props.reference, 250);
   const { data } = useQuery({
     queryKey: ['operator', 'reference', reference],
-    queryFn: ({ signal }) =>
-      call<{ booked: Booked | null }>('/api/operator/references', { query: { reference }, signal }),
+    queryFn: ({ signal }) => operatorApi('GET /references', { query: { reference }, signal }),
     enabled: reference !== '',
   });
   const booked = props.reference === '' ? null : data?.booked;

@@ -3,29 +3,22 @@ import { notice } from '../components/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { AuditResult } from '../api-types.ts';
 import { useLocale } from '../components/locale.ts';
 import { showFailure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import './overview-words.ts';
 
-export interface Verdict {
-  ok: boolean;
-  checked: Record<'laws' | 'accounts' | 'transfers' | 'requests' | 'keys', number>;
-  violations: { law: string; says: string; found: Record<string, unknown>[] }[];
-  took_ms: number;
-  proved_at: string;
-}
-
 /** The newest proof of the books, and a button that makes another. Undefined: on its way. */
-export function Books({ verdict }: { verdict: Verdict | null | undefined }) {
+export function Books({ verdict }: { verdict: AuditResult | null | undefined }) {
   const { t } = useTranslation('operator_overview');
   const [busy, setBusy] = useState(false);
-  const deed = useDeed();
+  const act = useAction();
   const prove = async () => {
     setBusy(true);
     try {
-      const { proved } = await deed<{ proved: boolean }>('/audit', { body: {} });
+      const { proved } = await act('POST /audit', {});
       notice({ message: t(proved ? 'proved_now' : 'proving') });
     } catch (error) {
       showFailure(error);
@@ -61,7 +54,7 @@ export function Books({ verdict }: { verdict: Verdict | null | undefined }) {
   );
 }
 
-function Said({ verdict }: { verdict: Verdict | null }) {
+function Said({ verdict }: { verdict: AuditResult | null }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
   if (verdict === null) {
@@ -73,7 +66,7 @@ function Said({ verdict }: { verdict: Verdict | null }) {
   }
   const { ok, checked, took_ms, proved_at } = verdict;
   const number = new Intl.NumberFormat(locale);
-  const { laws, transfers, requests, accounts } = checked;
+  const { laws = 0, transfers = 0, requests = 0, accounts = 0 } = checked;
   const seconds = number.format(Math.round(took_ms / 10) / 100);
   return (
     <>

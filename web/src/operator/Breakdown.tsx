@@ -2,17 +2,18 @@ import { Anchor, Box, Button, Card, Stack, Tabs, Text, Title } from '@mantine/co
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Revenue, RevenueSum } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
-import { sumColumns, type Figures, type Sum } from './figures.tsx';
+import { sumColumns } from './figures.tsx';
 import './overview-words.ts';
 
 const parts = ['by_model', 'by_upstream', 'by_kind', 'by_account'] as const;
-type Row = Sum & { account_id?: string };
+type Row = RevenueSum & { account_id?: string };
 
 const shownMax = 10;
 
 /** Where the revenue comes from. */
-export function Breakdown({ figures }: { figures: Figures }) {
+export function Breakdown({ figures }: { figures: Revenue }) {
   const { t } = useTranslation('operator_overview');
   const rows: Record<(typeof parts)[number], Row[]> = {
     by_model: figures.by_model,

@@ -14,6 +14,7 @@ import { IconAlertTriangle, IconBook } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { CatalogProblem, CatalogRow } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -21,16 +22,10 @@ import { More } from '../components/More.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { SearchField } from '../components/SearchField.tsx';
 import './catalog-words.ts';
-import { MarginLines, PriceLines, Reason, StateBadge, type Problem, type Row } from './margin.tsx';
+import { MarginLines, PriceLines, Reason, StateBadge } from './margin.tsx';
 import { useLive } from './live.ts';
 import { kinds } from '../studio/wish.ts';
 import { offered, useAddress } from './search.ts';
-
-interface Contents {
-  problems: Problem[];
-  files: { file: string; rows: number; has_problem: boolean }[];
-  data: Row[];
-}
 
 /** More of them in one table are slow to draw. */
 const pageSize = 50;
@@ -39,8 +34,8 @@ const pageSize = 50;
 export function Catalog() {
   const { t } = useTranslation('operator_catalog');
   const { t: common } = useTranslation('common');
-  const [{ q, kind, state, upstream }, setAddress] = useAddress();
-  const found = useLive<Contents>('/catalog');
+  const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
+  const found = useLive('GET /catalog');
   const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
   const all = found.data?.data.length ?? 0;
   const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));
@@ -103,7 +98,7 @@ export function Catalog() {
 
 type Wanted = Record<'q' | 'kind' | 'state' | 'upstream', string | undefined>;
 
-function fits(row: Row, { q, kind, state, upstream }: Wanted): boolean {
+function fits(row: CatalogRow, { q, kind, state, upstream }: Wanted): boolean {
   const names = row.upstreams.map((each) => each.upstream);
   if (kind && row.kind !== kind) return false;
   if (upstream && !names.includes(upstream)) return false;
@@ -117,7 +112,7 @@ function fits(row: Row, { q, kind, state, upstream }: Wanted): boolean {
 const problemsShown = 12;
 
 /** What is wrong with the files, as `farebox catalog check` tells it. */
-function Problems({ problems }: { problems: Problem[] }) {
+function Problems({ problems }: { problems: CatalogProblem[] }) {
   const { t } = useTranslation('operator_catalog');
   const shown = problems.slice(0, problemsShown);
   return (
@@ -149,17 +144,17 @@ function Problems({ problems }: { problems: Problem[] }) {
   );
 }
 
-function Place({ problem: { file, line } }: { problem: Problem }) {
+function Place({ problem: { file, line } }: { problem: CatalogProblem }) {
   const { t } = useTranslation('operator_catalog');
   const name = file === '' ? t('folder') : file;
   return <Code>{line === null ? name : `${name}:${line}`}</Code>;
 }
 
-function Rows({ rows, all }: { rows: Row[] | undefined; all: number }) {
+function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
   const { t } = useTranslation('operator_catalog');
   const { t: common } = useTranslation('common');
   const [shown, setShown] = useState(pageSize);
-  const columns: Column<Row>[] = [
+  const columns: Column<CatalogRow>[] = [
     { name: 'model', label: t('model'), cell: (row) => <Named row={row} /> },
     { name: 'state', label: t('state'), cell: (row) => <State row={row} /> },
     {
@@ -208,7 +203,7 @@ function Rows({ rows, all }: { rows: Row[] | undefined; all: number }) {
   );
 }
 
-function Named({ row }: { row: Row }) {
+function Named({ row }: { row: CatalogRow }) {
   const { t: common } = useTranslation('common');
   if (row.kind === null) {
     return (
@@ -235,7 +230,7 @@ function Named({ row }: { row: Row }) {
   );
 }
 
-function State({ row }: { row: Row }) {
+function State({ row }: { row: CatalogRow }) {
   return (
     <Stack gap={2} align="flex-start">
       <StateBadge row={row} />
@@ -244,7 +239,7 @@ function State({ row }: { row: Row }) {
   );
 }
 
-function Upstreams({ row }: { row: Row }) {
+function Upstreams({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   return (
     <Group gap={4}>

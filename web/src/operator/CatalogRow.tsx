@@ -22,7 +22,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { operatorApi } from '../api.ts';
+import type { CatalogRoute, CatalogRowDetail } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Took } from '../components/Duration.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -31,69 +32,22 @@ import { Percent } from '../components/Percent.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import { showFailure } from '../components/Failure.tsx';
 import './catalog-words.ts';
-import {
-  MarginLines,
-  needed,
-  StateBadge,
-  StoppedBy,
-  type Margin,
-  type Route,
-  type Row,
-} from './margin.tsx';
-
-interface Recent {
-  days: number;
-  completed: number;
-  failed: number;
-  uncosted: number;
-  charged_usd_micro: string;
-  cost_usd_micro: string;
-  margin_usd_micro: string;
-}
-
-interface Extra {
-  label: string;
-  field: string;
-  add_usd: number;
-  per_item?: true;
-  free?: number;
-  equals?: unknown;
-}
-
-interface Rate extends Margin {
-  resolution: string | null;
-}
-
-interface Detail extends Row {
-  description: string;
-  note: string;
-  file_note: string;
-  extras: Extra[];
-  input_schema: object;
-  example: object;
-  max: number;
-  max_unit: string;
-  rates: Rate[];
-  job_age_seconds: number;
-  context_tokens?: number;
-  max_output_tokens?: number;
-  recent: Recent;
-}
+import { MarginLines, needed, StateBadge, StoppedBy } from './margin.tsx';
 
 /** Stops and resumes it. */
-function Selling({ row, changed }: { row: Detail; changed: () => void }) {
+function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {
   const { t } = useTranslation('operator_catalog');
   const [isBusy, setBusy] = useState(false);
-  const deed = useDeed();
+  const act = useAction();
   const isStopped = row.stopped !== null;
-  const path = isStopped ? '/catalog/row/resume' : '/catalog/row/stop';
+  const route = isStopped ? 'POST /catalog/row/resume' : 'POST /catalog/row/stop';
   const done = t(isStopped ? 'resumed' : 'stopped_now', { name: row.name });
   const change = async () => {
     setBusy(true);
-    await deed(path, { body: { id: row.id } }, done).then(changed, showFailure);
+    await act(route, { body: { id: row.id } }, done).then(changed, showFailure);
     setBusy(false);
   };
   const button = (
@@ -125,7 +79,7 @@ export function CatalogRow() {
   const { _splat: id = '' } = useParams({ strict: false }) as { _splat?: string };
   const found = useQuery({
     queryKey: ['operator', 'catalog-row', id],
-    queryFn: ({ signal }) => call<Detail>('/api/operator/catalog/row', { query: { id }, signal }),
+    queryFn: ({ signal }) => operatorApi('GET /catalog/row', { query: { id }, signal }),
   });
   const { data: row, error } = found;
   return (
@@ -162,7 +116,7 @@ export function CatalogRow() {
   );
 }
 
-function Facts({ row }: { row: Detail }) {
+function Facts({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const { t: common } = useTranslation('common');
   const { problem, reason, cost_may_exceed } = row;
@@ -226,7 +180,7 @@ function Facts({ row }: { row: Detail }) {
   );
 }
 
-function RecentDays({ recent }: { recent: Recent }) {
+function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
   const { t } = useTranslation('operator_catalog');
   const ended = recent.completed + recent.failed;
   return (
@@ -268,9 +222,9 @@ function Heading({ children }: { children: ReactNode }) {
   );
 }
 
-function Routes({ row }: { row: Detail }) {
+function Routes({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
-  const columns: Column<Route>[] = [
+  const columns: Column<CatalogRoute>[] = [
     {
       name: 'upstream',
       label: t('upstream'),
@@ -358,9 +312,9 @@ function Routes({ row }: { row: Detail }) {
   );
 }
 
-function Rates({ row }: { row: Detail }) {
+function Rates({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
-  const columns: Column<Rate>[] = [
+  const columns: Column<CatalogRowDetail['rates'][number]>[] = [
     { name: 'rate', label: t('rate'), cell: (rate) => rate.resolution ?? t('any') },
     {
       name: 'price',
@@ -416,7 +370,7 @@ function Rates({ row }: { row: Detail }) {
   );
 }
 
-function Source({ row }: { row: Detail }) {
+function Source({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const said = [
     [t('source_row'), row.note],

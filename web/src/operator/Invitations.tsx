@@ -4,38 +4,28 @@ import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { operatorApi } from '../api.ts';
+import type { SignUpInvitation } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { When } from '../components/When.tsx';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import { LinkMade } from './LinkMade.tsx';
 import './invitations-words.ts';
-
-interface Invitation {
-  invitation_id: string;
-  email: string;
-  expires_at: string;
-}
-
-interface Answer {
-  sign_up: 'open' | 'invite' | 'closed';
-  data: Invitation[];
-}
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
   const { t: common } = useTranslation('common');
   const [making, { open, close }] = useDisclosure(false);
-  const [chosen, setChosen] = useState<Invitation | null>(null);
+  const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
   const found = useQuery({
     queryKey: ['operator', 'invitations'],
-    queryFn: ({ signal }) => call<Answer>('/api/operator/invitations', { signal }),
+    queryFn: ({ signal }) => operatorApi('GET /invitations', { signal }),
   });
-  const columns: Column<Invitation>[] = [
+  const columns: Column<SignUpInvitation>[] = [
     { name: 'email', label: t('email'), cell: (row) => row.email },
     { name: 'until', label: t('until'), cell: (row) => <When at={row.expires_at} /> },
     {
@@ -93,11 +83,11 @@ export function Invitations() {
 
 function NewInvitation({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_invitations');
-  const deed = useDeed();
+  const act = useAction();
   const [email, setEmail] = useState('');
   const [link, setLink] = useState<string | null>(null);
   const submit = async () => {
-    setLink((await deed<{ link: string }>('/invitations', { body: { email } })).link);
+    setLink((await act('POST /invitations', { body: { email } })).link);
   };
   if (link !== null) {
     return (
@@ -127,12 +117,13 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Withdraw({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
+function Withdraw({ invitation, onClose }: { invitation: SignUpInvitation; onClose: () => void }) {
   const { t } = useTranslation('operator_invitations');
   const { invitation_id, email } = invitation;
-  const deed = useDeed();
+  const act = useAction();
   const submit = async () => {
-    await deed(`/invitations/${invitation_id}`, { method: 'DELETE' }, t('withdrawn'));
+    const params = { invitation_id };
+    await act('DELETE /invitations/:invitation_id', { params }, t('withdrawn'));
     onClose();
   };
   return (

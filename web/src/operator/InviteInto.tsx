@@ -1,24 +1,25 @@
 import { Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { AccountDetail } from '../api-types.ts';
 import { FormModal } from '../components/FormModal.tsx';
-import type { AccountDetail } from './Account.tsx';
 import './account-words.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import { LinkMade } from './LinkMade.tsx';
 
-const roles = ['owner', 'developer', 'billing', 'read_only'];
+const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 
 export function InviteInto({ account, onClose }: { account: AccountDetail; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { t: common } = useTranslation('common');
-  const deed = useDeed();
+  const act = useAction();
   const [email, setEmail] = useState(account.people.length === 0 ? account.email : '');
-  const [role, setRole] = useState<string>('owner');
+  const [role, setRole] = useState<(typeof roles)[number]>('owner');
   const [link, setLink] = useState<string | null>(null);
   const submit = async () => {
-    const path = `/accounts/${account.account_id}/invitations`;
-    setLink((await deed<{ link: string }>(path, { body: { email, role } })).link);
+    const params = { account_id: account.account_id };
+    const given = { params, body: { email, role } };
+    setLink((await act('POST /accounts/:account_id/invitations', given)).link);
   };
   if (link !== null) {
     return (
@@ -54,7 +55,7 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
         data={roles.map((value) => ({ value, label: common(`role.${value}`) }))}
         value={role}
         allowDeselect={false}
-        onChange={(value) => setRole(value ?? 'owner')}
+        onChange={(value) => setRole(roles.find((each) => each === value) ?? 'owner')}
       />
     </FormModal>
   );

@@ -10,7 +10,7 @@ import { useAddress } from './search.ts';
 export function Log() {
   const { t } = useTranslation('operator_log');
   const { t: common } = useTranslation('common');
-  const [{ by, action, account }, setAddress] = useAddress();
+  const [{ by, action, account }, setAddress] = useAddress('/operator/log');
   const query = { by, action, account_id: account };
   const { first } = useLog(query);
   const authors = [...new Set([...(first?.authors ?? []), ...(by ? [by] : [])])];

@@ -4,7 +4,8 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TFunction } from 'i18next';
-import type { CallOptions } from '../api.ts';
+import type { OperatorCalls } from '../api.ts';
+import type { LogEntry } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -14,27 +15,18 @@ import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
 import './log-words.ts';
 
-interface LogRow {
-  log_id: string;
-  by_email: string;
-  action: string;
-  account_id: string | null;
-  account_email: string | null;
-  target: string | null;
-  details: Record<string, unknown> | null;
-  created_at: string;
-}
+type Query = OperatorCalls['GET /log']['query'];
 
-export function useLog(query: CallOptions['query']) {
-  return usePages<LogRow, { authors: string[] }>(['operator', 'log'], '/api/operator/log', query);
+export function useLog(query: Query) {
+  return usePages('GET /log', { query });
 }
 
 /** What operators did. `ofAccount`: to one account, which is not named again. */
-export function LogList(props: { query: CallOptions['query']; ofAccount?: boolean }) {
+export function LogList(props: { query: Query; ofAccount?: boolean }) {
   const { t } = useTranslation('operator_log');
   const { t: common } = useTranslation('common');
   const found = useLog(props.query);
-  const columns: Column<LogRow>[] = [
+  const columns: Column<LogEntry>[] = [
     {
       name: 'did',
       label: t('did'),
@@ -79,7 +71,7 @@ export function actionName(t: TFunction<'operator_log'>, action: string): string
 }
 
 /** Null where the account is all, and is known. */
-function to(row: LogRow, isKnown = false) {
+function to(row: LogEntry, isKnown = false) {
   const { account_id, account_email, target } = row;
   const other = target !== null && target !== account_email ? target : null;
   if (isKnown || account_id === null) {
@@ -113,7 +105,7 @@ const isNothing = (value: unknown) =>
   value === null || (Array.isArray(value) && value.length === 0);
 
 /** Amounts as amounts, and the rest in words where there are some. */
-function Details({ row }: { row: LogRow }) {
+function Details({ row }: { row: LogEntry }) {
   const { t } = useTranslation('operator_log');
   const entries = Object.entries(row.details ?? {}).filter(
     ([name, value]) => !isNothing(value) && !quiet.has(name),

@@ -3,19 +3,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { operatorApi, type OperatorCalls } from '../api.ts';
 import { Modal } from '../components/Dialog.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
 import { ShownOnce } from '../components/ShownOnce.tsx';
 import { parseUsd } from '../money.ts';
 import './accounts-words.ts';
-
-interface Made {
-  account_id: string;
-  email: string;
-  invitation_link: string | null;
-}
 
 export function NewAccount({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_accounts');
@@ -24,7 +18,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
   const [credit, setCredit] = useState('');
   const [reference, setReference] = useState('');
   const [invite, setInvite] = useState(true);
-  const [made, setMade] = useState<Made | null>(null);
+  const [made, setMade] = useState<OperatorCalls['POST /accounts']['reply'] | null>(null);
   const hasCredit = credit.trim() !== '';
   const submit = async () => {
     const body = {
@@ -32,7 +26,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
       invite,
       ...(hasCredit && { credit_usd_micro: String(parseUsd(credit)), reference }),
     };
-    setMade(await call<Made>('/api/operator/accounts', { body }));
+    setMade(await operatorApi('POST /accounts', { body }));
     await queries.invalidateQueries({ queryKey: ['operator'] });
   };
   if (made !== null) {

@@ -17,25 +17,20 @@ import { Modal } from '../components/Dialog.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import './vouchers-words.ts';
-
-interface Made {
-  id: string;
-  code: string;
-}
 
 const expiries = { never: null, days30: 30, days90: 90, year: 365 };
 type Expiry = keyof typeof expiries;
 
 export function NewVouchers({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_vouchers');
-  const deed = useDeed();
+  const act = useAction();
   const [amount, setAmount] = useState('');
   const [count, setCount] = useState('1');
   const [note, setNote] = useState('');
   const [expiry, setExpiry] = useState<Expiry>('never');
-  const [made, setMade] = useState<Made[] | null>(null);
+  const [made, setMade] = useState<string[] | null>(null);
   const number = /^\d{1,4}$/.test(count) ? Number(count) : 0;
   const isCount = number >= 1 && number <= 1000;
   const isComplete = isCount && isAmount(amount);
@@ -47,12 +42,10 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
       note: note.trim() || null,
       expires_at: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
     };
-    setMade((await deed<{ data: Made[] }>('/vouchers', { body })).data);
+    const { data } = await act('POST /vouchers', { body });
+    setMade(data.map(({ code }) => code));
   };
-  if (made !== null) {
-    const lines = made.map(({ code }) => code);
-    return <Codes codes={lines} amount={amount} onClose={onClose} />;
-  }
+  if (made !== null) return <Codes codes={made} amount={amount} onClose={onClose} />;
   return (
     <FormModal
       opened

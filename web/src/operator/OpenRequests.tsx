@@ -3,6 +3,7 @@ import { IconStack2 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { OpenRequest } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Duration } from '../components/Duration.tsx';
@@ -15,38 +16,20 @@ import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import { liveMs } from './live.ts';
 import './queue-words.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from './search.ts';
 import { said } from '../words.ts';
 
-interface OpenRequest {
-  request_id: string;
-  account_id: string;
-  email: string;
-  model_id: string;
-  upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS';
-  quoted_usd_micro: string;
-  created_at: string;
-  progress: number | null;
-  message: string | null;
-  waits_for: { what: string; until: string | null };
-}
-
 /** Every request that has not ended, the oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {
   const { t } = useTranslation('operator_queue');
-  const [{ upstream, status, older, account }, setAddress] = useAddress();
-  const query = { upstream, status, older_seconds: older, account_id: account };
-  const found = usePages<OpenRequest>(
-    ['operator', 'open-requests'],
-    '/api/operator/queue/requests',
-    query,
-    liveMs,
-  );
+  const [{ upstream, status, older, account }, setAddress] = useAddress('/operator/queue');
+  const older_seconds = older === undefined ? undefined : Number(older);
+  const query = { upstream, status, older_seconds, account_id: account };
+  const found = usePages('GET /queue/requests', { query }, liveMs);
   const isFiltered = Boolean(upstream || status || older || account);
   return (
     <section>
@@ -213,9 +196,10 @@ function WaitsFor({ row }: { row: OpenRequest }) {
 
 function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void }) {
   const { t } = useTranslation('operator_queue');
-  const deed = useDeed();
+  const act = useAction();
   const submit = async () => {
-    await deed(`/queue/requests/${row.request_id}/cancel`, {}, t('cancelled'));
+    const params = { request_id: row.request_id };
+    await act('POST /queue/requests/:request_id/cancel', { params }, t('cancelled'));
     onClose();
   };
   return (

@@ -4,7 +4,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocale } from '../components/locale.ts';
-import { call } from '../api.ts';
+import { operatorApi } from '../api.ts';
+import type { AuditResult, Revenue, RevenueDay, RevenueSum } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -13,9 +14,9 @@ import { usePercent } from '../components/Percent.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { Attention } from './Attention.tsx';
-import { Books, type Verdict } from './Books.tsx';
+import { Books } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
-import { sumColumns, type Day, type Figures, type Sum } from './figures.tsx';
+import { sumColumns } from './figures.tsx';
 import './overview-words.ts';
 import { offered, useAddress } from './search.ts';
 
@@ -25,10 +26,10 @@ const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
 export function Overview() {
   const { t } = useTranslation('operator_overview');
   const { t: common } = useTranslation('common');
-  const [{ days = '30' }, setAddress] = useAddress();
+  const [{ days = '30' }, setAddress] = useAddress('/operator');
   const found = useQuery({
     queryKey: ['operator', 'overview', days],
-    queryFn: ({ signal }) => call<Figures>('/api/operator/overview', { query: { days }, signal }),
+    queryFn: ({ signal }) => operatorApi('GET /overview', { query: { days }, signal }),
     placeholderData: keepPreviousData,
   });
   const { data, error } = found;
@@ -57,7 +58,7 @@ export function Overview() {
   );
 }
 
-function Totals({ figures }: { figures: Figures | undefined }) {
+function Totals({ figures }: { figures: Revenue | undefined }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
   const percent = usePercent();
@@ -97,7 +98,7 @@ function Totals({ figures }: { figures: Figures | undefined }) {
   );
 }
 
-function BooksStat({ verdict }: { verdict: Verdict | null | undefined }) {
+function BooksStat({ verdict }: { verdict: AuditResult | null | undefined }) {
   const { t } = useTranslation('operator_overview');
   const name = verdict === null ? 'books_never' : verdict?.ok ? 'books_ok' : 'books_broken';
   return (
@@ -118,12 +119,12 @@ function BooksStat({ verdict }: { verdict: Verdict | null | undefined }) {
 }
 
 /** What is left of the revenue, in millionths. */
-function marginPpm({ charged_usd_micro, margin_usd_micro }: Sum): number | null {
+function marginPpm({ charged_usd_micro, margin_usd_micro }: RevenueSum): number | null {
   const revenue = BigInt(charged_usd_micro);
   return revenue === 0n ? null : Number((BigInt(margin_usd_micro) * 1_000_000n) / revenue);
 }
 
-function ByDay({ days }: { days: Day[] | undefined }) {
+function ByDay({ days }: { days: RevenueDay[] | undefined }) {
   const { t } = useTranslation('operator_overview');
   const [shown, setShown] = useState('chart');
   const isEmpty = days?.every((day) => day.completed + day.failed === 0);
@@ -158,11 +159,11 @@ function ByDay({ days }: { days: Day[] | undefined }) {
   );
 }
 
-function DayTable({ days }: { days: Day[] }) {
+function DayTable({ days }: { days: RevenueDay[] }) {
   const { t } = useTranslation('operator_overview');
-  const columns: Column<Day>[] = [
+  const columns: Column<RevenueDay>[] = [
     { name: 'day', label: t('day'), cell: (row) => <span className="number">{row.name}</span> },
-    ...sumColumns<Day>(t),
+    ...sumColumns<RevenueDay>(t),
     {
       name: 'new_accounts',
       label: t('new_accounts'),

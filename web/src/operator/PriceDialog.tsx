@@ -2,18 +2,19 @@ import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FormModal } from '../components/FormModal.tsx';
-import type { AccountDetail } from './Account.tsx';
+import type { AccountDetail } from '../api-types.ts';
 import './account-words.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 
 export function PriceDialog({ account, onClose }: { account: AccountDetail; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
-  const deed = useDeed();
+  const act = useAction();
   const [factor, setFactor] = useState(String(account.price_ppm / 1e6));
   const price_ppm = ppmOf(factor);
   const submit = async () => {
-    const path = `/accounts/${account.account_id}/price`;
-    await deed(path, { method: 'PUT', body: { price_ppm } }, t('price_set'));
+    const params = { account_id: account.account_id };
+    const body = { price_ppm: price_ppm! };
+    await act('PUT /accounts/:account_id/price', { params, body }, t('price_set'));
     onClose();
   };
   return (

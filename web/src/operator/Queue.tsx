@@ -2,6 +2,7 @@ import { Anchor, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { QueueUpstream } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Took } from '../components/Duration.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -11,34 +12,13 @@ import { useLive } from './live.ts';
 import { OpenRequests } from './OpenRequests.tsx';
 import './queue-words.ts';
 
-interface Lane {
-  upstream: string;
-  waiting: number;
-  waiting_more: boolean;
-  oldest_seconds: number | null;
-  in_use: number;
-  concurrency: number | null;
-  running: number;
-  longest_seconds: number | null;
-  resting_until: string | null;
-}
-
-interface Depth {
-  waiting: number;
-  oldest_seconds: number;
-}
-
-interface Figures {
-  upstreams: Lane[];
-  accounts: (Depth & { account_id: string; email: string })[];
-  models: (Depth & { model_id: string })[];
-}
+type Depth = Pick<QueueUpstream, 'waiting' | 'oldest_seconds'>;
 
 /** What waits and what runs. */
 export function Queue() {
   const { t } = useTranslation('operator_queue');
   const { t: common } = useTranslation('common');
-  const { data, error, dataUpdatedAt, refetch } = useLive<Figures>('/queue');
+  const { data, error, dataUpdatedAt, refetch } = useLive('GET /queue');
   const names = data?.upstreams.map(({ upstream }) => upstream) ?? [];
   return (
     <>
@@ -88,13 +68,13 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** Where nothing goes on is left out, but for one line that says so. */
-function Lanes({ lanes }: { lanes: Lane[] | undefined }) {
+function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
   const { t } = useTranslation('operator_queue');
   const busy = lanes?.filter(
     ({ waiting, in_use, running, resting_until }) =>
       waiting + in_use + running > 0 || resting_until !== null,
   );
-  const columns: Column<Lane>[] = [
+  const columns: Column<QueueUpstream>[] = [
     {
       name: 'upstream',
       label: t('upstream'),

@@ -17,7 +17,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiFailure, call } from '../api.ts';
+import { ApiFailure, operatorApi } from '../api.ts';
+import type { OperatorRequest, UpstreamAttempt } from '../api-types.ts';
 import { Duration, formatDuration, Took } from '../components/Duration.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { JsonView } from '../components/JsonView.tsx';
@@ -30,62 +31,10 @@ import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
-import type { RequestRow } from './AccountRequests.tsx';
 import { liveMs } from './live.ts';
 import './request-words.ts';
 
-interface Detail extends RequestRow {
-  account_id: string;
-  email: string;
-  key: { key_id: string; name: string; prefix: string; last4: string };
-  kind: string;
-  upstream_model: string | null;
-  quote: {
-    breakdown: {
-      label: string;
-      quantity: number;
-      unit_price_usd_micro: string;
-      amount_usd_micro: string;
-    }[];
-  };
-  delivered_quantity: number | null;
-  error_message: string | null;
-  /** Null: it is what its caller is told. */
-  error_cause: string | null;
-  started_at: string | null;
-  completed_at: string | null;
-  deadline_at: string | null;
-  expires_at: string | null;
-  cleared_at: string | null;
-  progress: number | null;
-  outputs: number;
-  attempts: Attempt[];
-  webhook: { origin: string; state: 'pending' | 'delivered' | 'failed' | null } | null;
-  deliveries: {
-    cause: string;
-    status: number | null;
-    error: string | null;
-    duration_ms: number;
-    at: string;
-  }[];
-}
-
-interface Attempt {
-  attempt: number;
-  upstream: string;
-  /** Of several keys the one that it was called with. */
-  key: string | null;
-  class: string;
-  outcome: string | null;
-  handle: string | null;
-  message: string | null;
-  at: string;
-  answered_at: string | null;
-  left_at: string | null;
-  cost_usd_micro: string | null;
-}
-
-const isOpen = ({ status }: Detail) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
+const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 
 /** One request of any account, with what only an operator sees of it. */
 export function Request() {
@@ -93,7 +42,8 @@ export function Request() {
   const { request_id } = useParams({ strict: false }) as { request_id: string };
   const { data, error, refetch } = useQuery({
     queryKey: ['operator', 'request', request_id],
-    queryFn: ({ signal }) => call<Detail>(`/api/operator/requests/${request_id}`, { signal }),
+    queryFn: ({ signal }) =>
+      operatorApi('GET /requests/:request_id', { params: { request_id }, signal }),
     refetchInterval: ({ state }) => (state.data && isOpen(state.data) ? liveMs : false),
   });
   if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
@@ -102,7 +52,7 @@ export function Request() {
   return <Whole request={data} />;
 }
 
-function Whole({ request }: { request: Detail }) {
+function Whole({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { request_id, model_id, status, account_id, email } = request;
   return (
@@ -149,7 +99,7 @@ function Whole({ request }: { request: Detail }) {
   );
 }
 
-function Money({ request }: { request: Detail }) {
+function Money({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
   const known = (micro: string | null) =>
@@ -177,7 +127,7 @@ function Money({ request }: { request: Detail }) {
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 
 /** What its caller is told, and what was said behind it. */
-function Why({ request }: { request: Detail }) {
+function Why({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { error_code, error_message, error_cause, cost_usd_micro } = request;
   return (
@@ -209,7 +159,7 @@ function Why({ request }: { request: Detail }) {
   );
 }
 
-function Attempts({ request: { attempts, kind, completed_at } }: { request: Detail }) {
+function Attempts({ request: { attempts, kind, completed_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   // Of an answer that was the end of the request no outcome is kept by itself.
   const none = completed_at === null ? 'under_way' : 'end';
@@ -262,7 +212,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Deta
 }
 
 /** The upstream may have run it all the same: what that cost is found out by itself. */
-function Left({ attempt: { cost_usd_micro: cost } }: { attempt: Attempt }) {
+function Left({ attempt: { cost_usd_micro: cost } }: { attempt: UpstreamAttempt }) {
   const { t } = useTranslation('operator_request');
   return (
     <Text size="sm">
@@ -290,13 +240,13 @@ const colors: Record<string, string> = {
 };
 
 /** Folded, and not even asked for before somebody wants it: it is the customer's. */
-function Input({ request: { request_id, kind, cleared_at } }: { request: Detail }) {
+function Input({ request: { request_id, kind, cleared_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const [shown, setShown] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ['operator', 'request', request_id, 'input'],
     queryFn: ({ signal }) =>
-      call<{ input: object | null }>(`/api/operator/requests/${request_id}/input`, { signal }),
+      operatorApi('GET /requests/:request_id/input', { params: { request_id }, signal }),
     enabled: shown,
   });
   return (
@@ -323,7 +273,7 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Detail 
   );
 }
 
-function Facts({ request }: { request: Detail }) {
+function Facts({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { t: common } = useTranslation('common');
   const percent = usePercent();
@@ -370,7 +320,7 @@ function Facts({ request }: { request: Detail }) {
   );
 }
 
-function Course({ request }: { request: Detail }) {
+function Course({ request }: { request: OperatorRequest }) {
   const { t, i18n } = useTranslation('operator_request');
   const { t: common } = useTranslation('common');
   const { created_at, started_at, completed_at, status, attempts } = request;
@@ -410,7 +360,7 @@ function Course({ request }: { request: Detail }) {
   );
 }
 
-function Webhook({ request: { webhook, deliveries } }: { request: Detail }) {
+function Webhook({ request: { webhook, deliveries } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const state = webhook?.state ?? 'pending';
   const stateColors = { pending: 'gray', delivered: 'fare', failed: 'red' };

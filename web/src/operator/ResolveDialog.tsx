@@ -1,15 +1,15 @@
 import { Radio, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { UnknownOutcome, UnknownOutcomes } from '../api-types.ts';
 import { FormModal } from '../components/FormModal.tsx';
 import { parseUsd } from '../money.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import './unknown-words.ts';
-import type { Doubt, DoubtSum } from './Unknown.tsx';
 
 interface Of {
   /** One outcome, or all of an upstream since a moment. */
-  of: Doubt | DoubtSum;
+  of: UnknownOutcome | UnknownOutcomes;
   onClose: () => void;
 }
 
@@ -24,7 +24,7 @@ export function ResolveDialog({ of, onClose }: Of) {
   const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
   const start = new Date(`${since}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());
-  const deed = useDeed();
+  const act = useAction();
   const amount = parseUsd(cost);
   const isWrong = cost.trim() !== '' && (amount === null || amount < 0n);
   const ran = outcome === 'ran';
@@ -33,10 +33,11 @@ export function ResolveDialog({ of, onClose }: Of) {
     const body = { ...found, ...(note.trim() !== '' && { note: note.trim() }) };
     if ('request_id' in of) {
       const one = { ...body, ...(of.left_at !== null && { attempt: of.attempt }) };
-      await deed(`/unknown/${of.request_id}/resolve`, { body: one }, t('noted'));
+      const params = { request_id: of.request_id };
+      await act('POST /unknown/:request_id/resolve', { params, body: one }, t('noted'));
     } else {
       const all = { ...body, upstream: of.upstream, since: start.toISOString() };
-      await deed<{ resolved: number }>('/unknown/resolve', { body: all }, ({ resolved }) =>
+      await act('POST /unknown/resolve', { body: all }, ({ resolved }) =>
         t('noted_many', { count: resolved }),
       );
     }

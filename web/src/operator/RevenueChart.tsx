@@ -1,13 +1,13 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { useTranslation } from 'react-i18next';
+import type { RevenueDay } from '../api-types.ts';
 import { useLocale } from '../components/locale.ts';
 import { formatUsd } from '../money.ts';
-import type { Sum } from './figures.tsx';
 import './overview-words.ts';
 
 /** Revenue and cost by day. The same figures stand in a table for who cannot see it. */
-export default function RevenueChart({ days }: { days: Sum[] }) {
+export default function RevenueChart({ days }: { days: RevenueDay[] }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
   const shortDay = new Intl.DateTimeFormat(locale, {

@@ -1,23 +1,35 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { FormModal } from '../components/FormModal.tsx';
-import type { AccountDetail } from './Account.tsx';
+import type { AccountDetail } from '../api-types.ts';
 import './account-words.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 
 const switches = {
-  suspend: { path: '/suspend', options: {}, label: 'suspend', done: 'suspended', danger: true },
-  resume: { path: '/resume', options: {}, label: 'resume', done: 'resumed', danger: false },
+  suspend: {
+    route: 'POST /accounts/:account_id/suspend',
+    given: {},
+    label: 'suspend',
+    done: 'suspended',
+    danger: true,
+  },
+  resume: {
+    route: 'POST /accounts/:account_id/resume',
+    given: {},
+    label: 'resume',
+    done: 'resumed',
+    danger: false,
+  },
   operator: {
-    path: '/operator',
-    options: { method: 'PUT', body: { is_operator: true } },
+    route: 'PUT /accounts/:account_id/operator',
+    given: { body: { is_operator: true } },
     label: 'make_operator',
     done: 'operator_set',
     danger: true,
   },
   unoperator: {
-    path: '/operator',
-    options: { method: 'PUT', body: { is_operator: false } },
+    route: 'PUT /accounts/:account_id/operator',
+    given: { body: { is_operator: false } },
     label: 'unmake_operator',
     done: 'unoperator_set',
     danger: true,
@@ -32,10 +44,11 @@ export function SwitchDialog(props: {
 }) {
   const { t } = useTranslation('operator_account');
   const { action, account, onClose } = props;
-  const { path, options, label, done, danger } = switches[action];
-  const deed = useDeed();
+  const { route, given, label, done, danger } = switches[action];
+  const act = useAction();
   const submit = async () => {
-    await deed(`/accounts/${account.account_id}${path}`, options, t(done));
+    const params = { account_id: account.account_id };
+    await act(route, { params, ...given }, t(done));
     onClose();
   };
   return (

@@ -16,6 +16,7 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { UnknownOutcome, UnknownOutcomes } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -31,55 +32,13 @@ import { offered, useAddress } from './search.ts';
 import './unknown-words.ts';
 import { said } from '../words.ts';
 
-export interface Doubt {
-  request_id: string;
-  account_id: string;
-  email: string;
-  model_id: string;
-  upstream: string;
-  status: string;
-  error_code: string | null;
-  quoted_usd_micro: string;
-  charged_usd_micro: string | null;
-  cost_usd_micro: string | null;
-  error_message: string | null;
-  attempt: number | null;
-  class: string | null;
-  handle: string | null;
-  message: string | null;
-  started_at: string;
-  deadline_at: string | null;
-  completed_at: string | null;
-  attempted_at: string | null;
-  /** Set: the outcome is that of the attempt, which was left then, not that of the request. */
-  left_at: string | null;
-  resolution: {
-    outcome: 'ran' | 'did_not_run';
-    note: string | null;
-    by_email: string;
-    resolved_at: string;
-  } | null;
-}
-
-/** How many of an upstream are open. */
-export interface DoubtSum {
-  upstream: string;
-  count: number;
-  oldest_at: string;
-}
-
 /** Requests, and starts that were left, of which nobody knows whether they ran, or at what cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
   const { t: common } = useTranslation('common');
-  const [{ state = 'open' }, setAddress] = useAddress();
-  const [chosen, setChosen] = useState<Doubt | DoubtSum | null>(null);
-  const found = usePages<Doubt, { waiting: Doubt[]; open: number; by_upstream: DoubtSum[] }>(
-    ['operator', 'unknown'],
-    '/api/operator/unknown',
-    { state },
-    liveMs,
-  );
+  const [{ state = 'open' }, setAddress] = useAddress('/operator/unknown');
+  const [chosen, setChosen] = useState<UnknownOutcome | UnknownOutcomes | null>(null);
+  const found = usePages('GET /unknown', { query: { state } }, liveMs);
   const { rows, first } = found;
   const waiting = first?.waiting ?? [];
   return (
@@ -89,7 +48,7 @@ export function Unknown() {
           aria-label={t('show')}
           value={state}
           onChange={(value) => setAddress({ state: value === 'open' ? undefined : value })}
-          data={offered.doubts.map((value) => ({
+          data={offered.outcomes.map((value) => ({
             value,
             label: value === 'open' && first ? `${t('open')} · ${first.open}` : t(value),
           }))}
@@ -111,7 +70,7 @@ export function Unknown() {
             <Text size="sm" c="dimmed" mb="sm" maw={640}>
               {t('waiting_text')}
             </Text>
-            <Doubts rows={waiting} label={t('waiting')} onResolve={null} />
+            <Outcomes rows={waiting} label={t('waiting')} onResolve={null} />
           </section>
         )}
         {state === 'open' && first && first.open > 1 && (
@@ -129,7 +88,7 @@ export function Unknown() {
             <Title order={2} fz="lg" mb="sm">
               {t('ended')}
             </Title>
-            <Doubts rows={rows} label={t('ended')} onResolve={setChosen} />
+            <Outcomes rows={rows} label={t('ended')} onResolve={setChosen} />
             <More more={found.more} loading={found.isLoadingMore} />
           </section>
         )}
@@ -139,7 +98,7 @@ export function Unknown() {
   );
 }
 
-function Sums(props: { sums: DoubtSum[]; onResolve: (sum: DoubtSum) => void }) {
+function Sums(props: { sums: UnknownOutcomes[]; onResolve: (sum: UnknownOutcomes) => void }) {
   const { t } = useTranslation('operator_unknown');
   return (
     <section>
@@ -169,17 +128,17 @@ function Sums(props: { sums: DoubtSum[]; onResolve: (sum: DoubtSum) => void }) {
   );
 }
 
-function Doubts(props: {
-  rows: Doubt[];
+function Outcomes(props: {
+  rows: UnknownOutcome[];
   label: string;
-  onResolve: ((doubt: Doubt) => void) | null;
+  onResolve: ((outcome: UnknownOutcome) => void) | null;
 }) {
   return (
     <Stack gap="sm" role="list" aria-label={props.label}>
       {props.rows.map((row) => (
-        <DoubtCard
+        <OutcomeCard
           key={`${row.request_id} ${row.left_at}`}
-          doubt={row}
+          outcome={row}
           onResolve={props.onResolve}
         />
       ))}
@@ -187,24 +146,27 @@ function Doubts(props: {
   );
 }
 
-function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | null }) {
+function OutcomeCard(props: {
+  outcome: UnknownOutcome;
+  onResolve: ((outcome: UnknownOutcome) => void) | null;
+}) {
   const { t } = useTranslation('operator_unknown');
-  const { doubt, onResolve } = props;
-  const { resolution } = doubt;
+  const { outcome, onResolve } = props;
+  const { resolution } = outcome;
   return (
     <Card withBorder padding="lg" role="listitem">
       <Group justify="space-between" align="flex-start" gap="sm" mb="sm">
         <Stack gap={0} style={{ minWidth: 0 }}>
-          <RequestLink id={doubt.request_id}>{doubt.model_id}</RequestLink>
+          <RequestLink id={outcome.request_id}>{outcome.model_id}</RequestLink>
           <Group gap={2} wrap="nowrap">
             <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-              {doubt.request_id}
+              {outcome.request_id}
             </Text>
-            <Copy text={doubt.request_id} what={doubt.request_id} />
+            <Copy text={outcome.request_id} what={outcome.request_id} />
           </Group>
         </Stack>
-        {onResolve && resolution === null && doubt.cost_usd_micro === null && (
-          <Button size="xs" onClick={() => onResolve(doubt)}>
+        {onResolve && resolution === null && outcome.cost_usd_micro === null && (
+          <Button size="xs" onClick={() => onResolve(outcome)}>
             {t('resolve')}
           </Button>
         )}
@@ -219,13 +181,13 @@ function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | 
           </Badge>
         )}
       </Group>
-      <Facts doubt={doubt} />
-      {doubt.message !== null && (
+      <Facts outcome={outcome} />
+      {outcome.message !== null && (
         <Text size="sm" mt="sm" style={{ overflowWrap: 'anywhere' }}>
           <Text span fz="sm" c="dimmed">
             {t('message')}:{' '}
           </Text>
-          {said(doubt.message)}
+          {said(outcome.message)}
         </Text>
       )}
       {resolution && (
@@ -241,31 +203,31 @@ function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | 
   );
 }
 
-function Facts({ doubt }: { doubt: Doubt }) {
+function Facts({ outcome }: { outcome: UnknownOutcome }) {
   const { t } = useTranslation('operator_unknown');
-  const { left_at, completed_at, charged_usd_micro: charged } = doubt;
+  const { left_at, completed_at, charged_usd_micro: charged } = outcome;
   const isOpen = completed_at === null;
-  const end = isOpen ? doubt.deadline_at : completed_at;
-  const why = doubt.error_code === 'timeout' ? 'why_timeout' : 'why_lost';
+  const end = isOpen ? outcome.deadline_at : completed_at;
+  const why = outcome.error_code === 'timeout' ? 'why_timeout' : 'why_lost';
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
       <Fact label={t('account')}>
         <Anchor
           component={Link}
-          to={`/operator/accounts/${doubt.account_id}`}
+          to={`/operator/accounts/${outcome.account_id}`}
           fz="sm"
           style={{ overflowWrap: 'anywhere' }}
         >
-          {doubt.email}
+          {outcome.email}
         </Anchor>
       </Fact>
       <Fact label={t('upstream')}>
-        {doubt.upstream}
-        {doubt.class !== null && `, ${t('class', { name: doubt.class })}`}
+        {outcome.upstream}
+        {outcome.class !== null && `, ${t('class', { name: outcome.class })}`}
       </Fact>
       <Fact label={t('why')}>{t(left_at === null ? why : 'why_left')}</Fact>
       <Fact label={t('started')}>
-        <When at={(left_at === null ? null : doubt.attempted_at) ?? doubt.started_at} />
+        <When at={(left_at === null ? null : outcome.attempted_at) ?? outcome.started_at} />
       </Fact>
       {left_at === null ? (
         <Fact label={t(isOpen ? 'deadline' : 'over')}>
@@ -276,11 +238,11 @@ function Facts({ doubt }: { doubt: Doubt }) {
           <When at={left_at} />
         </Fact>
       )}
-      <Fact label={doubt.attempt === null ? t('handle') : t('attempt', { n: doubt.attempt })}>
-        {doubt.handle === null ? t('no_handle') : <Code>{doubt.handle}</Code>}
+      <Fact label={outcome.attempt === null ? t('handle') : t('attempt', { n: outcome.attempt })}>
+        {outcome.handle === null ? t('no_handle') : <Code>{outcome.handle}</Code>}
       </Fact>
       <Fact label={t(isOpen ? 'reserved_now' : 'reserved')}>
-        <Usd micro={doubt.quoted_usd_micro} />
+        <Usd micro={outcome.quoted_usd_micro} />
       </Fact>
       {charged !== null && (
         <Fact label={t('charged')}>
@@ -288,7 +250,11 @@ function Facts({ doubt }: { doubt: Doubt }) {
         </Fact>
       )}
       <Fact label={t('cost')}>
-        {doubt.cost_usd_micro === null ? t('cost_unknown') : <Usd micro={doubt.cost_usd_micro} />}
+        {outcome.cost_usd_micro === null ? (
+          t('cost_unknown')
+        ) : (
+          <Usd micro={outcome.cost_usd_micro} />
+        )}
       </Fact>
     </SimpleGrid>
   );

@@ -17,67 +17,15 @@ import { Link } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Upstream, UpstreamFigures, UpstreamKey } from '../api-types.ts';
 import { showFailure } from '../components/Failure.tsx';
 import { Took } from '../components/Duration.tsx';
 import { Percent } from '../components/Percent.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import './upstreams-words.ts';
 import { UpstreamTest } from './UpstreamTest.tsx';
-
-export interface Pace {
-  completed: number;
-  failed: number;
-  rejected: number;
-  error_ppm: number | null;
-  starts: number;
-  starts_refused: number;
-  start_median_ms: number | null;
-  start_p95_ms: number | null;
-  run_median_ms: number | null;
-  run_p95_ms: number | null;
-}
-
-interface Trouble {
-  resting_until: string | null;
-  failures: number;
-  last_error: string | null;
-  last_error_at: string | null;
-}
-
-type PausedModel = Trouble & { model: string };
-
-/** One of several keys, by its name. */
-interface Key extends Trouble {
-  key: string;
-  in_use: number;
-  resting_models: PausedModel[];
-}
-
-export interface Upstream extends Trouble {
-  name: string;
-  adapter: string | null;
-  url: string | null;
-  has_credential: boolean;
-  set_up: boolean;
-  reason: string | null;
-  class: string | null;
-  concurrency: number | null;
-  rows: number;
-  waiting: number;
-  waiting_more: boolean;
-  oldest_seconds: number | null;
-  in_use: number;
-  resting_models: PausedModel[];
-  /** Empty where it has one key or none. */
-  keys: Key[];
-  last_hour: Pace;
-  last_day: Pace;
-  cost_today_usd_micro: string;
-  cost_month_usd_micro: string;
-  uncosted_month: number;
-}
 
 /** One upstream: how it does, and what can be done about it. */
 export function UpstreamCard({ upstream }: { upstream: Upstream }) {
@@ -114,7 +62,7 @@ export function isPaused({ resting_until, keys }: Upstream): boolean {
   return resting_until !== null || keys.some(isKeyPaused);
 }
 
-function isKeyPaused({ resting_until, resting_models }: Key): boolean {
+function isKeyPaused({ resting_until, resting_models }: UpstreamKey): boolean {
   return resting_until !== null || resting_models.length > 0;
 }
 
@@ -174,13 +122,12 @@ function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model
   const { name, model, label } = props;
   const { t } = useTranslation('operator_upstreams');
   const [isBusy, setBusy] = useState(false);
-  const deed = useDeed();
+  const act = useAction();
   const wake = async () => {
     setBusy(true);
-    const body = model === undefined ? {} : { model };
-    await deed(`/upstreams/${name}/wake`, { body }, t('woken', { name: model ?? name })).catch(
-      showFailure,
-    );
+    const given = { params: { upstream: name }, body: { model } };
+    const done = t('woken', { name: model ?? name });
+    await act('POST /upstreams/:upstream/wake', given, done).catch(showFailure);
     setBusy(false);
   };
   return (
@@ -264,13 +211,21 @@ function Figures({ upstream }: { upstream: Upstream }) {
   );
 }
 
-function ended({ completed, failed }: Pace, t: TFunction<'operator_upstreams'>): string {
+function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_upstreams'>): string {
   const all = completed + failed;
   return all === 0 ? t('none_ended') : t('ended', { failed, all });
 }
 
 /** Of which time the figure above is, its slowest twentieth, and the day beside the hour. */
-function Spread({ hour, day, of }: { hour: Pace; day: Pace; of: 'start' | 'run' }) {
+function Spread({
+  hour,
+  day,
+  of,
+}: {
+  hour: UpstreamFigures;
+  day: UpstreamFigures;
+  of: 'start' | 'run';
+}) {
   const { t } = useTranslation('operator_upstreams');
   const hasHour = hour[`${of}_median_ms`] !== null;
   if (day[`${of}_median_ms`] === null && !hasHour) return null;
@@ -373,7 +328,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
 }
 
 /** Each key with the jobs that it runs, and why it is paused. */
-function Keys({ keys }: { keys: Key[] }) {
+function Keys({ keys }: { keys: UpstreamKey[] }) {
   const { t } = useTranslation('operator_upstreams');
   return (
     <Stack

@@ -1,32 +1,20 @@
 import { Alert, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import type { UpstreamCheck } from '../api-types.ts';
 import { Modal } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import './upstreams-words.ts';
-
-interface Look {
-  ok: boolean;
-  answers: boolean | null;
-  has_credential: boolean;
-  credential_taken: boolean | null;
-  /** Each of several keys, by its name. */
-  keys: { key: string; taken: boolean | null }[];
-  rows: number;
-  listed: number | null;
-  missing: { id: string; model: string }[];
-  problems: string[];
-}
 
 /** Asks an upstream whether it is well, and shows what came back. */
 export function UpstreamTest({ name, onClose }: { name: string; onClose: () => void }) {
   const { t } = useTranslation('operator_upstreams');
-  const deed = useDeed();
+  const act = useAction();
   // Once for each time the dialog is opened.
   const found = useQuery({
     queryKey: ['upstream-test', name],
-    queryFn: () => deed<Look>(`/upstreams/${name}/test`, {}),
+    queryFn: () => act('POST /upstreams/:upstream/test', { params: { upstream: name } }),
     gcTime: 0,
     staleTime: Infinity,
     retry: false,
@@ -48,7 +36,7 @@ export function UpstreamTest({ name, onClose }: { name: string; onClose: () => v
   );
 }
 
-function Result({ look }: { look: Look }) {
+function Result({ look }: { look: UpstreamCheck }) {
   const { t } = useTranslation('operator_upstreams');
   const { ok, answers, rows, listed, missing, problems, keys } = look;
   const wrong = [...problems, ...missing.map((each) => t('missing', { ...each }))];
@@ -88,7 +76,7 @@ function Result({ look }: { look: Look }) {
   );
 }
 
-function credentialWord({ credential_taken, has_credential }: Look): string {
+function credentialWord({ credential_taken, has_credential }: UpstreamCheck): string {
   return credential_taken && !has_credential ? 'none_needed' : takenWord(credential_taken);
 }
 

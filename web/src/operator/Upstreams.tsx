@@ -17,16 +17,12 @@ import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
+import type { Upstream } from '../api-types.ts';
 import { useLive } from './live.ts';
 import { needed } from './margin.tsx';
 import { offered, useAddress } from './search.ts';
-import { isPaused, UpstreamCard, type Upstream } from './UpstreamCard.tsx';
+import { isPaused, UpstreamCard } from './UpstreamCard.tsx';
 import './upstreams-words.ts';
-
-interface List {
-  data: Upstream[];
-  counted_max: number;
-}
 
 type Filter = (typeof offered.upstreams)[number];
 
@@ -34,8 +30,8 @@ type Filter = (typeof offered.upstreams)[number];
 export function Upstreams() {
   const { t, i18n } = useTranslation('operator_upstreams');
   const { t: common } = useTranslation('common');
-  const [{ only = 'all' }, setAddress] = useAddress();
-  const found = useLive<List>('/upstreams');
+  const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
+  const found = useLive('GET /upstreams');
   const shown = found.data?.data.filter((each) => fits(each, only as Filter));
   const live = shown?.filter(isShownWhole);
   const missing = shown?.filter((each) => !isShownWhole(each)) ?? [];

@@ -4,6 +4,7 @@ import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Voucher } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -13,23 +14,9 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
-import { useDeed } from './acting.ts';
+import { useAction } from './action.ts';
 import { NewVouchers } from './NewVouchers.tsx';
 import './vouchers-words.ts';
-
-interface Voucher {
-  voucher_id: string;
-  last4: string;
-  amount_usd_micro: string;
-  note: string | null;
-  status: 'open' | 'redeemed' | 'void' | 'expired';
-  created_by: string | null;
-  created_at: string;
-  expires_at: string | null;
-  redeemed_at: string | null;
-  redeemed_by: string | null;
-  redeemed_by_name: string | null;
-}
 
 const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
 
@@ -38,7 +25,7 @@ export function Vouchers() {
   const { t: common } = useTranslation('common');
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<Voucher | null>(null);
-  const found = usePages<Voucher>(['operator', 'vouchers'], '/api/operator/vouchers');
+  const found = usePages('GET /vouchers', {});
   return (
     <>
       <PageTitle title={common('nav.vouchers')} text={t('text')}>
@@ -155,9 +142,10 @@ function State({ row }: { row: Voucher }) {
 
 function VoidOne({ voucher, onClose }: { voucher: Voucher; onClose: () => void }) {
   const { t } = useTranslation('operator_vouchers');
-  const deed = useDeed();
+  const act = useAction();
   const submit = async () => {
-    await deed(`/vouchers/${voucher.voucher_id}/void`, { body: {} }, t('voided'));
+    const params = { voucher_id: voucher.voucher_id };
+    await act('POST /vouchers/:voucher_id/void', { params }, t('voided'));
     onClose();
   };
   return (

@@ -1,14 +1,16 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { call, type CallOptions } from '../api.ts';
+import { operatorApi, type Args, type OperatorCalls } from '../api.ts';
 
-/** How often what goes on now is read anew; only while somebody looks at it. */
+/** How often what goes on now is read again; only while somebody looks at it. */
 export const liveMs = 5_000;
 
-/** Figures that change by themselves. */
-export function useLive<T>(path: string, query: CallOptions['query'] = {}) {
+type LiveRoute = 'GET /attention' | 'GET /catalog' | 'GET /queue' | 'GET /upstreams';
+
+/** A reply that changes by itself. */
+export function useLive<R extends LiveRoute>(route: R) {
   return useQuery({
-    queryKey: ['operator', path, query],
-    queryFn: ({ signal }) => call<T>(`/api/operator${path}`, { query, signal }),
+    queryKey: ['operator', route],
+    queryFn: ({ signal }) => operatorApi(route, ...([{ signal }] as Args<OperatorCalls, R>)),
     placeholderData: keepPreviousData,
     refetchInterval: liveMs,
   });

@@ -1,64 +1,16 @@
 import { Badge, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import type { CatalogRow, RowMargin } from '../api-types.ts';
 import { Percent } from '../components/Percent.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import './catalog-words.ts';
 
-/** What the catalog's pages are told of a row, and how its price and margin are shown. */
-
-export interface Problem {
-  file: string;
-  path: string;
-  message: string;
-  line: number | null;
-}
-
-export interface Margin {
-  of: 'unit' | 'with_extras' | 'input' | 'output';
-  price_usd_micro: string;
-  cost_usd_micro: string | null;
-  margin_usd_micro: string | null;
-  margin_ppm: number | null;
-}
-
-export interface Route {
-  upstream: string;
-  model: string;
-  weight: number | null;
-  set_up: boolean;
-  reason: string | null;
-  margins: Margin[];
-}
-
-export interface Row {
-  id: string;
-  /** Null, with all that follows: it has never been good. */
-  name: string | null;
-  kind: 'image' | 'video' | 'text' | null;
-  task: string | null;
-  unit: string | null;
-  uncensored: boolean;
-  file: string;
-  line: number | null;
-  state: 'live' | 'stopped' | 'hidden' | 'left_out';
-  reason: string | null;
-  /** Since when, and which operator stopped it. */
-  stopped: { since: string; by: string } | null;
-  problem: Problem | null;
-  price_varies: boolean;
-  margins: Margin[];
-  /** How a request can cost more than it is charged, in the operator's own words. */
-  cost_may_exceed: string | null;
-  /** Day on which its model and price were last looked at; null: its file states none. */
-  checked_on: string | null;
-  price_is_old: boolean;
-  upstreams: Route[];
-}
+/** How the catalog's pages show a row with its price and margin. */
 
 const colors = { live: 'fare', stopped: 'orange', hidden: 'gray', left_out: 'red' };
 
-export function StateBadge({ row }: { row: Row }) {
+export function StateBadge({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   return (
     <Badge variant="dot" color={colors[row.state]} tt="none" fw={500}>
@@ -78,7 +30,7 @@ export function StoppedBy({ since, by }: { since: string; by: string }) {
 }
 
 /** Why callers do not see it, or see an older one. */
-export function Reason({ row }: { row: Row }) {
+export function Reason({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   const { reason, problem, stopped, cost_may_exceed, checked_on, price_is_old } = row;
   return (
@@ -118,7 +70,7 @@ export function needed(reason: string, inWords: (variables: string) => string): 
 }
 
 /** The list price with what it counts. */
-export function PriceLines({ row }: { row: Row }) {
+export function PriceLines({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   return (
     <Stack gap={0} align="flex-end">
@@ -145,7 +97,7 @@ function Small({ text }: { text: string }) {
 }
 
 /** One line for each sort of token, or the one there is. */
-export function MarginLines({ margins, what }: { margins: Margin[]; what: 'cost' | 'margin' }) {
+export function MarginLines({ margins, what }: { margins: RowMargin[]; what: 'cost' | 'margin' }) {
   const { t } = useTranslation('operator_catalog');
   if (margins.every((margin) => margin.cost_usd_micro === null)) {
     return (
@@ -163,7 +115,7 @@ export function MarginLines({ margins, what }: { margins: Margin[]; what: 'cost'
   );
 }
 
-function MarginLine({ margin, what }: { margin: Margin; what: 'cost' | 'margin' }) {
+function MarginLine({ margin, what }: { margin: RowMargin; what: 'cost' | 'margin' }) {
   const amount = what === 'cost' ? margin.cost_usd_micro : margin.margin_usd_micro;
   if (amount === null) return <span>—</span>;
   const isLoss = what === 'margin' && BigInt(amount) < 0n;

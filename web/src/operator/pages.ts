@@ -1,8 +1,23 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
-import { anyText, byRules, oneOf } from '../address.ts';
+import { byRules } from '../address.ts';
 import { lazyPage } from '../components/lazy-page.tsx';
-import { kinds } from '../studio/wish.ts';
-import { offered } from './search.ts';
+import { searches, type Page } from './search.ts';
+
+const components: Record<Page, ReturnType<typeof lazyPage>> = {
+  '/operator': lazyPage(() => import('./Overview.tsx'), 'Overview'),
+  '/operator/accounts': lazyPage(() => import('./Accounts.tsx'), 'Accounts'),
+  '/operator/accounts/$account_id': lazyPage(() => import('./Account.tsx'), 'Account'),
+  '/operator/catalog': lazyPage(() => import('./Catalog.tsx'), 'Catalog'),
+  // A model's id has slashes in it.
+  '/operator/catalog/row/$': lazyPage(() => import('./CatalogRow.tsx'), 'CatalogRow'),
+  '/operator/upstreams': lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
+  '/operator/requests/$request_id': lazyPage(() => import('./Request.tsx'), 'Request'),
+  '/operator/queue': lazyPage(() => import('./Queue.tsx'), 'Queue'),
+  '/operator/unknown': lazyPage(() => import('./Unknown.tsx'), 'Unknown'),
+  '/operator/vouchers': lazyPage(() => import('./Vouchers.tsx'), 'Vouchers'),
+  '/operator/invitations': lazyPage(() => import('./Invitations.tsx'), 'Invitations'),
+  '/operator/log': lazyPage(() => import('./Log.tsx'), 'Log'),
+};
 
 /** The pages of who runs the service. */
 export function operatorPages(parent: AnyRoute) {
@@ -11,81 +26,12 @@ export function operatorPages(parent: AnyRoute) {
     id: 'operators',
     component: lazyPage(() => import('./Operators.tsx'), 'Operators'),
   });
-  const page = (
-    path: string,
-    component: ReturnType<typeof lazyPage>,
-    rules: Parameters<typeof byRules>[0] = {},
-  ) =>
+  const page = (path: Page) =>
     createRoute({
       getParentRoute: () => operators,
       path,
-      component,
-      validateSearch: byRules(rules),
+      component: components[path],
+      validateSearch: byRules(searches[path]),
     });
-  return [
-    operators.addChildren([
-      page(
-        '/operator',
-        lazyPage(() => import('./Overview.tsx'), 'Overview'),
-        { days: oneOf(offered.periods) },
-      ),
-      page(
-        '/operator/accounts',
-        lazyPage(() => import('./Accounts.tsx'), 'Accounts'),
-        { q: anyText, only: oneOf(offered.accounts) },
-      ),
-      page(
-        '/operator/accounts/$account_id',
-        lazyPage(() => import('./Account.tsx'), 'Account'),
-        { tab: oneOf(offered.tabs), status: oneOf(offered.statuses) },
-      ),
-      page(
-        '/operator/catalog',
-        lazyPage(() => import('./Catalog.tsx'), 'Catalog'),
-        { q: anyText, kind: oneOf(kinds), state: oneOf(offered.rows), upstream: anyText },
-      ),
-      // A model's id has slashes in it.
-      page(
-        '/operator/catalog/row/$',
-        lazyPage(() => import('./CatalogRow.tsx'), 'CatalogRow'),
-      ),
-      page(
-        '/operator/upstreams',
-        lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
-        { only: oneOf(offered.upstreams) },
-      ),
-      page(
-        '/operator/requests/$request_id',
-        lazyPage(() => import('./Request.tsx'), 'Request'),
-      ),
-      page(
-        '/operator/queue',
-        lazyPage(() => import('./Queue.tsx'), 'Queue'),
-        {
-          upstream: anyText,
-          status: oneOf(offered.open),
-          older: oneOf(offered.ages),
-          account: anyText,
-        },
-      ),
-      page(
-        '/operator/unknown',
-        lazyPage(() => import('./Unknown.tsx'), 'Unknown'),
-        { state: oneOf(offered.doubts) },
-      ),
-      page(
-        '/operator/vouchers',
-        lazyPage(() => import('./Vouchers.tsx'), 'Vouchers'),
-      ),
-      page(
-        '/operator/invitations',
-        lazyPage(() => import('./Invitations.tsx'), 'Invitations'),
-      ),
-      page(
-        '/operator/log',
-        lazyPage(() => import('./Log.tsx'), 'Log'),
-        { by: anyText, action: anyText, account: anyText },
-      ),
-    ]),
-  ];
+  return [operators.addChildren((Object.keys(components) as Page[]).map(page))];
 }

@@ -1,4 +1,6 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
+import { anyText, oneOf, type Read } from '../address.ts';
+import { kinds } from '../studio/wish.ts';
 
 /** What can be chosen on these pages, and so may stand in their addresses. */
 export const offered = {
@@ -10,18 +12,48 @@ export const offered = {
   upstreams: ['all', 'trouble', 'not_set_up'],
   open: ['IN_QUEUE', 'IN_PROGRESS'],
   ages: ['60', '600', '3600', '86400'],
-  doubts: ['open', 'resolved', 'all'],
+  outcomes: ['open', 'resolved', 'all'],
 } as const;
 
-type Search = Record<string, string | undefined>;
+/** How each page reads its address, by its path. */
+export const searches = {
+  '/operator': { days: oneOf(offered.periods) },
+  '/operator/accounts': { q: anyText, only: oneOf(offered.accounts) },
+  '/operator/accounts/$account_id': { tab: oneOf(offered.tabs), status: oneOf(offered.statuses) },
+  '/operator/catalog': {
+    q: anyText,
+    kind: oneOf(kinds),
+    state: oneOf(offered.rows),
+    upstream: anyText,
+  },
+  '/operator/catalog/row/$': {},
+  '/operator/upstreams': { only: oneOf(offered.upstreams) },
+  '/operator/requests/$request_id': {},
+  '/operator/queue': {
+    upstream: anyText,
+    status: oneOf(offered.open),
+    older: oneOf(offered.ages),
+    account: anyText,
+  },
+  '/operator/unknown': { state: oneOf(offered.outcomes) },
+  '/operator/vouchers': {},
+  '/operator/invitations': {},
+  '/operator/log': { by: anyText, action: anyText, account: anyText },
+};
+export type Page = keyof typeof searches;
+
+type Change<P extends Page> = { [Name in keyof (typeof searches)[P]]?: string | undefined };
 
 /** What the address says, and how it is changed; what is empty is left out of it. */
-export function useAddress(): [Search, (change: Search) => void] {
-  const search = useSearch({ strict: false }) as Search;
-  const navigate = useNavigate();
-  const change = (given: Search) => {
+export function useAddress<P extends Page>(
+  page: P,
+): [Read<(typeof searches)[P]>, (change: Change<P>) => void] {
+  const route = getRouteApi(`/signed-in/operators${page}`);
+  const search: Read<(typeof searches)[P]> = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (given: Change<P>) => {
     const next = Object.entries({ ...search, ...given }).filter(([, value]) => value);
-    void navigate({ to: '.', search: Object.fromEntries(next) as never, replace: true });
+    void navigate({ to: '.', search: Object.fromEntries(next), replace: true });
   };
   return [search, change];
 }

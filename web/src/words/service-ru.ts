@@ -732,7 +732,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Основание «{1}» уже проведено для другого.',
   ],
   ['That would take more than the account has available.', 'На аккаунте столько не доступно.'],
-  ['Give a reference.', 'Укажите основание.'],
 
   // Webhooks and unknown outcomes.
   [
@@ -1002,11 +1001,9 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['a {=}', '{1}'],
   ['it', 'Он'],
   ['{} and {=} more', '{1} и ещё {2}'],
-  ['whole seconds up to {}', 'целое число секунд до {1}'],
   ['from 0 to {}', 'от 0 до {1}'],
 
   // Sentences about a field, whatever it is called.
   ["The input does not fit the model's schema: {} {=}.", 'Ввод не подходит модели. {1}: {2}.'],
   ['The input {=}.', 'Ввод: {1}.'],
-  ['The parameter {} {=}.', 'Параметр {1}: {2}.'],
 ];

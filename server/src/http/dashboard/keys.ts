@@ -41,7 +41,7 @@ import { badField } from '../validate.ts';
 
 const perMinuteMax = 1_000_000;
 
-const Ceilings = named(
+export const Ceilings = named(
   'KeyCeilings',
   object(
     {

@@ -1,5 +1,4 @@
 import { ApiError } from '../../core/errors.ts';
-import { roles } from '../../core/account/role.ts';
 import { findWithFigures, type FoundRow } from '../../db/account-search.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as invitations from '../../db/invitations.ts';
@@ -7,26 +6,90 @@ import * as keys from '../../db/keys.ts';
 import * as people from '../../db/people.ts';
 import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql.ts';
-import { setPrice } from '../../operations/account.ts';
-import { Refused } from '../../operations/refused.ts';
+import { ppmMax, setPrice } from '../../operations/account.ts';
 import { changeEmail } from '../../operations/email.ts';
 import { ceilingsOf, limitKey } from '../../operations/key.ts';
 import { invite, resetLink } from '../../operations/person.ts';
-import { text } from '../session/entry.ts';
+import { Refused } from '../../operations/refused.ts';
+import { Ceilings } from '../dashboard/keys.ts';
+import { Role } from '../dashboard/views.ts';
+import { idOf, pageFrom } from '../form.ts';
+import {
+  amount,
+  boolean,
+  choice,
+  email,
+  form,
+  id,
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  signedMicroUsd,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
 import { emailChangedLetter } from '../session/letters.ts';
-import { amount, choice, flag, idOf, optional, parameter, whole } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
-import type { Visit } from '../session/visit.ts';
-import { shown } from './accounts.ts';
 import { keyBounds } from '../session/studio.ts';
-import type { Deed } from './action.ts';
+import type { Visit } from '../session/visit.ts';
+import { accountFields, view } from './accounts.ts';
+import { action } from './action.ts';
 
 /** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
 
+const AccountPerson = named(
+  'AccountPerson',
+  object({
+    person_id: id(),
+    name: text(),
+    email: text(),
+    email_verified: boolean(),
+    two_factor_enabled: boolean(),
+    role: Role,
+    seen_at: nullable(time()),
+  }),
+);
+
+const AccountKey = named(
+  'AccountKey',
+  object({
+    key_id: id(),
+    name: text(),
+    prefix: text(),
+    last4: text(),
+    monthly_limit_usd_micro: nullable(microUsd()),
+    rpm: nullable(integer()),
+    open_jobs: nullable(integer()),
+    month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
+    open_requests: integer(),
+    created_at: time(),
+    revoked_at: nullable(time()),
+  }),
+);
+
+const AccountDetail = named(
+  'AccountDetail',
+  object({
+    ...accountFields,
+    is_own: boolean('The operator who asks is one of its owners.'),
+    people: list(AccountPerson),
+    keys: list(AccountKey),
+    key_ceilings: Ceilings,
+    invitations: list(
+      object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+    ),
+  }),
+);
+
 /** GET: the account with its people, keys and open invitations. */
-export const read: VisitHandler = async (visit, _reply, deps) => {
+export const read = endpoint({ reply: AccountDetail }, async ({ visit, params }, deps) => {
   const { db } = deps;
-  const account = await need(db, visit);
+  const account = await need(db, params);
   const [ceilings, members, ownKeys, invited] = await Promise.all([
     ceilingsOf(db, account.id, keyBounds(deps)),
     people.listOf(db, account.id),
@@ -34,126 +97,111 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
     invitations.listOpen(db, account.id),
   ]);
   return {
-    ...shown(account),
+    ...view(account),
     is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
-    people: members.map(personShown),
-    keys: ownKeys.map(keyShown),
-    key_ceilings: {
-      ...ceilings,
-      monthly_ceiling_usd_micro: ceilings.monthly_ceiling_usd_micro?.toString() ?? null,
-    },
-    invitations: invited.map(({ id, email, role, expires_at }) => {
-      return { invitation_id: id, email, role, expires_at: expires_at.toISOString() };
+    people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
+    keys: ownKeys.map(({ id: key_id, spent_usd_micro: month_usd_micro, ...row }) => {
+      return { key_id, month_usd_micro, ...row };
     }),
+    key_ceilings: ceilings,
+    invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
   };
-};
+});
 
-function personShown(row: people.PersonOf) {
-  return {
-    person_id: row.id,
-    name: row.name,
-    email: row.email,
-    email_verified: row.email_verified,
-    two_factor_enabled: row.two_factor_enabled,
-    role: row.role,
-    seen_at: row.seen_at?.toISOString() ?? null,
-  };
-}
+const AccountMovement = named(
+  'AccountMovement',
+  object({
+    transfer_id: id(),
+    kind: choice(['deposit', 'adjustment', 'reserve', 'charge', 'release']),
+    amount_usd_micro: signedMicroUsd(),
+    change_usd_micro: signedMicroUsd(
+      'Of the available balance; of a charge, what comes back of its reservation.',
+    ),
+    available_after_usd_micro: microUsd(),
+    request_id: nullable(id()),
+    model_id: nullable(text()),
+    reference: nullable(text()),
+    reason: nullable(text()),
+    created_at: time(),
+  }),
+);
 
-function keyShown(row: keys.KeyRow) {
-  return {
-    key_id: row.id,
-    name: row.name,
-    prefix: row.prefix,
-    last4: row.last4,
-    monthly_limit_usd_micro:
-      row.monthly_limit_usd_micro === null ? null : String(row.monthly_limit_usd_micro),
-    rpm: row.rpm,
-    open_jobs: row.open_jobs,
-    month_usd_micro: String(row.spent_usd_micro),
-    open_requests: row.open_requests,
-    created_at: row.created_at.toISOString(),
-    revoked_at: row.revoked_at?.toISOString() ?? null,
-  };
-}
-
-/** GET /statement?limit=&cursor=: its cursor is the number of a movement. */
-export const movements: VisitHandler = async (visit, _reply, { db }) => {
-  const cursor = parameter(visit, 'cursor');
-  if (cursor !== null && !/^\d{1,18}$/.test(cursor)) {
-    const message = 'cursor must be a next_cursor of this list.';
-    throw new ApiError('bad_request', { message, param: 'cursor' });
-  }
-  const limit = 50;
-  const rows = await movementsOf(db, {
-    account_id: idOf(params(visit).account_id),
-    kinds: [],
-    from_seq: 1n,
-    below_seq: cursor === null ? lastSeq : BigInt(cursor),
-    from: null,
-    to: null,
-    limit: limit + 1,
-  });
-  const data = rows.slice(0, limit);
-  const next_cursor = rows.length > limit ? String(data.at(-1)!.seq) : null;
-  return { data: data.map(movementShown), next_cursor };
-};
-
+const movementNumber = text(undefined, {
+  pattern: '^\\d{1,18}$',
+  rule: 'a next_cursor of this list',
+});
 /** Higher than the number of any movement. */
 const lastSeq = 2n ** 63n - 1n;
 
-function movementShown(row: Movement) {
-  return {
-    transfer_id: row.id,
-    kind: row.kind,
-    amount_usd_micro: String(row.amount_usd_micro),
-    change_usd_micro: String(row.change_usd_micro),
-    available_after_usd_micro: String(row.available_after_usd_micro),
-    request_id: row.request_id,
-    model_id: row.model_id,
-    reference: row.reference,
-    reason: row.reason,
-    created_at: row.created_at.toISOString(),
-  };
-}
+/** GET /statement: its cursor is the number of a movement. */
+export const movements = endpoint(
+  {
+    query: object({ cursor: optional(movementNumber) }),
+    reply: pageOf(AccountMovement),
+  },
+  async ({ params, query: { cursor } }, { db }) => {
+    const limit = 50;
+    const rows = await movementsOf(db, {
+      account_id: idOf(params.account_id),
+      kinds: [],
+      from_seq: 1n,
+      below_seq: cursor === undefined ? lastSeq : BigInt(cursor),
+      from: null,
+      to: null,
+      limit: limit + 1,
+    });
+    const view = ({ id: transfer_id, ...row }: Movement) => ({ transfer_id, ...row });
+    return pageFrom(rows, { limit }, view, ({ seq }) => String(seq));
+  },
+);
 
 /** POST /suspend and /resume: from the next call on. */
-export function setStatus(status: 'active' | 'suspended'): Deed {
-  return async (_form, visit, { db }) => {
-    const { id } = await need(db, visit);
-    if (status === 'suspended') await demandOther(db, visit, id);
-    return change(visit, { status }, (same) => accounts.setStatus(same, id, status));
-  };
+export function setStatus(status: 'active' | 'suspended') {
+  const reply = object({ status: choice(['active', 'suspended']) });
+  return action({ reply }, async ({ visit, params }, { db }) => {
+    const account = await need(db, params);
+    if (status === 'suspended') await demandOther(db, visit, account.id);
+    return change(account, { status }, (same) => accounts.setStatus(same, account.id, status));
+  });
 }
 
-/** PUT /price {price_ppm}: what it pays of every rate from the next call on, in millionths. */
-export const price: Deed = async (form, visit, { db }) => {
-  const price_ppm = whole(form, 'price_ppm', 0, 100_000_000);
-  const { id } = await need(db, visit);
-  return change(visit, { price_ppm }, (same) => setPrice(same, id, price_ppm));
-};
+const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmMax }) });
 
-/** PUT /operator {is_operator}: whether its owners run the service. */
-export const operator: Deed = async (form, visit, { db }) => {
-  const is_operator = flag(form, 'is_operator');
-  const { id } = await need(db, visit);
-  if (!is_operator) await demandOther(db, visit, id);
-  return change(visit, { is_operator }, (same) => accounts.setOperator(same, id, is_operator));
-};
+/** PUT /price: what the account pays of every rate from the next call on, in millionths. */
+export const price = action(
+  { body: form(Price.properties), reply: Price },
+  async ({ params, body: { price_ppm } }, { db }) => {
+    const account = await need(db, params);
+    return change(account, { price_ppm }, (same) => setPrice(same, account.id, price_ppm));
+  },
+);
+
+const OperatorRight = object({ is_operator: boolean() });
+
+/** PUT /operator: whether the account's owners run the service. */
+export const operator = action(
+  { body: form(OperatorRight.properties), reply: OperatorRight },
+  async ({ visit, params, body: { is_operator } }, { db }) => {
+    const account = await need(db, params);
+    if (!is_operator) await demandOther(db, visit, account.id);
+    return change(account, { is_operator }, (same) =>
+      accounts.setOperator(same, account.id, is_operator),
+    );
+  },
+);
 
 /** Sets one thing about the account; the log has what it was before. */
-function change(
-  visit: Visit,
-  wanted: Partial<accounts.Switches>,
+function change<Wanted extends Partial<accounts.Switches>>(
+  { id: account_id, email: target }: FoundRow,
+  wanted: Wanted,
   work: (db: Database) => Promise<void>,
 ) {
   return async (db: Database) => {
-    const { id: account_id, email } = await need(db, visit);
     const switches = await accounts.lock(db, account_id);
     await work(db);
     const [name] = Object.keys(wanted) as [keyof accounts.Switches];
     const details = { ...wanted, before: { [name]: switches[name] } };
-    return { answer: wanted, account_id, target: email, details };
+    return { answer: wanted, account_id, target, details };
   };
 }
 
@@ -164,94 +212,94 @@ async function demandOther(db: Database, { session }: Visit, account_id: string)
   throw new Refused('That would take the console away from you. Another operator can do it.');
 }
 
-const countMax = 1_000_000;
+const count = integer(undefined, { minimum: 1, maximum: 1_000_000 });
+const limitFields = {
+  monthly_limit_usd_micro: optional(nullable(amount())),
+  rpm: optional(nullable(count)),
+  open_jobs: optional(nullable(count)),
+};
 
 /**
- * PUT /keys/:key_id {monthly_limit_usd_micro?, rpm?, open_jobs?}: null takes a limit away, and what
- * is left out stays. The key's people can only go lower.
+ * PUT /keys/:key_id: null removes a limit, and a limit that is left out stays. The key's people can
+ * only go lower.
  */
-export const limits: Deed = async (form, visit, deps) => {
-  const count = (given: typeof form, name: string) => whole(given, name, 1, countMax);
-  const given = <T>(name: string, read: (given: typeof form, name: string) => T) =>
-    form[name] === undefined ? undefined : optional(form, name, read);
-  const wanted = {
-    monthly_limit_usd_micro: given('monthly_limit_usd_micro', amount),
-    rpm: given('rpm', count),
-    open_jobs: given('open_jobs', count),
-  };
-  const account = await need(deps.db, visit);
-  const key_id = idOf(params(visit).key_id);
-  const key = (await keys.list(deps.db, account.id)).find(({ id }) => id === key_id);
-  if (!key) throw new ApiError('not_found');
-  const plain = (limits: typeof wanted) => {
-    const { monthly_limit_usd_micro: limit, rpm, open_jobs } = limits;
-    return { monthly_limit_usd_micro: limit?.toString() ?? limit, rpm, open_jobs };
-  };
-  return async (db) => {
-    if ((await limitKey(db, key_id, wanted)) !== 'changed')
-      throw new Refused('This key is revoked: no call is made with it.');
-    const details = { key_id, ...plain(wanted), before: plain(key) };
-    return { answer: plain(wanted), account_id: account.id, target: key.name, details };
-  };
-};
-
-/** POST /invitations {email, role}: a link into the account, told once. */
-export const inviteInto: Deed = async (form, visit, deps) => {
-  const email = text(form, 'email', 254);
-  const role = choice(form, 'role', roles);
-  const account = await need(deps.db, visit);
-  return async (db) => {
-    const { id: account_id } = account;
-    const invited_by = visit.session.person_id;
-    const made = await invite(db, { account_id, email, role, invited_by });
-    const link = `${deps.web.origin()}/invitation?token=${made.token}`;
-    return { answer: { link }, account_id, target: made.email, details: { role } };
-  };
-};
-
-/** POST /people/:person_id/reset: a link to a new password, told once. */
-export const reset: Deed = async (_form, visit, deps) => {
-  const account = await need(deps.db, visit);
-  const person = await personOf(account.id, visit, deps.db);
-  return async (db) => {
-    const token = await resetLink(db, person.email);
-    const link = `${deps.web.origin()}/reset?token=${token}`;
-    return { answer: { link }, account_id: account.id, target: person.email };
-  };
-};
-
-/** POST /people/:person_id/email {email}: they sign in with another address, which you vouch for. */
-export const setEmail: Deed = async (form, visit, deps) => {
-  const email = text(form, 'email', 254);
-  const account = await need(deps.db, visit);
-  const person = await personOf(account.id, visit, deps.db);
-  return async (db) => {
-    const changed = await changeEmail(db, person.email, email);
-    const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
-    const row = {
-      account_id: account.id,
-      target: changed.before,
-      details: { email: changed.email },
+export const limits = action(
+  { body: form(limitFields), reply: object(limitFields) },
+  async ({ params, body }, { db: database }) => {
+    const account = await need(database, params);
+    const key_id = idOf(params.key_id);
+    const key = (await keys.list(database, account.id)).find(({ id }) => id === key_id);
+    if (!key) throw new ApiError('not_found');
+    const { monthly_limit_usd_micro: limit, ...counts } = body;
+    const wanted = {
+      ...counts,
+      ...(limit !== undefined && {
+        monthly_limit_usd_micro: limit === null ? null : BigInt(limit),
+      }),
     };
-    return { answer: changed, ...row, after };
-  };
-};
+    const before = {
+      monthly_limit_usd_micro: key.monthly_limit_usd_micro?.toString() ?? null,
+      rpm: key.rpm,
+      open_jobs: key.open_jobs,
+    };
+    return async (db) => {
+      if ((await limitKey(db, key_id, wanted)) !== 'changed')
+        throw new Refused('This key is revoked: no call is made with it.');
+      const details = { key_id, ...body, before };
+      return { answer: body, account_id: account.id, target: key.name, details };
+    };
+  },
+);
 
-async function personOf(account_id: string, visit: Visit, db: Database) {
-  const person_id = idOf(params(visit).person_id);
+const Link = object({ link: text('Shown only here.') });
+
+/** POST /invitations: a link into the account. */
+export const inviteInto = action(
+  { body: form({ email: email(), role: Role }), reply: Link },
+  async ({ visit, params, body }, deps) => {
+    const { id: account_id } = await need(deps.db, params);
+    return async (db) => {
+      const made = await invite(db, { account_id, ...body, invited_by: visit.session.person_id });
+      const link = `${deps.web.origin()}/invitation?token=${made.token}`;
+      return { answer: { link }, account_id, target: made.email, details: { role: body.role } };
+    };
+  },
+);
+
+/** POST /people/:person_id/reset: a link to a new password. */
+export const reset = action({ reply: Link }, async ({ params }, deps) => {
+  const person = await personOf(params, deps.db);
+  return async (db) => {
+    const link = `${deps.web.origin()}/reset?token=${await resetLink(db, person.email)}`;
+    return { answer: { link }, account_id: person.account_id, target: person.email };
+  };
+});
+
+/** POST /people/:person_id/email: they sign in with another address, which the operator checked. */
+export const setEmail = action(
+  { body: form({ email: email() }), reply: object({ before: text(), email: text() }) },
+  async ({ params, body }, deps) => {
+    const { account_id, email: target } = await personOf(params, deps.db);
+    return async (db) => {
+      const changed = await changeEmail(db, target, body.email);
+      const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
+      const details = { email: changed.email };
+      return { answer: changed, account_id, target: changed.before, details, after };
+    };
+  },
+);
+
+async function personOf(params: Record<string, string>, db: Database) {
+  const { id: account_id } = await need(db, params);
+  const person_id = idOf(params.person_id);
   const person = (await people.listOf(db, account_id)).find(({ id }) => id === person_id);
   if (!person) throw new ApiError('not_found');
-  return person;
+  return { account_id, ...person };
 }
 
 /** The account that the path names. Throws `not_found`. */
-export async function need(db: Database, visit: Visit): Promise<FoundRow> {
-  const id = idOf(params(visit).account_id);
-  const row = await findWithFigures(db, id);
+export async function need(db: Database, params: Record<string, string>): Promise<FoundRow> {
+  const row = await findWithFigures(db, idOf(params.account_id));
   if (row) return row;
   throw new ApiError('not_found');
-}
-
-function params(visit: Visit): Record<string, unknown> {
-  return visit.params as Record<string, unknown>;
 }

@@ -8,8 +8,8 @@ import {
   type Shapes,
 } from '../session/endpoint.ts';
 import { inWords } from '../session/entry.ts';
-import type { VisitHandler, VisitRow, WebMethod } from '../session/routes.ts';
-import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
+import type { VisitRow, WebMethod } from '../session/routes.ts';
+import type { WebDeps } from '../session/visit.ts';
 
 /**
  * An operator's calls either read, or are actions that leave a row in the operator's log. A call
@@ -17,7 +17,7 @@ import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
  */
 
 /** Path below /api/operator. */
-export type Look = [string, VisitHandler | Endpoint];
+type ReadRow = [string, Endpoint];
 
 /** Runs in one transaction with its row of the log, on the database that it is given. */
 type Work<A> = (db: Database) => Promise<Done<A>>;
@@ -45,31 +45,13 @@ export function action<const S extends Shapes>(
 }
 
 /** Method, path, what the log calls it, and the action. */
-export type ActionRow = [Exclude<WebMethod, 'GET'>, string, string, Action | Deed];
+export type ActionRow = [Exclude<WebMethod, 'GET'>, string, string, Action];
 
-export function operatorRows(looks: readonly Look[], actions: readonly ActionRow[]): VisitRow[] {
+export function operatorRows(reads: readonly ReadRow[], actions: readonly ActionRow[]): VisitRow[] {
   return [
-    ...looks.map(([path, look]): VisitRow => ['GET', path, 'operate', look]),
+    ...reads.map(([path, read]): VisitRow => ['GET', path, 'operate', read]),
     ...actions.map(([method, path, name, each]): VisitRow => {
-      return [method, path, 'operate', 'named' in each ? each.named(name) : logged(name, each)];
+      return [method, path, 'operate', each.named(name)];
     }),
   ];
-}
-
-/** An action without schemas. */
-export type Deed = (
-  form: Record<string, unknown>,
-  visit: Visit,
-  deps: WebDeps,
-) => Promise<(db: Database) => Promise<Done>>;
-
-function logged(action: string, deed: Deed): VisitHandler {
-  return async (visit, _reply, deps) => {
-    const { person_id, email } = visit.session;
-    const done = async () => {
-      const work = await deed(await readForm(visit, deps), visit, deps);
-      return act(deps.db, { person_id, email }, action, work);
-    };
-    return inWords(done());
-  };
 }

@@ -9,19 +9,24 @@ import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/verdicts.ts';
 import { keyStates } from '../../operations/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
-import type { VisitHandler } from '../session/routes.ts';
+import { integer, list as listOf, named, object, optional, text, time } from '../schema.ts';
+import type { Static } from '../schema.ts';
+import type { Sendable } from '../serialize.ts';
+import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 /** What waits for an operator: each line is of something that does not mend itself, or not soon. */
 
-/** A kind of trouble, how often it is there, and the first it is of. */
-interface Line {
-  what: string;
-  count: number;
-  of: string[];
-  /** Since when the oldest of them is there. */
-  since?: string;
-}
+const AttentionLine = named(
+  'AttentionLine',
+  object({
+    what: text('A kind of trouble.'),
+    count: integer(),
+    of: listOf(text(), 'The first that have it.'),
+    since: optional(time('Of the oldest.')),
+  }),
+);
+type Line = Sendable<Static<typeof AttentionLine>>;
 
 const namedMax = 5;
 const proofMaxMs = 2 * 3_600_000;
@@ -29,36 +34,39 @@ const proofMaxMs = 2 * 3_600_000;
 const oldShare = 0.5;
 
 /** GET /attention: nothing where all is well. */
-export const list: VisitHandler = async (_visit, _reply, deps) => {
-  const { db } = deps;
-  const [unknown, losses, verdict, upstreams, stops] = await Promise.all([
-    openByUpstream(db),
-    lossesOfDay(db),
-    verdicts.newest(db),
-    ofUpstreams(db, deps),
-    stopped.list(db),
-  ]);
-  const rows = new Set(deps.files.contents().rows.map(({ model }) => model.id));
-  const stoppedRows = stops.map(({ model_id }) => model_id).filter((id) => rows.has(id));
-  const lines: Line[] = [
-    { what: 'restored_copy', count: deps.installation.held() === null ? 0 : 1, of: [] },
-    ...ofBooks(verdict),
-    { what: 'disk_low', count: deps.blocked(true) === 'disk space' ? 1 : 0, of: [] },
-    { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
-    { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
-    ...upstreams,
-    line('models_stopped', stoppedRows),
-    line(
-      'costs_exceed_charges',
-      losses.map(({ model_id }) => model_id).filter((id) => !stoppedRows.includes(id)),
-    ),
-    ofDoubts(unknown),
-    ...ofCatalog(deps),
-  ];
-  return { data: lines.filter(({ count }) => count > 0) };
-};
+export const list = endpoint(
+  { reply: object({ data: listOf(AttentionLine) }) },
+  async (_call, deps) => {
+    const { db } = deps;
+    const [unknown, losses, verdict, upstreams, stops] = await Promise.all([
+      openByUpstream(db),
+      lossesOfDay(db),
+      verdicts.newest(db),
+      ofUpstreams(db, deps),
+      stopped.list(db),
+    ]);
+    const rows = new Set(deps.files.contents().rows.map(({ model }) => model.id));
+    const stoppedRows = stops.map(({ model_id }) => model_id).filter((id) => rows.has(id));
+    const lines: Line[] = [
+      { what: 'restored_copy', count: deps.installation.held() === null ? 0 : 1, of: [] },
+      ...ofBooks(verdict),
+      { what: 'disk_low', count: deps.blocked(true) === 'disk space' ? 1 : 0, of: [] },
+      { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
+      { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
+      ...upstreams,
+      line('models_stopped', stoppedRows),
+      line(
+        'costs_exceed_charges',
+        losses.map(({ model_id }) => model_id).filter((id) => !stoppedRows.includes(id)),
+      ),
+      ofDoubts(unknown),
+      ...ofCatalog(deps),
+    ];
+    return { data: lines.filter(({ count }) => count > 0) };
+  },
+);
 
-function line(what: string, of: string[]): Line {
+function line(what: string, of: string[]) {
   return { what, count: of.length, of: of.slice(0, namedMax) };
 }
 
@@ -67,8 +75,7 @@ function ofDoubts(sums: DoubtSum[]): Line {
   const count = sums.reduce((sum, each) => sum + each.count, 0);
   const of = sums.map((each) => `${each.upstream} ${each.count}`).slice(0, namedMax);
   const oldest = Math.min(...sums.map(({ oldest_id }) => timeOfId(oldest_id)));
-  const since = count > 0 && { since: new Date(oldest).toISOString() };
-  return { what: 'unknown_outcomes', count, of, ...since };
+  return { what: 'unknown_outcomes', count, of, ...(count > 0 && { since: new Date(oldest) }) };
 }
 
 function ofBooks(verdict: verdicts.Verdict | null): Line[] {

@@ -9,90 +9,210 @@ import * as stopped from '../../db/stopped-models.ts';
 import { resumeModel, stopModel } from '../../operations/stop-model.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../storage/catalog-contents.ts';
-import { text } from '../session/entry.ts';
-import { optional, parameter } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
+import { KindName, Model as ModelEntry, UnitName } from '../api/model-schema.ts';
+import {
+  anything,
+  boolean,
+  choice,
+  form,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  signedMicroUsd,
+  text,
+  time,
+  type Static,
+} from '../schema.ts';
+import type { Sendable } from '../serialize.ts';
+import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
-import type { Deed } from './action.ts';
+import { action } from './action.ts';
 
 /** The catalog as its files say it: also what callers do not see, and what is left of a price. */
 
 const days = 30;
 
-/** GET /catalog: every row that stands in a file, and what is wrong with the files. */
-export const list: VisitHandler = async (_visit, _reply, deps) => {
-  const { rows, left_out, files: read } = deps.files.contents();
-  const known = await statesOf(deps);
-  return {
-    problems: deps.files.problems().map(problemShown),
-    files: read.map(({ note: _note, ...file }) => file),
-    data: [...rows.map((row) => rowShown(row, known, deps)), ...left_out.map(leftOutShown)],
-  };
-};
+const CatalogProblem = named(
+  'CatalogProblem',
+  object({ file: text(), path: text(), message: text(), line: nullable(integer()) }),
+);
 
-/** GET /catalog/row?id=: one row, with its rates, its form, and what it brought lately. */
-export const read: VisitHandler = async (visit, _reply, deps) => {
-  const id = parameter(visit, 'id');
-  const contents = deps.files.contents();
-  const row = contents.rows.find(({ model }) => model.id === id);
-  if (!row) throw new ApiError('not_found');
-  await rollUpDays(deps.db);
-  const { model } = row;
-  const { extras, input_schema, example, max, max_unit, resolutions } = catalogEntry(model);
-  return {
-    ...rowShown(row, await statesOf(deps), deps),
-    description: model.description,
-    owned_by: model.owned_by,
-    note: row.note,
-    file_note: fileNote(contents, row.file),
+const margin = {
+  of: choice(['unit', 'with_extras', 'input', 'output']),
+  price_usd_micro: microUsd(),
+  cost_usd_micro: nullable(microUsd()),
+  margin_usd_micro: nullable(signedMicroUsd()),
+  margin_ppm: nullable(integer()),
+};
+const RowMargin = named('RowMargin', object(margin));
+
+const CatalogRoute = named(
+  'CatalogRoute',
+  object({
+    upstream: text(),
+    model: text('Its name there.'),
+    weight: nullable(number()),
+    input_mapping: record(text()),
+    input_defaults: anything(),
+    set_up: boolean(),
+    reason: nullable(text('Why it is not set up.')),
+    margins: listOf(RowMargin),
+  }),
+);
+
+const CatalogRow = named(
+  'CatalogRow',
+  object({
+    id: text(),
+    name: nullable(text('Null, as what follows: the row has never been valid.')),
+    kind: nullable(KindName),
+    task: nullable(text()),
+    unit: nullable(UnitName),
+    uncensored: boolean(),
+    file: text(),
+    line: nullable(integer()),
+    state: choice(['live', 'stopped', 'hidden', 'left_out']),
+    reason: nullable(text('Why it is hidden.')),
+    stopped: nullable(object({ since: time(), by: text() })),
+    problem: nullable(CatalogProblem),
+    price_varies: boolean(),
+    margins: listOf(RowMargin),
+    cost_may_exceed: nullable(
+      text("How a request can cost more than it is charged, in the operator's words."),
+    ),
+    checked_on: nullable(text('Day on which model and price were last looked at.')),
+    price_is_old: boolean(),
+    upstreams: listOf(CatalogRoute),
+  }),
+);
+
+type Row = Sendable<Static<typeof CatalogRow>>;
+
+const sums = { completed: integer(), failed: integer(), cost_usd_micro: microUsd() };
+
+const { description, owned_by, extras, input_schema, example, max, max_unit, resolutions } =
+  ModelEntry.properties;
+
+const CatalogRowDetail = named(
+  'CatalogRowDetail',
+  object({
+    ...CatalogRow.properties,
+    description,
+    owned_by,
     extras,
     input_schema,
     example,
     max,
     max_unit,
     resolutions,
-    rates: ratesShown(model, routeOf(model, deps)),
-    job_age_seconds: model.job_age_seconds,
-    ...(model.kind === 'text' && {
-      on_disconnect: model.on_disconnect,
-      hidden_tokens: model.hidden_tokens,
-      input_modalities: model.input_modalities,
-      context_tokens: model.context_tokens,
-      max_output_tokens: model.max_output_tokens,
+    note: text(),
+    file_note: text(),
+    rates: listOf(object({ resolution: nullable(text()), ...margin })),
+    job_age_seconds: number(),
+    on_disconnect: optional(text()),
+    hidden_tokens: optional(boolean()),
+    input_modalities: optional(listOf(text())),
+    context_tokens: optional(integer()),
+    max_output_tokens: optional(integer()),
+    recent: object({
+      days: integer(),
+      ...sums,
+      uncosted: integer(),
+      charged_usd_micro: microUsd(),
+      margin_usd_micro: signedMicroUsd(),
+      by_upstream: listOf(object({ upstream: text(), ...sums })),
     }),
-    recent: recentShown(await revenueOf(deps.db, model.id, days)),
-  };
-};
+  }),
+);
 
-/** POST /catalog/row/stop {id, reason?}: no request of it starts until it is resumed. */
-export const stop: Deed = async (form, visit, deps) => {
-  const { id } = modelIn(form, deps);
-  const reason = optional(form, 'reason', (of, name) => text(of, name, 500));
-  return async (db) => {
+/** GET /catalog: every row that stands in a file, and what is wrong with the files. */
+export const list = endpoint(
+  {
+    reply: object({
+      problems: listOf(CatalogProblem),
+      files: listOf(object({ file: text(), rows: integer(), has_problem: boolean() })),
+      data: listOf(CatalogRow),
+    }),
+  },
+  async (_call, deps) => {
+    const { rows, left_out, files } = deps.files.contents();
+    const known = await statesOf(deps);
+    return {
+      problems: deps.files.problems().map(withLine),
+      files,
+      data: [...rows.map((row) => viewRow(row, known, deps)), ...left_out.map(viewLeftOut)],
+    };
+  },
+);
+
+/** GET /catalog/row: one row, with its rates, its form, and what it brought lately. */
+export const read = endpoint(
+  { query: object({ id: text(undefined, { maxLength: 300 }) }), reply: CatalogRowDetail },
+  async ({ query }, deps) => {
+    const row = rowOf(query.id, deps);
+    const { model, note } = row;
+    const { job_age_seconds, hidden_tokens, kind } = model;
+    await rollUpDays(deps.db);
+    const recent = await revenueOf(deps.db, model.id, days);
+    return {
+      ...catalogEntry(model),
+      ...viewRow(row, await statesOf(deps), deps),
+      note,
+      file_note: deps.files.contents().files.find(({ file }) => file === row.file)?.note ?? '',
+      rates: unitRates(model, routeOf(model, deps)).map(viewMargin),
+      job_age_seconds,
+      ...(kind === 'text' && { hidden_tokens }),
+      recent: viewRecent(recent),
+    };
+  },
+);
+
+const modelId = text(undefined, { minLength: 1, maxLength: 128 });
+const ModelState = object({ model_id: text(), stopped: boolean() });
+
+/** POST /catalog/row/stop: no request of it starts until it is resumed. */
+export const stop = action(
+  {
+    body: form({
+      id: modelId,
+      reason: optional(nullable(text(undefined, { minLength: 1, maxLength: 500 }))),
+    }),
+    reply: ModelState,
+  },
+  async ({ body: { id, reason = null }, visit }, deps) => {
+    const { model } = rowOf(id, deps);
     const after = () => deps.hints.work();
-    return { ...(await stopModel(db, visit.session, id, reason)), after };
-  };
-};
+    return async (db) => ({ ...(await stopModel(db, visit.session, model.id, reason)), after });
+  },
+);
 
-/** POST /catalog/row/resume {id} */
-export const resume: Deed = async (form, _visit, deps) => {
-  const { id } = modelIn(form, deps);
-  const after = () => deps.hints.work();
-  return async (db) => ({ ...(await resumeModel(db, id)), after });
-};
+/** POST /catalog/row/resume */
+export const resume = action(
+  { body: form({ id: modelId }), reply: ModelState },
+  async ({ body }, deps) => {
+    const { model } = rowOf(body.id, deps);
+    const after = () => deps.hints.work();
+    return async (db) => ({ ...(await resumeModel(db, model.id)), after });
+  },
+);
 
 /** Throws `not_found`. */
-function modelIn(form: Record<string, unknown>, { files }: WebDeps): Model {
-  const id = text(form, 'id', 128);
+function rowOf(id: string, { files }: WebDeps): FiledRow {
   const row = files.contents().rows.find(({ model }) => model.id === id);
   if (!row) throw new ApiError('not_found');
-  return row.model;
+  return row;
 }
 
 /** Why rows are hidden, and which are stopped, by their ids. */
 interface States {
   hidden: ReadonlyMap<string, string>;
-  stopped: ReadonlyMap<string, { since: string; by: string }>;
+  stopped: ReadonlyMap<string, { since: Date; by: string }>;
 }
 
 async function statesOf({ db, files }: WebDeps): Promise<States> {
@@ -102,41 +222,42 @@ async function statesOf({ db, files }: WebDeps): Promise<States> {
     stopped: new Map(
       (await stopped.list(db)).map(({ model_id, stopped_at, stopped_by }) => [
         model_id,
-        { since: stopped_at.toISOString(), by: stopped_by },
+        { since: stopped_at, by: stopped_by },
       ]),
     ),
   };
 }
 
-function rowShown(row: FiledRow, known: States, deps: WebDeps) {
+function viewRow(row: FiledRow, known: States, deps: WebDeps): Row {
   const { model, file, line, problem } = row;
-  const reason = known.hidden.get(model.id) ?? null;
-  const stop = known.stopped.get(model.id) ?? null;
+  const { id, name, kind, task, uncensored, cost_may_exceed, checked_on } = model;
+  const reason = known.hidden.get(id) ?? null;
+  const stop = known.stopped.get(id) ?? null;
   const route = routeOf(model, deps);
   return {
-    id: model.id,
-    name: model.name,
-    kind: model.kind,
-    task: model.task,
+    id,
+    name,
+    kind,
+    task,
     unit: model.price.unit,
-    uncensored: model.uncensored,
+    uncensored,
     file,
     line,
     state: reason !== null ? 'hidden' : stop === null ? 'live' : 'stopped',
     reason,
     stopped: stop,
-    problem: problem && problemShown(problem),
+    problem: problem && withLine(problem),
     price_varies: new Set(unitRates(model, route).map(({ price }) => price)).size > 1,
-    margins: marginsOf(model, route).map(marginShown),
-    cost_may_exceed: model.cost_may_exceed,
-    checked_on: model.checked_on,
+    margins: marginsOf(model, route).map(viewMargin),
+    cost_may_exceed,
+    checked_on,
     price_is_old: isPriceOld(model, dayOf(new Date())),
-    upstreams: model.upstreams.map((each) => routeShown(model, each, deps)),
+    upstreams: model.upstreams.map((each) => viewRoute(model, each, deps)),
   };
 }
 
 /** What stands in a file with a problem, and was never good. */
-function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][number]) {
+function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][number]): Row {
   return {
     id,
     name: null,
@@ -149,7 +270,7 @@ function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][n
     state: 'left_out',
     reason: null,
     stopped: null,
-    problem: problemShown(problem),
+    problem: withLine(problem),
     price_varies: false,
     margins: [],
     cost_may_exceed: null,
@@ -164,28 +285,22 @@ function routeOf({ upstreams }: Model, { connected }: WebDeps): ModelUpstream {
   return upstreams.find(({ upstream }) => connected.usable(upstream) === true) ?? upstreams[0]!;
 }
 
-function routeShown(model: Model, route: ModelUpstream, { connected }: WebDeps) {
-  const { upstream, model: theirs, weight, input_mapping, input_defaults } = route;
-  const usable = connected.usable(upstream);
+function viewRoute(model: Model, route: ModelUpstream, { connected }: WebDeps) {
+  const usable = connected.usable(route.upstream);
   return {
-    upstream,
-    model: theirs,
-    weight,
-    input_mapping,
-    input_defaults,
+    ...route,
     set_up: usable === true,
     reason: usable === true ? null : usable,
-    margins: marginsOf(model, route).map(marginShown),
+    margins: marginsOf(model, route).map(viewMargin),
   };
 }
 
-function marginShown({ of, price, cost, margin, margin_ppm }: Margin) {
+function viewMargin<Row extends Margin>({ price, cost, margin: left, ...row }: Row) {
   return {
-    of,
-    price_usd_micro: String(price),
-    cost_usd_micro: cost === null ? null : String(cost),
-    margin_usd_micro: margin === null ? null : String(margin),
-    margin_ppm,
+    ...row,
+    price_usd_micro: price,
+    cost_usd_micro: cost,
+    margin_usd_micro: left,
   };
 }
 
@@ -194,38 +309,22 @@ function unitRates(model: Model, route: ModelUpstream) {
   return ratesOf(model, route).filter(({ of }) => of === 'unit');
 }
 
-function ratesShown(model: Model, route: ModelUpstream) {
-  return unitRates(model, route).map(({ resolution, ...rate }) => ({
-    resolution,
-    ...marginShown(rate),
-  }));
+function withLine(problem: Problem) {
+  return { ...problem, line: problem.line ?? null };
 }
 
-function fileNote({ files }: CatalogContents, file: string): string {
-  return files.find((each) => each.file === file)?.note ?? '';
-}
-
-function problemShown({ file, path, message, line }: Problem) {
-  return { file, path, message, line: line ?? null };
-}
-
-function recentShown(rows: ModelRow[]) {
+function viewRecent(rows: ModelRow[]) {
   const sum = (pick: (row: ModelRow) => bigint) => rows.reduce((all, row) => all + pick(row), 0n);
   const charged = sum((row) => row.charged_usd_micro);
   const cost = sum((row) => row.cost_usd_micro);
   return {
     days,
-    completed: Number(sum((row) => row.completed)),
-    failed: Number(sum((row) => row.failed)),
-    uncosted: Number(sum((row) => row.uncosted)),
-    charged_usd_micro: String(charged),
-    cost_usd_micro: String(cost),
-    margin_usd_micro: String(charged - cost),
-    by_upstream: rows.map(({ upstream, completed, failed, cost_usd_micro }) => ({
-      upstream,
-      completed: Number(completed),
-      failed: Number(failed),
-      cost_usd_micro: String(cost_usd_micro),
-    })),
+    completed: sum((row) => row.completed),
+    failed: sum((row) => row.failed),
+    uncosted: sum((row) => row.uncosted),
+    charged_usd_micro: charged,
+    cost_usd_micro: cost,
+    margin_usd_micro: charged - cost,
+    by_upstream: rows,
   };
 }

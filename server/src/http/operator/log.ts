@@ -1,31 +1,55 @@
 import * as operatorLog from '../../db/operator-log.ts';
-import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
+import { idOf, pageFrom } from '../form.ts';
+import {
+  anything,
+  id,
+  list as listOf,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
 
-/** GET /log?account_id=&by=&action=&limit=&cursor=: what operators did. */
-export const list: VisitHandler = async (visit, _reply, { db }) => {
-  const page = pageOf(visit, 50);
-  const account_id = parameter(visit, 'account_id');
-  const rows = await operatorLog.list(db, {
-    account_id: account_id === null ? null : idOf(account_id),
-    by_email: parameter(visit, 'by'),
-    action: parameter(visit, 'action', 100),
-    below_id: page.cursor,
-    limit: page.limit + 1,
-  });
-  const authors = await operatorLog.authors(db);
-  return { ...pageFrom(rows, page, shown), authors };
-};
+const LogEntry = named(
+  'LogEntry',
+  object({
+    log_id: id(),
+    by_email: text(),
+    action: text(),
+    account_id: nullable(id()),
+    account_email: nullable(text()),
+    target: nullable(text()),
+    details: nullable(anything()),
+    created_at: time(),
+  }),
+);
 
-function shown(row: operatorLog.LogRow) {
-  return {
-    log_id: row.id,
-    by_email: row.by_email,
-    action: row.action,
-    account_id: row.account_id,
-    account_email: row.account_email,
-    target: row.target,
-    details: row.details,
-    created_at: row.created_at.toISOString(),
-  };
-}
+/** GET /log: what operators did. */
+export const list = endpoint(
+  {
+    query: object({
+      account_id: optional(text()),
+      by: optional(text(undefined, { maxLength: 300 })),
+      action: optional(text(undefined, { maxLength: 100 })),
+      ...pageQuery(50),
+    }),
+    reply: pageOf(LogEntry, { authors: listOf(text()) }),
+  },
+  async ({ query }, { db }) => {
+    const { account_id, by = null, action = null, cursor = null, limit } = query;
+    const rows = await operatorLog.list(db, {
+      account_id: account_id === undefined ? null : idOf(account_id),
+      by_email: by,
+      action,
+      below_id: cursor,
+      limit: limit + 1,
+    });
+    const authors = await operatorLog.authors(db);
+    return { ...pageFrom(rows, query, ({ id: log_id, ...row }) => ({ log_id, ...row })), authors };
+  },
+);

@@ -1,69 +1,90 @@
-import { ApiError } from '../../core/errors.ts';
 import * as accounts from '../../db/accounts.ts';
 import { findReference } from '../../ledger/statement.ts';
-import type { Done } from '../../operations/act.ts';
-import { adjust, deposit, type Booked } from '../../operations/deposit.ts';
-import { text } from '../session/entry.ts';
-import { amount, parameter, signedAmount } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
+import { adjust, deposit, reasonMax, referenceMax, type Booked } from '../../operations/deposit.ts';
+import {
+  amount,
+  boolean,
+  choice,
+  form,
+  id,
+  microUsd,
+  nullable,
+  object,
+  signedMicroUsd,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
 import { need } from './account.ts';
-import type { Deed } from './action.ts';
+import { action } from './action.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
 
-/** GET /references?reference=: what was booked under it, if anything. */
-export const reference: VisitHandler = async (visit, _reply, { db }) => {
-  const name = parameter(visit, 'reference', 255)?.trim();
-  if (!name)
-    throw new ApiError('bad_request', { message: 'Give a reference.', param: 'reference' });
-  const found = await findReference(db, name);
-  if (!found) return { booked: null };
-  const { id: transfer_id, account_id, kind, amount: size, reason, created_at } = found;
-  const account = await accounts.find(db, account_id);
-  return {
-    booked: {
-      transfer_id,
-      account_id,
-      email: account?.email ?? null,
-      kind,
-      amount_usd_micro: String(size),
-      reason,
-      created_at: created_at.toISOString(),
-    },
-  };
-};
+/** GET /references: what was booked under a reference, if anything. */
+export const reference = endpoint(
+  {
+    query: object({ reference: text(undefined, { minLength: 1, maxLength: referenceMax }) }),
+    reply: object({
+      booked: nullable(
+        object({
+          transfer_id: id(),
+          account_id: id(),
+          email: nullable(text()),
+          kind: choice(['deposit', 'adjustment']),
+          amount_usd_micro: signedMicroUsd(),
+          reason: nullable(text()),
+          created_at: time(),
+        }),
+      ),
+    }),
+  },
+  async ({ query }, { db }) => {
+    const found = await findReference(db, query.reference.trim());
+    if (!found) return { booked: null };
+    const { id: transfer_id, amount: amount_usd_micro, ...row } = found;
+    const account = await accounts.find(db, row.account_id);
+    return {
+      booked: { transfer_id, email: account?.email ?? null, amount_usd_micro, ...row },
+    };
+  },
+);
 
-/** POST /accounts/:account_id/credit {amount_usd_micro, reference} */
-export const credit: Deed = async (form, visit, deps) => {
-  const wanted = { amount: amount(form, 'amount_usd_micro'), ...named(form) };
-  const { id: account_id } = await need(deps.db, visit);
-  return async (db) => done(await deposit(db, { account_id, ...wanted }, visit.session));
-};
+const NewReference = text(undefined, { minLength: 1, maxLength: referenceMax });
+const Booking = object({
+  transfer_id: id(),
+  replayed: boolean('The reference was booked before, for the same.'),
+  available_usd_micro: microUsd(),
+  reserved_usd_micro: microUsd(),
+});
 
-/** POST /accounts/:account_id/adjust {amount_usd_micro, reference, reason}; a minus takes. */
-export const correct: Deed = async (form, visit, deps) => {
-  const wanted = {
-    amount: signedAmount(form, 'amount_usd_micro'),
-    ...named(form),
-    reason: text(form, 'reason', 1000),
-  };
-  const { id: account_id } = await need(deps.db, visit);
-  return async (db) => done(await adjust(db, { account_id, ...wanted }, visit.session));
-};
+/** POST /accounts/:account_id/credit */
+export const credit = action(
+  { body: form({ amount_usd_micro: amount(), reference: NewReference }), reply: Booking },
+  async ({ params, body, visit }, deps) => {
+    const { id: account_id } = await need(deps.db, params);
+    const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
+    return async (db) => done(await deposit(db, wanted, visit.session));
+  },
+);
 
-function named(form: Record<string, unknown>): { reference: string } {
-  return { reference: text(form, 'reference', 255) };
-}
+/** POST /accounts/:account_id/adjust; a minus takes. */
+export const correct = action(
+  {
+    body: form({
+      amount_usd_micro: signedMicroUsd(),
+      reference: NewReference,
+      reason: text(undefined, { minLength: 1, maxLength: reasonMax }),
+    }),
+    reply: Booking,
+  },
+  async ({ params, body, visit }, deps) => {
+    const { id: account_id } = await need(deps.db, params);
+    const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
+    return async (db) => done(await adjust(db, wanted, visit.session));
+  },
+);
 
-function done(booked: Booked): Done {
-  const { transfer_id, replayed, available_usd_micro, reserved_usd_micro } = booked;
-  return {
-    answer: {
-      transfer_id,
-      replayed,
-      available_usd_micro: String(available_usd_micro),
-      reserved_usd_micro: String(reserved_usd_micro),
-    },
-    noted: true,
-  };
+/** The operation writes its row of the log itself. */
+function done(answer: Booked) {
+  return { answer, noted: true as const };
 }

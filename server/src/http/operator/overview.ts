@@ -1,62 +1,116 @@
-import { ApiError } from '../../core/errors.ts';
 import * as accounts from '../../db/accounts.ts';
 import { revenue, topAccounts, type RevenueRow } from '../../db/revenue.ts';
 import * as verdicts from '../../db/verdicts.ts';
 import { auditAlone } from '../../ledger/audit.ts';
 import { holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
-import { parameter } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
-import type { Deed } from './action.ts';
+import {
+  anything,
+  boolean,
+  choice,
+  id,
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  signedMicroUsd,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { action } from './action.ts';
 
 /** What the service earns, what it owes, and whether its books are right. */
 
-const periods = ['7', '30', '90'];
 const topMax = 10;
 /** Longer than that nobody waits for a page; in the background the proof takes its time. */
 const proofMs = 20_000;
 
-/** GET /overview?days=7|30|90, today among them; days are those of UTC. */
-export const overview: VisitHandler = async (visit, _reply, { db }) => {
-  const text = parameter(visit, 'days') ?? '30';
-  if (!periods.includes(text)) {
-    const message = `days must be one of ${periods.join(', ')}.`;
-    throw new ApiError('bad_request', { message, param: 'days' });
-  }
-  const days = Number(text);
-  await rollUpDays(db);
-  const [rows, top, held, fresh, count, verdict] = await Promise.all([
-    revenue(db, days),
-    topAccounts(db, days, topMax),
-    holdings(db),
-    accounts.countNew(db, days),
-    accounts.count(db),
-    verdicts.newest(db),
-  ]);
-  const made = new Map(fresh.map((each) => [each.day, Number(each.count)]));
-  const names = lastDays(days, Date.now());
-  const byDay = new Map(sumBy(rows, 'day').map((sum) => [sum.name, sum]));
-  return {
-    days,
-    totals: plain(total(rows)),
-    by_day: names.map((day) => ({
-      ...plain(byDay.get(day) ?? { name: day, ...nothing }),
-      new_accounts: made.get(day) ?? 0,
-    })),
-    by_kind: sumBy(rows, 'kind').map(plain),
-    by_model: sumBy(rows, 'model_id').map(plain),
-    by_upstream: sumBy(rows, 'upstream').map(plain),
-    top_accounts: top.map(({ account_id, email, name, ...sum }) => ({
-      account_id,
-      email,
-      ...plain({ ...sum, name: name ?? email, uncosted: 0n }),
-    })),
-    available_usd_micro: String(held.available_usd_micro),
-    reserved_usd_micro: String(held.reserved_usd_micro),
-    accounts: count,
-    books: verdict && verdictShown(verdict),
-  };
-};
+const RevenueSum = named(
+  'RevenueSum',
+  object({
+    name: text(),
+    completed: integer(),
+    failed: integer(),
+    charged_usd_micro: microUsd(),
+    cost_usd_micro: microUsd(),
+    margin_usd_micro: signedMicroUsd(),
+    uncosted: integer('How many ran, or may have, at an unknown cost.'),
+  }),
+);
+const RevenueDay = named(
+  'RevenueDay',
+  object({ ...RevenueSum.properties, new_accounts: integer() }),
+);
+
+const AuditResult = named(
+  'AuditResult',
+  object({
+    ok: boolean(),
+    checked: record(integer(), 'How many of each kind.'),
+    violations: list(object({ law: text(), says: text(), found: list(anything()) })),
+    took_ms: number(),
+    proved_at: time(),
+  }),
+);
+
+const Revenue = named(
+  'Revenue',
+  object({
+    days: integer(),
+    totals: RevenueSum,
+    by_day: list(RevenueDay),
+    by_kind: list(RevenueSum),
+    by_model: list(RevenueSum),
+    by_upstream: list(RevenueSum),
+    top_accounts: list(object({ ...RevenueSum.properties, account_id: id(), email: text() })),
+    available_usd_micro: microUsd(),
+    reserved_usd_micro: microUsd(),
+    accounts: integer(),
+    books: nullable(AuditResult),
+  }),
+);
+
+/** GET /overview: today among the days; days are those of UTC. */
+export const overview = endpoint(
+  { query: object({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
+  async ({ query }, { db }) => {
+    const days = Number(query.days ?? 30);
+    await rollUpDays(db);
+    const [rows, top, held, fresh, count, verdict] = await Promise.all([
+      revenue(db, days),
+      topAccounts(db, days, topMax),
+      holdings(db),
+      accounts.countNew(db, days),
+      accounts.count(db),
+      verdicts.newest(db),
+    ]);
+    const made = new Map(fresh.map((each) => [each.day, each.count]));
+    const byDay = new Map(sumBy(rows, 'day').map((sum) => [sum.name, sum]));
+    return {
+      days,
+      totals: withMargin({ name: 'total', ...rows.reduce(add, nothing) }),
+      by_day: lastDays(days, Date.now()).map((day) => ({
+        ...withMargin(byDay.get(day) ?? { name: day, ...nothing }),
+        new_accounts: made.get(day) ?? 0,
+      })),
+      by_kind: sumBy(rows, 'kind').map(withMargin),
+      by_model: sumBy(rows, 'model_id').map(withMargin),
+      by_upstream: sumBy(rows, 'upstream').map(withMargin),
+      top_accounts: top.map(({ name, ...sum }) =>
+        withMargin({ ...sum, name: name ?? sum.email, uncosted: 0n }),
+      ),
+      ...held,
+      accounts: count,
+      books: resultOf(verdict),
+    };
+  },
+);
 
 type Figures = Pick<
   RevenueRow,
@@ -82,10 +136,6 @@ function add(sum: Figures, row: Figures): Figures {
   };
 }
 
-function total(rows: RevenueRow[]): Sum {
-  return { name: 'total', ...rows.reduce(add, nothing) };
-}
-
 /** The largest first. */
 function sumBy(rows: RevenueRow[], field: 'day' | 'kind' | 'model_id' | 'upstream'): Sum[] {
   const sums = new Map<string, Figures>();
@@ -98,16 +148,8 @@ function sumBy(rows: RevenueRow[], field: 'day' | 'kind' | 'model_id' | 'upstrea
   );
 }
 
-function plain(sum: Sum) {
-  return {
-    name: sum.name,
-    completed: Number(sum.completed),
-    failed: Number(sum.failed),
-    charged_usd_micro: String(sum.charged_usd_micro),
-    cost_usd_micro: String(sum.cost_usd_micro),
-    margin_usd_micro: String(sum.charged_usd_micro - sum.cost_usd_micro),
-    uncosted: Number(sum.uncosted),
-  };
+function withMargin<Row extends Sum>(sum: Row) {
+  return { ...sum, margin_usd_micro: sum.charged_usd_micro - sum.cost_usd_micro };
 }
 
 function lastDays(days: number, now: number): string[] {
@@ -116,24 +158,24 @@ function lastDays(days: number, now: number): string[] {
   );
 }
 
-function verdictShown({ ok, checked, violations, took_ms, created_at }: verdicts.Verdict) {
-  return { ok, checked, violations, took_ms, proved_at: created_at.toISOString() };
+function resultOf(verdict: verdicts.Verdict | null) {
+  return verdict && { ...verdict, proved_at: verdict.created_at };
 }
 
 /** POST /audit: proves the books now. `proved` false: another process does, or it takes longer. */
-export const prove: Deed = async (_form, _visit, { db }) => {
-  const startedAt = performance.now();
-  const report = await auditAlone(db, AbortSignal.timeout(proofMs)).catch((error: unknown) => {
-    if (performance.now() - startedAt >= proofMs) return null;
-    throw error;
-  });
-  if (report) {
-    await verdicts.keep(db, report, performance.now() - startedAt);
-  }
-  return async (same) => {
-    const verdict = await verdicts.newest(same);
-    const answer = { proved: report !== null, books: verdict && verdictShown(verdict) };
-    const laws = report?.violations.map(({ law }) => law) ?? [];
-    return { answer, details: { proved: report !== null, ok: report?.ok ?? null, laws } };
-  };
-};
+export const prove = action(
+  { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },
+  async (_call, { db }) => {
+    const startedAt = performance.now();
+    const report = await auditAlone(db, AbortSignal.timeout(proofMs)).catch((error: unknown) => {
+      if (performance.now() - startedAt >= proofMs) return null;
+      throw error;
+    });
+    if (report) await verdicts.keep(db, report, performance.now() - startedAt);
+    return async (same) => {
+      const answer = { proved: report !== null, books: resultOf(await verdicts.newest(same)) };
+      const laws = report?.violations.map(({ law }) => law) ?? [];
+      return { answer, details: { proved: report !== null, ok: report?.ok ?? null, laws } };
+    };
+  },
+);

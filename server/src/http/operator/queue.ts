@@ -1,14 +1,32 @@
 import { ApiError } from '../../core/errors.ts';
+import { statuses } from '../../core/request/request.ts';
 import * as open from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/cancel-request.ts';
-import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
-import type { Deed } from './action.ts';
+import { idOf, pageFrom } from '../form.ts';
+import {
+  boolean,
+  choice,
+  id,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  optional,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import type { WebDeps } from '../session/visit.ts';
+import { action } from './action.ts';
 
 /** What waits and what runs, of all accounts. */
 
@@ -17,44 +35,71 @@ const topMax = 20;
 const alarmMinSeconds = 900;
 const ageMaxSeconds = 365 * 24 * 3_600;
 
+const QueueUpstream = named(
+  'QueueUpstream',
+  object({
+    upstream: text(),
+    waiting: integer(),
+    waiting_more: boolean('More wait than are counted.'),
+    oldest_seconds: nullable(integer()),
+    in_use: integer(),
+    concurrency: nullable(integer()),
+    running: integer(),
+    longest_seconds: nullable(integer()),
+    resting_until: nullable(time()),
+  }),
+);
+const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
+
 /** GET /queue: how deep the queues are, and what runs. */
-export const depth: VisitHandler = async (_visit, _reply, deps) => {
-  const { db, upstreams } = deps;
-  const [states, depths, running] = await Promise.all([
-    queue.upstreamStates(db, [...upstreams.keys()]),
-    open.depths(db, topMax),
-    open.running(db, alarmSeconds(deps)),
-  ]);
-  const runs = new Map(running.map((each) => [each.upstream, each]));
-  const now = Date.now();
-  return {
-    counted_max: open.depthMax,
-    upstreams: states.map(({ name, waiting, oldest_seconds, in_use, resting_seconds }) => ({
-      upstream: name,
-      waiting,
-      waiting_more: waiting >= queue.waitingMax,
-      oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
-      in_use,
-      concurrency: upstreams.get(name)?.concurrency ?? null,
-      running: runs.get(name)?.running ?? 0,
-      longest_seconds: seconds(runs.get(name)?.longest_seconds),
-      resting_until: resting_seconds > 0 ? inSeconds(resting_seconds, now) : null,
-    })),
-    accounts: depths.flatMap(({ account_id, email, waiting, oldest_seconds: oldest }) =>
-      account_id === null ? [] : [{ account_id, email, waiting, oldest_seconds: seconds(oldest) }],
-    ),
-    models: depths.flatMap(({ model_id, waiting, oldest_seconds: oldest }) =>
-      model_id === null ? [] : [{ model_id, waiting, oldest_seconds: seconds(oldest) }],
-    ),
-  };
-};
+export const depth = endpoint(
+  {
+    reply: object({
+      counted_max: integer(),
+      upstreams: listOf(QueueUpstream),
+      accounts: listOf(object({ account_id: id(), email: text(), ...depthOf })),
+      models: listOf(object({ model_id: text(), ...depthOf })),
+    }),
+  },
+  async (_call, deps) => {
+    const { db, upstreams } = deps;
+    const [states, depths, running] = await Promise.all([
+      queue.upstreamStates(db, [...upstreams.keys()]),
+      open.depths(db, topMax),
+      open.running(db, alarmSeconds(deps)),
+    ]);
+    const runs = new Map(running.map((each) => [each.upstream, each]));
+    const now = Date.now();
+    return {
+      counted_max: open.depthMax,
+      upstreams: states.map(({ name, oldest_seconds, resting_seconds, ...state }) => ({
+        upstream: name,
+        ...state,
+        waiting_more: state.waiting >= queue.waitingMax,
+        oldest_seconds: state.waiting > 0 ? Math.round(oldest_seconds) : null,
+        concurrency: upstreams.get(name)?.concurrency ?? null,
+        running: runs.get(name)?.running ?? 0,
+        longest_seconds: seconds(runs.get(name)?.longest_seconds),
+        resting_until: resting_seconds > 0 ? inSeconds(resting_seconds, now) : null,
+      })),
+      accounts: depths.flatMap(({ account_id, email, oldest_seconds: oldest, ...of }) =>
+        account_id === null || email === null
+          ? []
+          : [{ ...of, account_id, email, oldest_seconds: seconds(oldest) }],
+      ),
+      models: depths.flatMap(({ model_id, oldest_seconds: oldest, ...of }) =>
+        model_id === null ? [] : [{ ...of, model_id, oldest_seconds: seconds(oldest) }],
+      ),
+    };
+  },
+);
 
 function seconds(value: number | undefined): number | null {
   return value === undefined ? null : Math.max(0, Math.round(value));
 }
 
-function inSeconds(left: number, now: number): string {
-  return new Date(now + left * 1000).toISOString();
+function inSeconds(left: number, now: number): Date {
+  return new Date(now + left * 1000);
 }
 
 /** Of a chat call the alarm is the end of its time. */
@@ -63,46 +108,60 @@ function alarmSeconds({ catalog }: WebDeps): number {
   return Math.max(alarmMinSeconds, ...ages);
 }
 
-/** GET /queue/requests?upstream=&status=&account_id=&older_seconds=&limit=&cursor= */
-export const list: VisitHandler = async (visit, _reply, deps) => {
-  const page = pageOf(visit, 50);
-  const account_id = parameter(visit, 'account_id');
-  const older = olderSeconds(visit);
-  const now = Date.now();
-  const rows = await open.list(deps.db, {
-    upstream: parameter(visit, 'upstream'),
-    status: statusOf(visit),
-    account_id: account_id === null ? null : idOf(account_id),
-    until_id: older === null ? null : leastIdAt(now - older * 1000),
-    above_id: page.cursor,
-    limit: page.limit + 1,
-    alarm_seconds: alarmSeconds(deps),
-  });
-  const names = [...new Set(rows.map(({ upstream }) => upstream))];
-  const [states, models, stops] = await Promise.all([
-    queue.upstreamStates(deps.db, names),
-    queue.restingModels(deps.db, names),
-    stopped.list(deps.db),
-  ]);
-  const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
-  return pageFrom(rows, page, (row) => shown(row, known));
-};
+const OpenRequest = named(
+  'OpenRequest',
+  object({
+    request_id: id(),
+    account_id: id(),
+    email: text(),
+    model_id: text(),
+    kind: choice(['video', 'image', 'text']),
+    upstream: text(),
+    status: choice(['IN_QUEUE', 'IN_PROGRESS']),
+    quoted_usd_micro: microUsd(),
+    created_at: time(),
+    started_at: nullable(time()),
+    deadline_at: nullable(time()),
+    progress: nullable(number('From 0 to 1.')),
+    message: nullable(text()),
+    waits_for: object({ what: text(), until: nullable(time()) }),
+  }),
+);
 
-function statusOf(visit: Visit): 'IN_QUEUE' | 'IN_PROGRESS' | null {
-  const status = parameter(visit, 'status');
-  if (status === null || status === 'IN_QUEUE' || status === 'IN_PROGRESS') return status;
-  const message = 'status must be IN_QUEUE or IN_PROGRESS.';
-  throw new ApiError('bad_request', { message, param: 'status' });
-}
-
-function olderSeconds(visit: Visit): number | null {
-  const value = parameter(visit, 'older_seconds');
-  if (value === null) return null;
-  const age = /^\d{1,8}$/.test(value) ? Number(value) : NaN;
-  if (age <= ageMaxSeconds) return age;
-  const message = `older_seconds must be whole seconds up to ${ageMaxSeconds}.`;
-  throw new ApiError('bad_request', { message, param: 'older_seconds' });
-}
+/** GET /queue/requests */
+export const list = endpoint(
+  {
+    query: object({
+      upstream: optional(text(undefined, { maxLength: 300 })),
+      status: optional(choice(['IN_QUEUE', 'IN_PROGRESS'])),
+      account_id: optional(text()),
+      older_seconds: optional(integer(undefined, { minimum: 0, maximum: ageMaxSeconds })),
+      ...pageQuery(50),
+    }),
+    reply: pageOf(OpenRequest),
+  },
+  async ({ query }, deps) => {
+    const { upstream = null, status = null, account_id, older_seconds: older } = query;
+    const now = Date.now();
+    const rows = await open.list(deps.db, {
+      upstream,
+      status,
+      account_id: account_id === undefined ? null : idOf(account_id),
+      until_id: older === undefined ? null : leastIdAt(now - older * 1000),
+      above_id: query.cursor ?? null,
+      limit: query.limit + 1,
+      alarm_seconds: alarmSeconds(deps),
+    });
+    const names = [...new Set(rows.map((row) => row.upstream))];
+    const [states, models, stops] = await Promise.all([
+      queue.upstreamStates(deps.db, names),
+      queue.restingModels(deps.db, names),
+      stopped.list(deps.db),
+    ]);
+    const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
+    return pageFrom(rows, query, (row) => view(row, known));
+  },
+);
 
 interface Known {
   states: queue.UpstreamState[];
@@ -113,32 +172,25 @@ interface Known {
   now: number;
 }
 
-function shown(row: open.OpenRow, known: Known) {
+function view({ id: request_id, message, ...row }: open.OpenRow, known: Known) {
+  const isQueued = row.status === 'IN_QUEUE' || row.waits;
   return {
-    request_id: row.id,
-    account_id: row.account_id,
-    email: row.email,
-    model_id: row.model_id,
-    kind: row.kind,
-    upstream: row.upstream,
-    status: row.status,
-    quoted_usd_micro: String(row.quoted_usd_micro),
-    created_at: row.created_at.toISOString(),
-    started_at: row.started_at?.toISOString() ?? null,
-    deadline_at: row.deadline_at?.toISOString() ?? null,
-    progress: row.progress,
-    message: row.message === null ? null : redact(row.message),
-    waits_for: row.status === 'IN_QUEUE' || row.waits ? queuedFor(row, known) : runsFor(row, known),
+    request_id,
+    ...row,
+    message: message && redact(message),
+    waits_for: isQueued ? queuedFor(row, known) : runsFor(row, known),
   };
 }
 
+type Waiting = Omit<open.OpenRow, 'id' | 'message'>;
+
 interface WaitsFor {
   what: string;
-  until: string | null;
+  until: Date | null;
 }
 
 /** Why a request has not been handed over. */
-function queuedFor(row: open.OpenRow, known: Known): WaitsFor {
+function queuedFor(row: Waiting, known: Known): WaitsFor {
   const { states, models, deps, now } = known;
   const { upstream } = row;
   const state = states.find(({ name }) => name === upstream);
@@ -156,15 +208,14 @@ function queuedFor(row: open.OpenRow, known: Known): WaitsFor {
 }
 
 /** What a running request is at. */
-function runsFor(row: open.OpenRow, { stopped: stops }: Known): WaitsFor {
-  const { kind, past_deadline, has_handle, outcome } = row;
-  const deadline = row.deadline_at?.toISOString() ?? null;
+function runsFor(row: Waiting, { stopped: stops }: Known): WaitsFor {
+  const { kind, past_deadline, has_handle, outcome, deadline_at: deadline } = row;
   if (kind === 'text') return { what: 'chat', until: deadline };
   if (past_deadline) return { what: 'end', until: null };
   if (has_handle) return { what: 'result', until: deadline };
   if (outcome === 'not_accepted') {
     if (stops.has(row.model_id)) return { what: 'stopped', until: deadline };
-    return { what: 'retry', until: row.wake_at.toISOString() };
+    return { what: 'retry', until: row.wake_at };
   }
   if (outcome === 'unknown' || outcome === 'missing')
     return { what: 'lost_answer', until: deadline };
@@ -172,18 +223,21 @@ function runsFor(row: open.OpenRow, { stopped: stops }: Known): WaitsFor {
 }
 
 /** POST /queue/requests/:request_id/cancel: as its caller would, and as free. */
-export const cancel: Deed = async (_form, visit, deps) => {
-  const id = idOf((visit.params as Record<string, unknown>).request_id);
-  return async (db) => {
-    const found = await cancelRequest(db, id);
-    if (found === null) throw new ApiError('not_found');
-    const { isCancelled, status, ending, done } = found;
-    if (!isCancelled) throw new ApiError('not_cancellable', { details: { status } });
-    const after = () => {
-      deps.events.ended(ending);
-      deps.hints.changed([id]);
-      deps.hints.work();
+export const cancel = action(
+  { reply: object({ request_id: id(), status: choice(statuses) }) },
+  async ({ params }, deps) => {
+    const request_id = idOf(params.request_id);
+    return async (db) => {
+      const found = await cancelRequest(db, request_id);
+      if (found === null) throw new ApiError('not_found');
+      const { isCancelled, status, ending, done } = found;
+      if (!isCancelled) throw new ApiError('not_cancellable', { details: { status } });
+      const after = () => {
+        deps.events.ended(ending);
+        deps.hints.changed([request_id]);
+        deps.hints.work();
+      };
+      return { ...done, after };
     };
-    return { ...done, after };
-  };
-};
+  },
+);

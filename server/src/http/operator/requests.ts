@@ -3,55 +3,139 @@ import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/deliveries.ts';
 import { findInput, findWhole, withMargins, type MarginRow } from '../../db/margins.ts';
 import { idsBelow, reach } from '../../db/request-pages.ts';
-import { attemptsOf, type AttemptRow } from '../../db/requests.ts';
+import { attemptsOf } from '../../db/requests.ts';
 import { redact } from '../../lib/log.ts';
-import { optionalOneOf, type Query } from '../query.ts';
-import { idOf, pageOf } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
-import type { Visit } from '../session/visit.ts';
+import { Estimate } from '../api/model-schema.ts';
+import { idOf } from '../form.ts';
+import {
+  anything,
+  choice,
+  id,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  openObject,
+  optional,
+  pageOf,
+  pageQuery,
+  signedMicroUsd,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
 
 /** Requests with upstream, cost and margin, which customers never see. */
 
-/** Requests that one call looks at for those that fit; where few do, the page asks on. */
+const RequestMargin = named(
+  'RequestMargin',
+  object({
+    request_id: id(),
+    model_id: text(),
+    kind: choice(['video', 'image', 'text']),
+    upstream: text(),
+    status: choice(statuses),
+    quoted_usd_micro: microUsd(),
+    charged_usd_micro: nullable(microUsd()),
+    cost_usd_micro: nullable(microUsd('Null: not known.')),
+    margin_usd_micro: nullable(signedMicroUsd()),
+    error_code: nullable(text()),
+    created_at: time(),
+    completed_at: nullable(time()),
+  }),
+);
+
+const UpstreamAttempt = named(
+  'UpstreamAttempt',
+  object({
+    attempt: integer(),
+    upstream: text(),
+    key: nullable(text('Of several keys the one that the upstream was called with.')),
+    class: text(),
+    outcome: nullable(text()),
+    handle: nullable(text()),
+    message: nullable(text()),
+    at: time(),
+    answered_at: nullable(time()),
+    left_at: nullable(time()),
+    cost_usd_micro: nullable(microUsd()),
+  }),
+);
+
+const OperatorRequest = named(
+  'OperatorRequest',
+  object({
+    ...RequestMargin.properties,
+    account_id: id(),
+    email: text(),
+    key: object({ key_id: id(), name: text(), prefix: text(), last4: text() }),
+    upstream_model: nullable(text()),
+    quote: openObject({ breakdown: Estimate.properties.breakdown }),
+    delivered_quantity: nullable(number()),
+    error_message: nullable(text()),
+    error_cause: nullable(text('Null: the caller was told the same.')),
+    started_at: nullable(time()),
+    deadline_at: nullable(time()),
+    expires_at: nullable(time()),
+    cleared_at: nullable(time('When input and answer were deleted.')),
+    progress: nullable(number('From 0 to 1.')),
+    outputs: integer(),
+    attempts: listOf(UpstreamAttempt),
+    webhook: nullable(
+      object({
+        // The path or query of a receiver may be its password.
+        origin: text(),
+        state: nullable(choice(['pending', 'delivered', 'failed'])),
+      }),
+    ),
+    deliveries: listOf(
+      object({
+        cause: text(),
+        status: nullable(integer()),
+        error: nullable(text()),
+        duration_ms: integer(),
+        at: time(),
+      }),
+    ),
+  }),
+);
+
+/** Requests that one call looks at for those that fit; if few do, the page asks on. */
 const lookMax = 100_000;
 const anyTime = { from_ms: null, to_ms: null, first_id: null, last_id: null };
 
-/** GET /accounts/:account_id/requests?status=&limit=&cursor= */
-export const list: VisitHandler = async (visit, _reply, { db }) => {
-  const { limit, cursor: below_id } = pageOf(visit);
-  const account_id = idOf(params(visit).account_id);
-  const status = optionalOneOf(visit.query as Query, 'status', statuses);
-  const filter = { account_id, status, model_id: null, key_id: null, ...anyTime };
-  const bounds = { below_id, limit: limit + 1, look: lookMax };
-  const ids = await idsBelow(db, filter, bounds);
-  const shown = ids.slice(0, limit);
-  const more = ids.length > limit;
-  const next = more ? shown.at(-1) : (await reach(db, filter, bounds))?.id;
-  const rows = await withMargins(db, shown);
-  return { data: rows.map(marginShown), next_cursor: next ?? null };
-};
+/** GET /accounts/:account_id/requests */
+export const list = endpoint(
+  {
+    query: object({ status: optional(choice(statuses)), ...pageQuery(25) }),
+    reply: pageOf(RequestMargin),
+  },
+  async ({ params, query }, { db }) => {
+    const { status = null, cursor: below_id = null, limit } = query;
+    const account_id = idOf(params.account_id);
+    const filter = { account_id, status, model_id: null, key_id: null, ...anyTime };
+    const bounds = { below_id, limit: limit + 1, look: lookMax };
+    const ids = await idsBelow(db, filter, bounds);
+    const shown = ids.slice(0, limit);
+    const more = ids.length > limit;
+    const next = more ? shown.at(-1) : (await reach(db, filter, bounds))?.id;
+    const rows = await withMargins(db, shown);
+    return { data: rows.map(view), next_cursor: next ?? null };
+  },
+);
 
-function marginShown(row: MarginRow) {
-  const { charged_usd_micro: charged, cost_usd_micro: cost } = row;
-  return {
-    request_id: row.id,
-    model_id: row.model_id,
-    kind: row.kind,
-    upstream: row.upstream,
-    status: row.status,
-    quoted_usd_micro: String(row.quoted_usd_micro),
-    charged_usd_micro: charged === null ? null : String(charged),
-    cost_usd_micro: cost === null ? null : String(cost),
-    margin_usd_micro: charged === null || cost === null ? null : String(charged - cost),
-    error_code: row.error_code,
-    created_at: row.created_at.toISOString(),
-    completed_at: time(row.completed_at),
-  };
+function view<Row extends MarginRow>(row: Row) {
+  const { id: request_id, charged_usd_micro: charged, cost_usd_micro: cost }: MarginRow = row;
+  const margin_usd_micro = charged === null || cost === null ? null : charged - cost;
+  return { ...row, request_id, margin_usd_micro };
 }
 
 /** GET /requests/:request_id: one of any account. What was asked and answered is not in it. */
-export const read: VisitHandler = async (visit, _reply, { db }) => {
-  const id = idOf(params(visit).request_id);
+export const read = endpoint({ reply: OperatorRequest }, async ({ params }, { db }) => {
+  const id = idOf(params.request_id);
   const [row, attempts, deliveries] = await Promise.all([
     findWhole(db, id),
     attemptsOf(db, id),
@@ -60,63 +144,34 @@ export const read: VisitHandler = async (visit, _reply, { db }) => {
   if (row === null) throw new ApiError('not_found');
   const { key_id, key_name: name, key_prefix: prefix, key_last4: last4, webhook_url: url } = row;
   return {
-    ...marginShown(row),
-    account_id: row.account_id,
-    email: row.email,
+    ...view(row),
     key: { key_id, name, prefix, last4 },
-    upstream_model: row.upstream_model,
-    quote: row.quote,
     delivered_quantity: row.quantity,
-    error_message: row.error_message,
     error_cause: safe(row.error_cause),
-    started_at: time(row.started_at),
-    deadline_at: time(row.deadline_at),
-    expires_at: time(row.expires_at),
-    cleared_at: time(row.cleared_at),
-    progress: row.progress,
-    outputs: row.outputs,
-    attempts: attempts.map(attemptShown),
-    // The path or query of a receiver may be its password.
+    attempts: attempts.map(({ created_at: at, handle, message, ...attempt }) => ({
+      ...attempt,
+      at,
+      handle: handle && safe(JSON.stringify(handle)),
+      message: safe(message),
+    })),
     webhook: url === null ? null : { origin: new URL(url).origin, state: row.webhook_state },
-    deliveries: deliveries.map(({ cause, status, error, duration_ms, created_at }) => {
-      const at = created_at.toISOString();
-      return { cause, status, error: safe(error), duration_ms, at };
+    deliveries: deliveries.map(({ created_at: at, error, ...delivery }) => {
+      return { ...delivery, at, error: safe(error) };
     }),
   };
-};
-
-function attemptShown(row: AttemptRow) {
-  return {
-    attempt: row.attempt,
-    upstream: row.upstream,
-    key: row.key,
-    class: row.class,
-    outcome: row.outcome,
-    handle: row.handle === null ? null : safe(JSON.stringify(row.handle)),
-    message: safe(row.message),
-    at: row.created_at.toISOString(),
-    answered_at: time(row.answered_at),
-    left_at: time(row.left_at),
-    cost_usd_micro: row.cost_usd_micro === null ? null : String(row.cost_usd_micro),
-  };
-}
+});
 
 /** GET /requests/:request_id/input: by itself, so that nobody sees it who does not ask for it. */
-export const input: VisitHandler = async (visit, _reply, { db }) => {
-  const found = await findInput(db, idOf(params(visit).request_id));
-  if (found === null) throw new ApiError('not_found');
-  return found;
-};
-
-function time(at: Date | null): string | null {
-  return at?.toISOString() ?? null;
-}
+export const input = endpoint(
+  { reply: object({ input: nullable(anything()) }) },
+  async ({ params }, { db }) => {
+    const found = await findInput(db, idOf(params.request_id));
+    if (found === null) throw new ApiError('not_found');
+    return found;
+  },
+);
 
 /** What an upstream or a receiver said may repeat a key. */
 function safe(said: string | null): string | null {
   return said === null ? null : redact(said);
-}
-
-function params(visit: Visit): Record<string, unknown> {
-  return visit.params as Record<string, unknown>;
 }

@@ -6,14 +6,25 @@ import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql.ts';
 import { endRest, noteKeyTaken } from '../../operations/circuit.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
-import { keyStates, type KeyShown } from '../../operations/upstream-keys.ts';
+import { keyStates } from '../../operations/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isWell, lookAt } from '../../upstreams/look.ts';
-import { text } from '../session/entry.ts';
-import { optional } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
-import type { Deed } from './action.ts';
+import {
+  boolean,
+  form,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  object,
+  optional,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import type { WebDeps } from '../session/visit.ts';
+import { action } from './action.ts';
 
 /** The upstreams: how they are set up, how they do, and what they take. */
 
@@ -24,36 +35,107 @@ const dayFreshMs = 15_000;
 /** Somebody waits for it at a page. */
 const lookMaxMs = 45_000;
 
-/** GET /upstreams */
-export const list: VisitHandler = async (_visit, _reply, deps) => {
-  const { db } = deps;
-  const defined = namesOf(deps);
-  const [states, keys, lately, today] = await Promise.all([
-    queue.upstreamStates(db, defined),
-    keyStates(db, deps.upstreams),
-    latelyOf(db, hour),
-    wholeDay(db),
-  ]);
-  const names = states.map(({ name }) => name);
-  const resting = await queue.restingModels(db, names);
-  const now = Date.now();
-  return {
-    counted_max: paceMax,
-    data: states.map((state) => ({
-      ...setUpOf(state.name, deps),
-      ...stateShown(state, now),
-      resting_models: resting
-        .filter(({ upstream }) => upstream === state.name)
-        .map((each) => restingShown(each, now)),
-      keys: keys
-        .filter(({ upstream }) => upstream === state.name)
-        .map((each) => keyShown(each, now)),
-      last_hour: figuresOf(state.name, lately),
-      last_day: figuresOf(state.name, today.lately),
-      ...costsOf(state.name, today.costs),
-    })),
-  };
+const trouble = {
+  resting_until: nullable(time()),
+  failures: integer('In a row.'),
+  last_error: nullable(text()),
+  last_error_at: nullable(time()),
 };
+const PausedModel = named('PausedModel', object({ model: text(), ...trouble }));
+
+const UpstreamKey = named(
+  'UpstreamKey',
+  object({
+    key: text('Its name.'),
+    in_use: integer(),
+    ...trouble,
+    resting_models: listOf(PausedModel),
+  }),
+);
+
+const UpstreamFigures = named(
+  'UpstreamFigures',
+  object({
+    completed: integer(),
+    failed: integer(),
+    rejected: integer(),
+    error_ppm: nullable(integer()),
+    starts: integer(),
+    starts_refused: integer(),
+    start_median_ms: nullable(integer()),
+    start_p95_ms: nullable(integer()),
+    run_median_ms: nullable(integer()),
+    run_p95_ms: nullable(integer()),
+  }),
+);
+
+const Upstream = named(
+  'Upstream',
+  object({
+    name: text(),
+    adapter: nullable(text()),
+    url: nullable(text()),
+    has_credential: boolean(),
+    file: nullable(text()),
+    variables: listOf(text(), 'Names of the environment variables that set it up.'),
+    set_up: boolean(),
+    reason: nullable(text('Why it is not set up.')),
+    class: nullable(text()),
+    concurrency: nullable(integer()),
+    rows: integer('Of the catalog.'),
+    waiting: integer(),
+    waiting_more: boolean('More wait than are counted.'),
+    oldest_seconds: nullable(integer()),
+    in_use: integer(),
+    ...trouble,
+    resting_models: listOf(PausedModel),
+    keys: listOf(UpstreamKey, 'Empty if it has one key or none.'),
+    last_hour: UpstreamFigures,
+    last_day: UpstreamFigures,
+    cost_today_usd_micro: microUsd(),
+    cost_month_usd_micro: microUsd(),
+    uncosted_month: integer(),
+  }),
+);
+
+/** GET /upstreams */
+export const list = endpoint(
+  { reply: object({ counted_max: integer(), data: listOf(Upstream) }) },
+  async (_call, deps) => {
+    const { db } = deps;
+    const defined = namesOf(deps);
+    const [states, keys, lately, today] = await Promise.all([
+      queue.upstreamStates(db, defined),
+      keyStates(db, deps.upstreams),
+      latelyOf(db, hour),
+      wholeDay(db),
+    ]);
+    const names = states.map(({ name }) => name);
+    const resting = await queue.restingModels(db, names);
+    const now = Date.now();
+    return {
+      counted_max: paceMax,
+      data: states.map((state) => ({
+        ...setUpOf(state.name, deps),
+        ...withPause(state, now),
+        waiting_more: state.waiting >= queue.waitingMax,
+        oldest_seconds: state.waiting > 0 ? Math.round(state.oldest_seconds) : null,
+        resting_models: resting
+          .filter(({ upstream }) => upstream === state.name)
+          .map((each) => withPause(each, now)),
+        keys: keys
+          .filter(({ upstream }) => upstream === state.name)
+          .map(({ resting_models, ...key }) => ({
+            ...withPause(key, now),
+            resting_models: resting_models.map((each) => withPause(each, now)),
+          })),
+        last_hour: figuresOf(state.name, lately),
+        last_day: figuresOf(state.name, today.lately),
+        ...costsOf(state.name, today.costs),
+      })),
+    };
+  },
+);
 
 /** Those that come with Farebox, those that files define, and those that were given otherwise. */
 function namesOf({ files, upstreams }: WebDeps): string[] {
@@ -86,39 +168,15 @@ function variablesOf(definition: Record<'url_from' | 'key_from' | 'secret_from',
   return [url_from, key_from, secret_from].filter((name) => name !== null);
 }
 
-function stateShown(state: queue.UpstreamState, now: number) {
-  const { waiting, oldest_seconds, in_use } = state;
-  return {
-    waiting,
-    waiting_more: waiting >= queue.waitingMax,
-    oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
-    in_use,
-    ...troubleShown(state, now),
-  };
-}
-
-function restingShown({ model, ...trouble }: queue.RestingModel, now: number) {
-  return { model, ...troubleShown(trouble, now) };
-}
-
-function keyShown({ key, in_use, resting_models, ...trouble }: KeyShown, now: number) {
-  const models = resting_models.map((each) => restingShown(each, now));
-  return { key, in_use, ...troubleShown(trouble, now), resting_models: models };
-}
-
-function troubleShown(
-  trouble: Pick<
-    queue.UpstreamState,
-    'resting_seconds' | 'failures' | 'last_error' | 'last_error_at'
-  >,
+function withPause<Row extends { resting_seconds: number; last_error: string | null }>(
+  row: Row,
   now: number,
 ) {
-  const { resting_seconds: left, failures, last_error, last_error_at } = trouble;
+  const { resting_seconds: left, last_error } = row;
   return {
-    resting_until: left > 0 ? new Date(now + left * 1000).toISOString() : null,
-    failures,
-    last_error: last_error === null ? null : redact(last_error),
-    last_error_at: last_error_at?.toISOString() ?? null,
+    ...row,
+    resting_until: left > 0 ? new Date(now + left * 1000) : null,
+    last_error: last_error && redact(last_error),
   };
 }
 
@@ -185,26 +243,51 @@ function whole(ms: number | null | undefined): number | null {
 function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
   const { today_usd_micro = 0n, month_usd_micro = 0n, uncosted = 0n } = costs.get(name) ?? {};
   return {
-    cost_today_usd_micro: String(today_usd_micro),
-    cost_month_usd_micro: String(month_usd_micro),
-    uncosted_month: Number(uncosted),
+    cost_today_usd_micro: today_usd_micro,
+    cost_month_usd_micro: month_usd_micro,
+    uncosted_month: uncosted,
   };
 }
 
-/** POST /upstreams/:upstream/wake {model?}: it is called again at once. */
-export const wake: Deed = async (form, visit, deps) => {
-  const upstream = await need(visit, deps);
-  const model = optional(form, 'model', (of, name) => text(of, name, 2_000));
-  return async (db) => {
-    const rested = await endRest(db, upstream, model);
-    const after = () => deps.hints.work();
-    return { answer: { rested }, target: upstream, details: { model, rested }, after };
-  };
-};
+/** POST /upstreams/:upstream/wake: it, or one model of it, is called again at once. */
+export const wake = action(
+  {
+    body: form({ model: optional(nullable(text(undefined, { minLength: 1, maxLength: 2000 }))) }),
+    reply: object({ rested: boolean() }),
+  },
+  async ({ params, body: { model = null } }, deps) => {
+    const upstream = await need(params, deps);
+    return async (db) => {
+      const rested = await endRest(db, upstream, model);
+      const after = () => deps.hints.work();
+      return { answer: { rested }, target: upstream, details: { model, rested }, after };
+    };
+  },
+);
+
+const UpstreamCheck = named(
+  'UpstreamCheck',
+  object({
+    ok: boolean(),
+    name: text(),
+    adapter: nullable(text()),
+    url: nullable(text()),
+    has_credential: boolean(),
+    set_up: boolean(),
+    reason: nullable(text()),
+    answers: nullable(boolean('Null: not asked.')),
+    credential_taken: nullable(boolean('Null: not tried.')),
+    keys: listOf(object({ key: text(), taken: nullable(boolean()) }), 'Each of several keys.'),
+    rows: integer(),
+    listed: nullable(integer('Models that it lists.')),
+    missing: listOf(object({ id: text(), model: text(), at: integer() })),
+    problems: listOf(text()),
+  }),
+);
 
 /** POST /upstreams/:upstream/test: asks it whether it is well; nothing that costs. */
-export const test: Deed = async (_form, visit, deps) => {
-  const name = await need(visit, deps);
+export const test = action({ reply: UpstreamCheck }, async ({ params }, deps) => {
+  const name = await need(params, deps);
   const { connected, upstreams, trusted: fetch, files } = deps;
   const looked = {
     name,
@@ -224,11 +307,11 @@ export const test: Deed = async (_form, visit, deps) => {
     const details = { ok, answers, credential_taken, missing: missing.length };
     return { answer: { ok, ...look, problems }, target: name, details };
   };
-};
+});
 
 /** The upstream that the path names. Throws `not_found`. */
-async function need(visit: Visit, deps: WebDeps): Promise<string> {
-  const { upstream } = visit.params as { upstream: string };
+async function need(params: Record<string, string>, deps: WebDeps): Promise<string> {
+  const upstream = params.upstream!;
   if (namesOf(deps).includes(upstream)) return upstream;
   const states = await queue.upstreamStates(deps.db, []);
   if (states.some(({ name }) => name === upstream)) return upstream;

@@ -4,7 +4,7 @@ import * as sessions from '../../db/sessions.ts';
 import { verifyPassword } from '../../lib/password.ts';
 import { emailOf } from '../../operations/account.ts';
 import { askForEmail, confirmEmail } from '../../operations/email.ts';
-import { choice, form, object, optional, text } from '../schema.ts';
+import { choice, email, form, object, optional, text } from '../schema.ts';
 import { badField } from '../validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
@@ -25,7 +25,7 @@ const looksOfAddress = { max: 60, seconds: 600 };
 export const ask = endpoint(
   {
     body: form({
-      email: text(undefined, { minLength: 1, maxLength: 254 }),
+      email: email(),
       password: optional(text('Of those who have one.', { maxLength: passwordMax })),
     }),
     reply: object({ status: choice(['check_mail']) }),

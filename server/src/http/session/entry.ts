@@ -15,6 +15,7 @@ import { Role } from '../dashboard/views.ts';
 import {
   boolean,
   choice,
+  email,
   form,
   id,
   integer,
@@ -23,7 +24,7 @@ import {
   nullable,
   object,
   optional,
-  text as textOf,
+  text,
   time,
   url,
 } from '../schema.ts';
@@ -66,9 +67,8 @@ export const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
 /** Of a link in a letter. */
-export const linkToken = textOf(undefined, { minLength: 1, maxLength: 100 });
-const name = textOf(undefined, { minLength: 1, maxLength: 100 });
-const email = textOf(undefined, { minLength: 1, maxLength: 254 });
+export const linkToken = text(undefined, { minLength: 1, maxLength: 100 });
+const name = text(undefined, { minLength: 1, maxLength: 100 });
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
 export const settings = openEndpoint(
@@ -79,7 +79,7 @@ export const settings = openEndpoint(
         base_url: url(),
         sign_up: choice(['open', 'invite', 'closed']),
         has_mail: boolean(),
-        oidc_name: nullable(textOf("On the identity provider's button; null: there is none.")),
+        oidc_name: nullable(text("On the identity provider's button; null: there is none.")),
         password_min: integer(),
       }),
     ),
@@ -152,8 +152,8 @@ export const signUp = openEndpoint(
   {
     body: form({
       name,
-      email,
-      password: textOf(undefined, { minLength: passwordMin, maxLength: passwordMax }),
+      email: email(),
+      password: text(undefined, { minLength: passwordMin, maxLength: passwordMax }),
       token: optional(nullable(linkToken)),
     }),
     reply: object({ status: choice(['check_mail', 'sign_in']) }),
@@ -198,9 +198,9 @@ export const invitation = openEndpoint(
     reply: named(
       'Invitation',
       object({
-        email: textOf(),
+        email: text(),
         role: Role,
-        account_name: nullable(textOf('Null: with an account of their own.')),
+        account_name: nullable(text('Null: with an account of their own.')),
         expires_at: time(),
       }),
     ),
@@ -228,7 +228,7 @@ const Account = named(
   'Account',
   object({
     account_id: id(),
-    name: textOf(),
+    name: text(),
     role: Role,
     status: choice(['active', 'suspended']),
     is_operator: boolean('Its owners run the service.'),
@@ -240,8 +240,8 @@ const Me = named(
   object({
     person_id: id(),
     session_id: id(),
-    email: textOf(),
-    name: textOf(),
+    email: text(),
+    name: text(),
     email_verified: boolean(),
     two_factor_enabled: boolean(),
     is_operator: boolean(),
@@ -268,14 +268,4 @@ export async function inWords<T>(work: Promise<T>): Promise<T> {
 
 function closed(message: string): ApiError {
   return new ApiError('forbidden', { message });
-}
-
-/** A text of the form. Throws `bad_request`. */
-export function text(form: Record<string, unknown>, name: string, max: number, min = 1): string {
-  const value = form[name];
-  if (typeof value === 'string' && value.length >= min && value.length <= max) return value;
-  throw new ApiError('bad_request', {
-    message: `${name} must be a text of ${min} to ${max} characters.`,
-    param: name,
-  });
 }

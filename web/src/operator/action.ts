@@ -1,0 +1,20 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { operatorApi, type Args, type Given, type OperatorCalls, type Reply } from '../api.ts';
+import { notice } from '../components/notice.ts';
+
+/** An action of the operator. Reads again what the pages show of it, the person's own menu too. */
+export function useAction() {
+  const queries = useQueryClient();
+  return async <R extends keyof OperatorCalls>(
+    route: R,
+    given: Given<OperatorCalls, R>,
+    done?: string | ((reply: Reply<OperatorCalls, R>) => string),
+  ): Promise<Reply<OperatorCalls, R>> => {
+    const reply = await operatorApi(route, ...([given] as Args<OperatorCalls, R>));
+    const message = typeof done === 'function' ? done(reply) : done;
+    if (message !== undefined) notice({ message, color: 'fare' });
+    void queries.invalidateQueries({ queryKey: ['operator'] });
+    void queries.invalidateQueries({ queryKey: ['account'] });
+    return reply;
+  };
+}
