@@ -26,6 +26,7 @@ export interface ChatOptions extends Call {
 const replyMs = 10 * 60_000;
 
 export interface Chat {
+  /** Returns the reply, or its chunks if `stream` is true. */
   create(
     input: ChatInput & { stream: true },
     options?: ChatOptions,

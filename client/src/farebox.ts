@@ -151,7 +151,7 @@ export class Farebox {
     return withAmounts(await this.#transport.json(wanted, options));
   }
 
-  /** Uploads the input's media, reserves the price and queues the request. */
+  /** Uploads the input's media, reserves the price, queues the request and returns its job. */
   async submit(modelId: string, input: Input, options: SubmitOptions = {}): Promise<Job> {
     checkCall(options);
     const path = `/queue/${segments(modelId, 'model id')}`;
@@ -263,14 +263,15 @@ export class Farebox {
     }
   }
 
-  /**
-   * Uploads a file; a string is a path. The returned id works in any field of an input for 7 days.
-   */
+  /** Uploads a file (a string is a path). Its id works in any field of an input for 7 days. */
   upload(source: Media | string, options?: UploadOptions): Promise<UploadedFile> {
     return upload(this.#transport, source, options);
   }
 
-  /** Returns the bytes behind a link of an output; with `to` they are written to that file. */
+  /**
+   * Returns the bytes behind a link of an output; with `to` they are written to that file. Throws
+   * unless all bytes have arrived.
+   */
   download(url: string, options?: DownloadOptions): Promise<Blob> {
     return download(this.#transport, url, options);
   }
@@ -320,9 +321,7 @@ function sum(parts: Progress[]): Progress {
   }));
 }
 
-/**
- * Cancels the job if its price rose above the limit after it was asked. Throws `price_above_limit`.
- */
+/** Cancels the job and throws `price_above_limit` if its price rose above the limit meanwhile. */
 async function refuseDearer(job: Job, limit: bigint): Promise<void> {
   const price = job.submitted!.quoted_usd_micro;
   if (price <= limit) return;

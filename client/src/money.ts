@@ -4,7 +4,7 @@ import { writable } from './writable.ts';
 /** Fields with content of models and callers: amounts in there are not the service's. */
 const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
 
-/** Makes each `*_usd_micro` of the value a bigint, in place. */
+/** Makes each `*_usd_micro` inside the value a bigint, in place, and returns the value. */
 export function withAmounts<T>(value: unknown): T {
   if (Array.isArray(value)) for (const item of value) withAmounts(item);
   else if (typeof value === 'object' && value !== null) {
@@ -25,7 +25,7 @@ function amount(value: unknown): unknown {
   );
 }
 
-/** `$0.05`, `$0.000125`: exact, never rounded, with at least two decimals. */
+/** The amount as `$0.05` or `$0.000125`: exact, with at least two decimals. */
 export function formatUsd(micro: bigint): string {
   const digits = (micro < 0n ? -micro : micro).toString().padStart(7, '0');
   const cents = digits.slice(-6).replace(/0{1,4}$/, '');

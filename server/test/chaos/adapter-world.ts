@@ -285,10 +285,7 @@ export class World {
     await this.db.run(rawSql(`select pg_notify('farebox', 'harness w ')`));
   }
 
-  /**
-   * Ends the time of those requests whose start was lost and that were looked for several times
-   * since.
-   */
+  /** Ends the deadline of requests whose start was lost and whose recovery failed several times. */
   async giveUp(ids: string[]): Promise<void> {
     await this.db.run(
       rawSql(
