@@ -10,8 +10,8 @@ const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
 
 /**
- * The caller behind the key, noted at the call as well. Throws `unauthorized` or `rate_limited`;
- * sets the rate headers.
+ * The caller of the key, also noted at the call. Throws `unauthorized` or `rate_limited`; sets the
+ * rate headers.
  */
 export async function authenticate(
   req: FastifyRequest,
@@ -40,14 +40,14 @@ export async function authenticate(
       headers: challenge,
     });
   }
-  // A refusal because of its pace is counted too.
+  // A refusal because of the rate is counted too.
   (req as Keyed).caller = caller;
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return { caller, viewer: { key_hash, account_id: caller.account_id } };
 }
 
-/** Only who has the key hears this. */
+/** Only the owner of the key gets this message. */
 function lapsedWords({ lapsed, at }: Lapsed): string {
   const when = at.toISOString();
   return lapsed === 'expired'
@@ -68,7 +68,7 @@ export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {
   });
 }
 
-/** Goes with every 401. */
+/** Sent with every 401. */
 export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
 
 export function setRateHeaders(

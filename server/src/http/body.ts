@@ -5,16 +5,16 @@ import { parseJson } from '../lib/json.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { takeShare } from './overload.ts';
 
-/** JSON bodies: bounded in size, time, memory and shape before anything looks at them. */
+/** JSON bodies: bounded in size, time, memory and shape before they are read. */
 
 export const jsonMaxBytes = 1024 * 1024;
 export const chatMaxBytes = 10 * 1024 * 1024;
 const shape = { depth: 64, values: 100_000 };
 
 /**
- * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large`, `bad_request`,
- * or, where too many bytes of bodies are held already, `rate_limited` if it is this account that
- * holds them, else `capacity_unavailable`.
+ * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
+ * If too many bytes of bodies are held, throws `rate_limited` if this account holds them, otherwise
+ * `capacity_unavailable`.
  */
 export async function readObject(
   req: Keyed,
@@ -55,7 +55,7 @@ async function readJsonBody(
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const stream = (req.body as Readable | undefined) ?? req.raw;
   const { account_id } = req.caller;
-  // What was made of the body lives as long as its call.
+  // Everything made from the body lives as long as its call.
   const hold = holder(req, reply, deps);
   return reading(account_id, deps, () =>
     collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) =>
@@ -78,19 +78,19 @@ export async function reading(
   }
 }
 
-/** Counts bytes that a call will hold beside its body, until the call is over. */
+/** Counts bytes that a call holds beside its body, until the call is over. */
 export function holdBytes(bytes: number, req: Keyed, reply: FastifyReply, deps: HttpDeps): void {
   if (!holder(req, reply, deps)(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
 }
 
-/** Takes bytes until the call is over; false: there is no room for them. */
+/** Takes bytes until the call is over; false if there is no room for them. */
 function holder(req: Keyed, { raw }: FastifyReply, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
   let held = 0;
   const giveBack = () => bodies.give(account_id, held);
   raw.once('close', () => void (req.work ?? Promise.resolve()).then(giveBack, giveBack));
   return (bytes: number): boolean => {
-    // Nothing would give back what a caller takes who has left meanwhile.
+    // A caller who left meanwhile would never give them back.
     if (raw.destroyed) return true;
     if (!bodies.take(account_id, bytes)) return false;
     held += bytes;
@@ -105,7 +105,7 @@ function tooLarge(maxBytes: number): ApiError {
   });
 }
 
-/** By all accounts together, or by this one, where there is room for others. */
+/** Held by all accounts together, or by this one while others have room. */
 function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiError {
   if (bodies.free() >= bytes) {
     const held = bodies.held(owner);
@@ -121,7 +121,7 @@ function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiErr
   });
 }
 
-/** Reads a whole body within `bodyMs`. `refuse` is asked about each piece before it is kept. */
+/** Reads a whole body within `bodyMs`. `refuse` is called for each piece before it is kept. */
 export function collect(
   stream: Readable,
   bodyMs: number,
@@ -149,7 +149,7 @@ export function collect(
     const endedEarly = (cause?: unknown) =>
       fail(new ApiError('bad_request', { message: 'The body ended early.', cause }));
     stream.once('error', endedEarly);
-    // Its sender may have left while the key was looked up: then no event is left to come.
+    // Its sender may have left while the key was looked up: then no further event comes.
     if (stream.destroyed) endedEarly();
     function fail(error: ApiError): void {
       clearTimeout(timer);

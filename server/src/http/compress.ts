@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Smaller replies fit into one packet as they are. */
 const leastChars = 1_400;
-/** Copies that are kept of what is the same for everybody: the catalog, the document, the guide. */
+/** Compressed copies of what is the same for everyone: the catalog, the document, the guide. */
 const copiesMax = 64;
 
 const brotli = promisify(brotliCompress);
@@ -15,10 +15,9 @@ const encoders: Record<string, (text: string) => Promise<Buffer>> = {
 };
 
 /**
- * Compresses the texts of the API for callers who ask for it: not streams, not media. Calls of the
- * pages are left as they are: they come with a cookie, so another page could have them made again
- * and again and guess a secret by the length of the replies. A key is never sent by the browser
- * itself.
+ * Compresses the API's texts for callers who ask for it: not streams, not media. Calls of the pages
+ * are not compressed: they come with a cookie, so another page could repeat them and guess a secret
+ * by the length of the replies. A browser never sends a key by itself.
  */
 export function compressReplies(app: FastifyInstance): void {
   const kept = new Map(
@@ -57,7 +56,7 @@ function addVary(reply: FastifyReply): void {
   );
 }
 
-/** The better one of those that the caller takes; null: as it is. */
+/** The better encoding that the caller accepts; null: none. */
 function wantedEncoding(header: string | undefined): string | null {
   if (header === undefined) return null;
   const taken = new Set<string>();

@@ -3,28 +3,28 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Times } from './times.ts';
 
-/** Calls that may be under way on one connection; Node begins pipelined ones all at once. */
+/** Calls in progress on one connection; Node begins pipelined ones all at once. */
 export const callsPerConnectionMax = 4;
 
 export interface Connections {
-  /** The calls under way on a connection, for whoever begins one to add and take out again. */
+  /** The calls in progress on a connection, for its callers to add and remove theirs. */
   calls(socket: Socket): Set<ServerResponse>;
   /**
-   * Lets the last reply under way on each connection say that it is the last, where that can still
-   * be said: who is not told may send the next call into a connection that is being closed.
+   * Lets the last reply in progress on each connection announce that it is the last, if its headers
+   * are not sent yet: a client that does not know may send the next call into a closing connection.
    */
   announceEnd(): void;
 }
 
 interface Line {
   calls: Set<ServerResponse>;
-  /** What its other side had taken when the window began, and how much more is due in it. */
+  /** Bytes that the client had taken when the window began, and how many more are due in it. */
   taken: number;
   due: number;
   since: number;
 }
 
-/** Frees what a connection holds: with its end, and where its other side takes next to nothing. */
+/** Frees what a connection holds when it ends, or when the client takes next to nothing. */
 export function watchConnections(
   app: FastifyInstance,
   bounds: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
@@ -49,7 +49,7 @@ export function watchConnections(
   }, bounds.stallMs / 4);
   look.unref();
   app.addHook('preClose', (done) => {
-    // On which nothing was said yet: it counts as busy for Node, and would hold up the stop.
+    // A connection without any call counts as busy for Node and would delay the stop.
     for (const socket of lines.keys()) if (socket.bytesRead === 0) socket.destroy();
     done();
   });
@@ -74,7 +74,7 @@ function cutStalled(
   now: number,
   { stallMs, stallLeastBytes }: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
 ): void {
-  // Of a large chunk only the handle knows how much has left; Node's idle clock goes by it too.
+  // For a large chunk only the handle knows how much has left; Node's idle timer uses it too.
   const { _handle: handle } = socket as {
     _handle?: { bytesWritten: number; writeQueueSize: number } | null;
   };
@@ -82,7 +82,7 @@ function cutStalled(
   const taken = handle.bytesWritten - handle.writeQueueSize;
   const waiting = socket.bytesWritten - taken;
   if (waiting === 0 || taken - line.taken >= line.due) {
-    // Who took all that waited is not slow, however little that was: a stream may be quiet.
+    // A client that took everything is not slow, however little it was: a stream may be quiet.
     line.due = Math.min(stallLeastBytes, waiting);
     line.taken = taken;
     line.since = now;
@@ -91,7 +91,7 @@ function cutStalled(
   }
 }
 
-/** True once a reply's turn on its connection has come; false where that has ended before. */
+/** True once it is a reply's turn on its connection; false if the reply has ended before. */
 export function turnOf(raw: ServerResponse): Promise<boolean> {
   if (raw.destroyed || raw.socket !== null) return Promise.resolve(!raw.destroyed);
   return new Promise((resolve) => {

@@ -4,15 +4,15 @@ import type { Call } from './routes.ts';
 /** Which calls a browser may make from pages of other origins. */
 
 const preflightSeconds = 3_600;
-/** Headers of ours that such a page may read. */
+/** Response headers that such a page may read. */
 const exposed =
   'etag, location, retry-after, x-should-retry, x-request-id, x-charge-usd-micro, idempotent-replayed, ' +
   'ratelimit, ratelimit-policy, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
 
 /**
- * What anyone may read is open to all origins; calls with a key are open to the origins that the
- * operator names. A key is sent by a page's own code, never by the browser itself, so no other page
- * can use it.
+ * Public reads are open to all origins; calls with a key are open to the origins that the operator
+ * lists. A key is sent by a page's own code, never by the browser itself, so no other page can use
+ * it.
  */
 export function allowOrigins(
   app: FastifyInstance,

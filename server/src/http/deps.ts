@@ -30,7 +30,7 @@ export interface HttpDeps {
   secrets: readonly Buffer[];
   operations: Operations;
   refusals: Refusals;
-  /** Notes how calls of upstreams went. */
+  /** Records how calls of upstreams went. */
   circuit: Circuit;
   watch: Watch;
   live: Live;
@@ -43,36 +43,36 @@ export interface HttpDeps {
   metrics: Metrics;
   /** Fires when the process begins to stop: no new work, streams end. */
   draining: AbortSignal;
-  /** The process was told to stop; until it drains, calls are taken as ever. */
+  /** The process was told to stop; until it drains, calls are accepted as usual. */
   leaving: AbortSignal;
-  /** Fires shortly before a stopping process ends: streams under way say so and close. */
+  /** Fires shortly before a stopping process ends: open streams announce it and close. */
   cutoff: AbortSignal;
   /** Chat calls until they are settled, whether their callers are still there or not. */
   chats: Set<Promise<unknown>>;
   /** Chat calls that are open here, by key. */
   openChats: Budget;
-  /** The same by account. */
+  /** Open chat calls by account. */
   accountChats: Budget;
   /** Chats that are read to their usage after their caller has left, by account. */
   drains: Budget;
-  /** Uploads that are open here, by account. */
+  /** Open uploads, by account. */
   openUploads: Budget;
-  /** Calls under way: by network until key or session are known, then by account or person. */
+  /** Calls in progress: by network until key or session are known, then by account or person. */
   calls: Budget;
   /** Calls whose body is still being read, by account or person. */
   reading: Budget;
-  /** Event streams and waits that are open here, by account. */
+  /** Open event streams and waits, by account. */
   streams: Budget;
-  /** Calls of the web pages that nobody has signed in for, by network. */
+  /** Calls of the web pages without a sign-in, by network. */
   strangers: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
   bodies: Budget;
-  /** What is said of the database itself: a restored copy, another clock. */
+  /** State of the database itself: a restored copy, another clock. */
   installation: { held: () => string | null; skew: () => number | null };
-  /** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
+  /** Why nothing new is taken here; null if it is. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
   settings: HttpSettings;
-  /** The part that is not ready, in words, or null. */
+  /** The part that is not ready, or null. */
   unready: () => Promise<string | null>;
   log: {
     error(fields: object, message: string): void;
@@ -81,25 +81,25 @@ export interface HttpDeps {
 }
 
 export interface HttpSettings {
-  /** Of a key that has no figures of its own, as the next one is. */
+  /** For keys without a limit of their own, as the next one. */
   rpm: number;
   openJobs: number;
   openChats: number;
-  /** Of all keys of an account. */
+  /** Over all keys of an account. */
   account: AccountLimits & { open_chats: number; cancels_an_hour: number };
-  /** Of one account. */
+  /** Per account. */
   openUploads: number;
   uploadMaxBytes: number;
   fileTtlSeconds: number;
-  /** What an account's uploaded files may take together. */
+  /** Most bytes of an account's uploaded files together. */
   filesMaxBytes: number;
   /** An upstream whose queue is older takes no more submits. */
   queueAgeSeconds: number;
-  /** Whose pages may make calls with a key. */
+  /** Origins whose pages may make calls with a key. */
   corsOrigins: readonly string[];
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
-  /** Proxies of the operator's own in front of us. */
+  /** The operator's own proxies in front of this service. */
   trustedProxies: number;
   times: Times;
   /** Text of openapi.json with this service's address, and its version tag. */
@@ -111,13 +111,13 @@ export type Keyed = FastifyRequest & {
   caller: Spender;
   /** What the call holds open ends when this key or person loses access. */
   viewer: Viewer;
-  /** Moves the call's place into the share of this account or person. */
+  /** Moves the call into the share of this account or person. */
   belongsTo: (owner: string) => void;
-  /** What goes on although its caller has left; until then its body is held. */
+  /** Work that continues after its caller has left; until it ends, its body is held. */
   work?: Promise<unknown>;
-  /** From now on it only waits: it makes room for a call that works. */
+  /** From now on the call only waits and makes room for one that works. */
   rest: () => void;
-  /** Of a poll: asked for while the key was judged. */
+  /** Of a poll: requested while the key was checked. */
   row?: Promise<StatusRow | null>;
 };
 

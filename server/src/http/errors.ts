@@ -9,7 +9,7 @@ import { StreamStalled } from '../lib/streams.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 
-/** The one shape of every reply that is no success. */
+/** The body of every reply that is not a success. */
 export function errorBody(error: ApiError, requestId: string) {
   const { code, message, type, param, details } = error;
   return {
@@ -19,7 +19,7 @@ export function errorBody(error: ApiError, requestId: string) {
 
 const refusals = new WeakMap<FastifyInstance, LogThrottle>();
 
-/** While there is no room every call is refused: one line a minute for each reason. */
+/** While there is no capacity every call is refused: one line a minute for each reason. */
 function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyRequest): void {
   if (expected) return;
   const throttle = refusals.get(req.server) ?? new LogThrottle();
@@ -39,7 +39,7 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
   const fal = speaksFal(req) ? falRefusal(error) : null;
-  // A target that is no address is refused before any hook has set the id.
+  // An invalid target is refused before any hook has set the id.
   return reply
     .code(fal?.status ?? error.status)
     .header('x-request-id', req.id)
@@ -51,7 +51,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers };
   if (error.status === 503) headers['retry-after'] ??= '2';
   if (error.status === 429) headers['retry-after'] ??= '1';
-  // Stock clients repeat a 409 by themselves, and a 402 will not go away by repeating.
+  // Stock clients repeat a 409 by themselves, and repeating does not help against a 402.
   if (error.status === 402 || error.status === 409) headers['x-should-retry'] = 'false';
   return headers;
 }
@@ -59,7 +59,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 const badPath =
   'The path is not valid: in it, % must be followed by two hexadecimal digits of a UTF-8 character.';
 
-/** Every fault that is not meant for the caller as it is becomes one that is. */
+/** Turns every fault into one that is meant for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof JsonError)
@@ -77,7 +77,7 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof StreamStalled) {
     return new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' });
   }
-  // Node's word for a caller who is gone before the whole body has come.
+  // Node's error for a caller who left before the whole body had come.
   if (thrown instanceof Error && thrown.message === 'aborted') {
     return new ApiError('bad_request', { message: 'The body ended early.', cause: thrown });
   }
@@ -96,7 +96,7 @@ export function asApiError(thrown: unknown): ApiError {
     });
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    // The framework's own words name its parts, which are nothing to the caller.
+    // The framework's own message names its parts, which callers do not know.
     return new ApiError('bad_request', {
       ...(code === 'FST_ERR_BAD_URL' && { message: badPath }),
       cause: thrown,

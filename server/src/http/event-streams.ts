@@ -15,7 +15,7 @@ export function mayHold(viewer: Viewer, { streams, viewers }: HttpDeps): boolean
 }
 
 /**
- * Takes one of the account's places for streams and waits, until the returned function is called.
+ * Takes one of the account's slots for streams and waits, until the returned function is called.
  * `over` is called when the key or person loses access. Throws `rate_limited` or
  * `capacity_unavailable`.
  */
@@ -35,7 +35,7 @@ export function hold(viewer: Viewer, deps: HttpDeps, over: () => void): () => vo
 }
 
 /**
- * Opens a stream that says so and ends when this process stops, or when the key or person that
+ * Opens a stream. It ends with an event when this process stops, or when the key or person that
  * opened it loses access. Throws as `hold` does.
  */
 export function holdStream(

@@ -7,12 +7,11 @@ import { list, object } from './schema.ts';
 import { serialize } from './serialize.ts';
 
 /**
- * Tells open pages what changes in their accounts. Hints from this or another process make it look
- * soon, once for all accounts; a slow look at what has moved since makes up for hints that were
- * lost, or for all of them.
+ * Sends open pages the changes of their accounts. Hints from this or another process start a quick
+ * check, one for all accounts; a slow check of everything that moved since makes up for lost hints.
  */
 export interface Live {
-  /** Tells a page until the returned function is called. */
+  /** Sends changes to a page until the returned function is called. */
   open(accountId: string, page: Page): () => void;
   close(): void;
 }
@@ -22,34 +21,36 @@ export interface Page {
 }
 
 export interface LiveReads {
-  /** Of requests that belong to these accounts. */
+  /** Requests among these ids that belong to these accounts. */
   entries: (ids: string[], accountIds: string[]) => Promise<EntryRow[]>;
   moved: (known: { account_id: string; seq: bigint }[], limit: number) => Promise<Moved[]>;
   open: (accountIds: string[], newest: number) => Promise<{ account_id: string; id: string }[]>;
 }
 
-/** Between two looks. Each tells a page two things at most, so that is four events a second. */
+/**
+ * Pause between two checks. Each sends a page two events at most, so that is four events a second.
+ */
 const pauseMs = 500;
-/** What changes together is told together. */
+/** Changes that happen together are sent together. */
 const gatherMs = 15;
-/** Hinted ids that are looked up; where more have gathered, the slow look finds them. */
+/** Most hinted ids that are looked up; the slow check finds more. */
 const idsMax = 1_000;
-/** Changes told one by one; a page that misses more asks for its list again. */
+/** Changes sent one by one; a page that misses more reloads its list. */
 const entriesMax = 20;
 /** Movements that are followed to their requests: each has two, its reserve and its end. */
 const movementsMax = 2 * entriesMax;
-/** Open requests of an account that are watched for lost hints: about what a page shows. */
+/** Open requests of an account that are checked for lost hints: about what a page shows. */
 const openMax = 50;
-/** Of all accounts in one slow look; the others have their turn in the next. */
+/** Open requests of all accounts in one slow check; the next one takes the others. */
 const openLookMax = 5_000;
 
 interface Account {
   id: string;
   pages: Set<Page>;
-  /** Movements up to here are told; null: not known yet. */
+  /** Movements up to here were sent; null: not known yet. */
   seq: bigint | null;
   balance: string;
-  /** What was told of requests that are open, and of others since the slow look before the last. */
+  /** What was sent about open requests, and about others since the slow check before the last. */
   open: Map<string, string | null>;
   told: Map<string, string>;
   toldBefore: Map<string, string>;
@@ -78,9 +79,9 @@ class Watcher implements Live {
   readonly #looks: NodeJS.Timeout;
   #wanted = new Set<string>();
   #wantsAll = false;
-  /** A look has failed: what it would have told is not known. */
+  /** A check has failed: what it would have sent is unknown. */
   #lost = false;
-  /** Where the next slow look goes on among the open requests. */
+  /** Where the next slow check continues among the open requests. */
   #turn = 0;
   #next: NodeJS.Timeout | undefined;
   #looking = false;
@@ -156,7 +157,7 @@ class Watcher implements Live {
     }
   }
 
-  /** Takes the accounts up that are new: from here on their changes are told. */
+  /** Adds new accounts: from now on their changes are sent. */
   async #begin(): Promise<void> {
     const fresh = [...this.#accounts.values()].filter(({ seq }) => seq === null);
     if (fresh.length === 0) return;
@@ -180,7 +181,7 @@ class Watcher implements Live {
   }
 
   async #look(ids: Set<string>, all: boolean): Promise<void> {
-    // Accounts in which more has changed than is told.
+    // Accounts with more changes than are sent one by one.
     const many = new Set<Account>();
     if (all) {
       await this.#lookAtMovements(ids, many);
@@ -244,7 +245,7 @@ function newAccount(id: string): Account {
   return { id, pages: new Set(), seq: null, balance: '', ...empty };
 }
 
-/** Keeps what the pages know of it; false where they know it already. */
+/** Remembers what the pages know of it; false if they know it already. */
 function note({ open, told, toldBefore }: Account, row: EntryRow): boolean {
   const { id, status, progress, webhook_state } = row;
   const version = `${status} ${progress} ${webhook_state}`;

@@ -2,14 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import { nearest } from '../lib/nearest.ts';
 import { falOffer, speaksFal } from './fal/refusal.ts';
 
-/** What a caller is told who asks for an address that is not there. */
+/** What a caller of an unknown address is told. */
 
 const chat = 'use POST /v1/chat/completions.';
 const queue =
   'use POST /v1/queue/{model_id}; GET /v1/models?kind=image and ?kind=video list the models.';
 const none = 'GET /v1/openapi.json lists what is.';
 
-/** Calls of other services that stock tools make, by how their path begins. */
+/** Calls of other services that stock tools make, by the beginning of their path. */
 const notOffered: [path: string, instead: string][] = [
   ['/v1/responses', chat],
   ['/v1/messages', chat],
@@ -27,7 +27,7 @@ const notOffered: [path: string, instead: string][] = [
   ['/v1/realtime', none],
 ];
 
-/** `known`: the addresses of the routes, as they were mounted. */
+/** `known`: the addresses of the mounted routes. */
 export function nothingAt(req: FastifyRequest, known: readonly string[]): string {
   const path = req.url.split('?')[0]!.slice(0, 200);
   if (speaksFal(req)) return `There is nothing at ${path}. ${falOffer}`;

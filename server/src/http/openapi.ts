@@ -78,7 +78,7 @@ export function openapiText(baseUrl: string): string {
   return committed.replaceAll(documentedOrigin, () => origin);
 }
 
-/** `/queue/*` → `/queue/{model_id}`: the only wildcard there is stands for a model id. */
+/** `/queue/*` → `/queue/{model_id}`: the only wildcard stands for a model id. */
 export function documentedPath({ path }: Pick<Route, 'path'>): string {
   return path.replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
 }
@@ -183,7 +183,7 @@ function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes'])
   };
 }
 
-/** A call that needs no key, but came with one, uses up that key's calls. */
+/** A call that needs no key but came with one counts against that key's rate. */
 function rateOf(who: Route['who']): HeaderUse[] {
   if (who === 'key') return rateHeaders;
   return who === 'key_or_signature'

@@ -16,9 +16,9 @@ import * as queue from './api/queue.ts';
 import * as requests from './api/requests.ts';
 
 /**
- * Who may call: anyone; the holder of a key; for outputs, the holder of a signed link as well; or
- * only the holder of a signed address. The handler judges signatures itself. `prefixed` paths lie
- * below /v1.
+ * Who may call: anyone; the holder of a key; for outputs, also the holder of a signed link; or only
+ * the holder of a signed address. The handler checks signatures itself. `prefixed` paths are below
+ * /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
@@ -30,7 +30,7 @@ export type Route = Call & { docs: docs.RouteDocs; shapes: ApiShapes };
 type Method = 'GET' | 'POST' | 'PUT';
 type Row = [Method, string, docs.RouteDocs];
 type OpenRow = [...Row, ApiEndpoint<FastifyRequest>];
-/** Begins what the call will look up first, while its key is still judged. */
+/** Begins the call's first look-up while its key is still checked. */
 export type Ahead = (req: Keyed, deps: HttpDeps) => void;
 
 /** Below /v1, with a key. */
@@ -55,7 +55,7 @@ const signed: OpenRow[] = [
   ['GET', '/files/:file_id', docs.readFile, files.read],
 ];
 
-/** Below /v1, for upstreams: the address itself is signed, the call by the upstream as well. */
+/** Below /v1, for upstreams: the address itself is signed, and the upstream signs the call. */
 const calledBack: OpenRow[] = [
   ['POST', '/callbacks/:upstream/:request_id/:attempt/:sig', docs.callback, callbacks.receive],
 ];
@@ -69,7 +69,7 @@ const open: OpenRow[] = [
   ['GET', '/openapi.json', docs.openapi, ops.openapi],
 ];
 
-/** Outside /v1: for those who look after the service. */
+/** Outside /v1: for operators and supervisors. */
 const health: OpenRow[] = [
   ['GET', '/livez', docs.livez, ops.livez],
   ['GET', '/readyz', docs.readyz, ops.readyz],
@@ -90,7 +90,7 @@ export function routes(deps: HttpDeps): Route[] {
   ];
 }
 
-/** What also a process that only works answers. */
+/** Routes that a process without an API answers as well. */
 export function outside(deps: HttpDeps): Route[] {
   return bind(deps, 'anyone', false, health);
 }

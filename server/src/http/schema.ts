@@ -56,10 +56,10 @@ export function object<P extends TProperties>(properties: P, more: Keywords = {}
   return Type.Object(properties, more);
 }
 
-/** Of a field: it can be missing. */
+/** Marks a field that can be missing. */
 export const optional = Type.Optional;
 
-/** An object that has fields besides: an upstream's, or those of OpenAI's protocol. */
+/** An object with further fields: an upstream's, or those of OpenAI's protocol. */
 export function openObject<P extends TProperties>(properties: P, more: Keywords = {}) {
   return object(properties, { ...more, additionalProperties: true });
 }
@@ -87,7 +87,7 @@ export function either<const S extends readonly TSchema[]>(
   return Type.Unsafe<Static<S[number]>>({ ...about(description, {}), anyOf: [...forms] });
 }
 
-/** A flag that is only there when it is true. */
+/** A flag that is only present if it is true. */
 export function onlyTrue(description?: string): TUnsafe<true> {
   return Type.Unsafe<true>({ ...about(description, {}), type: 'boolean', enum: [true] });
 }

@@ -26,12 +26,12 @@ import { networkOf } from './session/throttle.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
-/** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
+/** Longer than load balancers keep an idle connection, so that they close it and not we. */
 const keepAliveTimeoutMs = 65_000;
-/** A model id stands in the path. */
+/** Long enough for a model id in the path. */
 const paramMax = 600;
 
-/** All that Node's parser lets through; CONNECT never becomes a request. */
+/** All methods that Node's parser accepts; CONNECT never becomes a request. */
 const allMethods = METHODS.filter((method) => method !== 'CONNECT');
 
 export function createServer(
@@ -75,7 +75,7 @@ export function createServer(
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
-    // Browsers get a page: nobody may keep the one answer for those who asked for the other.
+    // Browsers get a page: caches must not mix the two answers.
     reply.headers({ vary: 'accept', 'cache-control': 'no-store' });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
@@ -90,7 +90,7 @@ export function createServer(
   return app;
 }
 
-/** Of calls with a key: what is refused on the pages is seen by whoever is there. */
+/** Only calls with a key: a refusal on the pages is seen by the person there. */
 function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
   const { caller } = req as Partial<Keyed>;
   if (caller && !req.routeOptions.url?.startsWith('/api/'))
@@ -102,9 +102,9 @@ const tooManyStrangers =
 const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
 /**
- * Counts the calls under way and measures them. Each holds one place: of its network until its key
- * or session is known, then of its account or person, so that nobody can take all places. Calls
- * that anyone may make, and that have a body, have places of their own.
+ * Counts and measures the calls in progress. Each takes a slot: of its network until its key or
+ * session is known, then of its account or person, so that nobody can take all slots. Calls that
+ * anyone may make, and that have a body, have slots of their own.
  */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   const connections = watchConnections(app, deps.settings.times);
@@ -112,7 +112,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   deps.leaving.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
-    // Kept open for a next call it would hold up the stop.
+    // A connection kept open for a next call would delay the stop.
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
     const calls = connections.calls(req.raw.socket);
@@ -132,7 +132,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       calls.delete(reply.raw);
       place.rest();
       discardRest(req.raw, lingerMs);
-      // Its headers may have left before the stop began.
+      // Its headers may have been sent before the stop began.
       if (deps.leaving.aborted && calls.size === 0) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
@@ -144,7 +144,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   });
 }
 
-/** Takes a call's place; the reason if there is none left. */
+/** Takes a call's slot; returns the reason if none is left. */
 function placeOf(
   req: FastifyRequest,
   deps: HttpDeps,
@@ -175,7 +175,7 @@ function placeOf(
   };
 }
 
-/** A line a call, with nothing that the caller has written in it. */
+/** One line per call, without anything that the caller has written. */
 function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
   app.addHook('onRequest', (req, reply, done) => {
     reply.raw.once('close', () => {
@@ -194,15 +194,15 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
   });
 }
 
-/** By the route, not by the target's text: that may be written as a whole URL. */
+/** By the route, not by the target's text, which may be a whole URL. */
 function isOutside(req: FastifyRequest): boolean {
   const { url } = req.routeOptions;
   return url !== undefined && !/^\/(v1|api|fal)\//.test(url);
 }
 
-/** What Node would serve, or refuse with an empty body. */
+/** Handles what Node would serve, or refuse with an empty body. */
 function refuseMisfits(app: FastifyInstance): void {
-  // An expectation that nobody knows is ignored, as the standard allows.
+  // An unknown expectation is ignored, as the standard allows.
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
   app.server.on('connect', (_req, socket: Socket) => {
     socket.on('error', () => {});
@@ -215,7 +215,7 @@ function refuseMisfits(app: FastifyInstance): void {
     if (httpVersion !== '1.0' && headers.host === undefined) {
       return done(new ApiError('bad_request', { message: 'Send a Host header.', param: 'host' }));
     }
-    // Whoever stands in between may have gone by the other one.
+    // A proxy in between may have used the other one.
     if (headerValues(rawHeaders, 'host').length > 1)
       return done(new ApiError('bad_request', { message: 'Send one Host header.', param: 'host' }));
     done();
@@ -257,7 +257,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   }
 }
 
-/** The key is judged before anything of the body is, its Content-Type included. */
+/** The key is checked before anything of the body, its Content-Type included. */
 function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
   if (route.who !== 'key') return { handler: route.handler };
   return {
@@ -273,10 +273,7 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   };
 }
 
-/**
- * What Node's parser refuses never becomes a request; it gets the same shape of answer all the
- * same.
- */
+/** What Node's parser refuses never becomes a request; it gets an answer of the same shape. */
 function answerBroken(
   error: Error & { code?: string },
   socket: Socket & { parser?: { incoming?: IncomingMessage } },
@@ -298,7 +295,7 @@ function refuseRaw(socket: Socket, status: number, text: string): void {
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // Node looks after it no more; what still comes is thrown away, so that the reply gets through.
+  // Node no longer handles it; what still comes is dropped, so that the reply gets through.
   socket.resume();
   setTimeout(() => socket.destroy(), rawLingerMs).unref();
 }
@@ -309,7 +306,7 @@ const idBytes = 12;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** By chance, since a count would tell every caller how many others there are. */
+/** Random, because a counter would tell every caller how many others there are. */
 function requestId(): string {
   if (used >= pool.length) {
     pool = randomBytes(idBytes * 512);

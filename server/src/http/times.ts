@@ -1,46 +1,46 @@
 /**
- * Bounds in time that callers meet, in milliseconds, and how much has to move in one. Tests run
- * with shorter ones.
+ * Time limits that callers meet, in milliseconds, and the bytes due within them. Tests use shorter
+ * ones.
  */
 export interface Times {
   /** A whole request, body included. Idle bodies are cut sooner. */
   requestMs: number;
   /** Slow headers are an attack: real ones come at once. */
   headersMs: number;
-  /** How often the two above are looked at. */
+  /** How often the two above are checked. */
   connectionsCheckMs: number;
-  /** A JSON body that has not come whole by then is cut off. */
+  /** A JSON body that is not complete by then is cut off. */
   bodyMs: number;
-  /** The same of a call of the web pages that anyone may make: nobody has signed in for it yet. */
+  /** The same for a call of the web pages that anyone may make without a sign-in. */
   strangerBodyMs: number;
-  /** How long the rest of a body that was refused may still come. */
+  /** How long the rest of a refused body may still come. */
   lingerMs: number;
-  /** An upload of which fewer than `uploadLeastBytes` come in so long is cut off. */
+  /** An upload with fewer than `uploadLeastBytes` in this time is cut off. */
   uploadWindowMs: number;
   uploadLeastBytes: number;
   /** Between two comments that keep an event stream alive. */
   keepAliveMs: number;
   /**
-   * A reader of events that takes nothing for so long has left, and so has whoever takes fewer than
-   * `stallLeastBytes` of a reply that waits.
+   * A reader of events that takes nothing for this long has left, and so has a client that takes
+   * fewer than `stallLeastBytes` of a waiting reply.
    */
   stallMs: number;
   stallLeastBytes: number;
   /** How long a chat call waits for the first one under its Idempotency-Key. */
   repeatWaitMs: number;
-  /** How often requests that are waited for are looked at, for hints that were lost. */
+  /** How often requests that callers wait for are checked, in case hints were lost. */
   lookMs: number;
   /** How often the keys and people behind open streams are checked: they end within 5 s. */
   viewersMs: number;
-  /** How often streams of queued requests are told their place, where it has moved. */
+  /** How often streams of queued requests get their position, if it has moved. */
   placesMs: number;
   /** A whole notification, the receiver's answer included. */
   webhookMs: number;
-  /** From the start to the first proof of the books. */
+  /** From the start to the first audit of the books. */
   auditFirstMs: number;
-  /** Between two probes of a storage that is well. */
+  /** Between two probes of a storage that works. */
   storageMs: number;
-  /** Between two looks whether the database is a restored copy. */
+  /** Between two checks whether the database is a restored copy. */
   beatMs: number;
 }
 

@@ -81,7 +81,7 @@ function unescaped(part: string): string {
 }
 
 interface Rule {
-  /** In words, where the other keywords do not say it well. */
+  /** The rule in words, if the other keywords do not say it well. */
   rule?: string;
   type?: string;
   enum?: unknown[];

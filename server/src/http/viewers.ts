@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import type { PersonViewer } from '../db/people.ts';
 import { challenge } from './auth.ts';
 
-/** The key with which something was opened that stays open. */
+/** The key that opened a stream or a wait. */
 export interface KeyViewer {
   key_hash: Buffer;
   account_id: string;
@@ -10,11 +10,11 @@ export interface KeyViewer {
 
 export type Viewer = PersonViewer | KeyViewer;
 
-/** Checks now and then whether the keys and people behind open streams still have access. */
+/** Checks regularly whether the keys and people behind open streams still have access. */
 export interface Viewers {
   /**
-   * Until the returned function is called; `over` is called when they lose access. Throws
-   * `rate_limited` where they hold as many as one person may.
+   * Registers a stream until the returned function is called; `over` is called when access ends.
+   * Throws `rate_limited` if the person holds as many as allowed.
    */
   join(viewer: Viewer, over: () => void): () => void;
   isFull(viewer: Viewer): boolean;
@@ -29,7 +29,7 @@ interface Options {
   everyMs: number;
 }
 
-/** Streams and waits of one person in this process, whatever browsers they are open in. */
+/** Streams and waits of one person in this process, over all their browsers. */
 export const openMax = 20;
 const againSeconds = 30;
 
@@ -39,7 +39,7 @@ export function overWords(viewer: Viewer): string {
     : 'You are signed out, or belong there no more.';
 }
 
-/** The refusal of a call that waited when access ended. */
+/** The refusal of a waiting call whose access has ended. */
 export function accessOver(viewer: Viewer): ApiError {
   const message = overWords(viewer);
   return 'key_hash' in viewer
@@ -61,7 +61,7 @@ export function createViewers(options: Options): Viewers {
         people.push([over, viewer]);
         continue;
       }
-      // Thousands of streams may hang on one key.
+      // Thousands of streams may belong to one key.
       const name = viewer.key_hash.toString('latin1');
       const group = keys.get(name);
       if (group) group.ends.push(over);

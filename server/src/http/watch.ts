@@ -2,13 +2,13 @@ import type { Hints } from '../db/hints.ts';
 import type { StatusRow } from '../db/requests.ts';
 
 /**
- * Tells callers who wait that a request has changed. A hint from this or another process makes it
- * look at once; a slow look at everything that is watched makes up for hints that were lost.
+ * Notifies waiting callers that a request has changed. A hint from this or another process starts a
+ * check at once; a slow check of everything that is watched makes up for lost hints.
  */
 export interface Watch {
   /**
-   * Calls back with the newest row whenever its status or progress changed; returns how to stop.
-   * While it is queued, `placed` is called now and then with its place, moved or not.
+   * Calls back with the newest row whenever its status or progress has changed; returns how to
+   * stop. While it is queued, `placed` is called now and then with its position, moved or not.
    */
   watch(row: StatusRow, listener: Listener, placed?: Placed): () => void;
   close(): void;
@@ -20,13 +20,13 @@ type Placed = (row: StatusRow, position: number) => void;
 interface Watched {
   seen: string;
   row: StatusRow;
-  /** Each with what it wants to know of the place in the queue, where it does. */
+  /** Each listener, with its callback for the position in the queue, if any. */
   listeners: Map<Listener, Placed | undefined>;
 }
 
 interface Reads {
   find: (ids: string[]) => Promise<StatusRow[]>;
-  /** The place of a queued request; costs no query of its own. */
+  /** The position of a queued request; costs no query of its own. */
   position: (row: StatusRow) => Promise<number>;
 }
 
@@ -54,7 +54,7 @@ export function createWatch(
     for (const entry of watched.values()) {
       if (entry.row.status !== 'IN_QUEUE') continue;
       const place = await position(entry.row);
-      // It may have left the queue in this moment, and have told so.
+      // It may have left the queue in this moment and reported that.
       if (entry.row.status !== 'IN_QUEUE') continue;
       for (const placed of entry.listeners.values()) placed?.(entry.row, place);
     }
@@ -83,7 +83,7 @@ export function createWatch(
     watch(row, listener, placed) {
       const entry = watched.get(row.id) ?? { seen: versionOf(row), row, listeners: new Map() };
       watched.set(row.id, entry);
-      // Another caller may have seen a newer row than this one brought along.
+      // Another caller may have seen a newer row than this one.
       if (entry.seen !== versionOf(row)) void look([row.id]);
       entry.listeners.set(listener, placed);
       return () => {
@@ -103,7 +103,7 @@ function versionOf(row: StatusRow): string {
   return row.progress === null ? row.status : `${row.status} ${JSON.stringify(row.progress)}`;
 }
 
-/** Does the work again and again, never beside itself. */
+/** Repeats the work, never twice at the same time. */
 function every(ms: number, work: () => Promise<void>): NodeJS.Timeout {
   let working = false;
   const timer = setInterval(() => {

@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** What is the same for everybody, or for one key, until it changes. */
+/** A reply that is the same for everyone, or for one key, until it changes. */
 interface Copy {
   etag: string;
   type: string;
   body: string | Buffer;
-  /** It depends on what a key may do, which holds from the next call on. */
+  /** It depends on what a key may do, which takes effect with the next call. */
   isPrivate?: boolean;
 }
 
-/** For a minute it is not asked for again, and then sent only if it has changed. */
+/** Clients may keep it for a minute and then get it only if it has changed. */
 export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
-  // A text is the same whether it comes compressed or not, so its tag is weak.
+  // The text is the same compressed or not, so its tag is weak.
   const etag = typeof copy.body === 'string' ? `W/${copy.etag}` : copy.etag;
   const life = copy.isPrivate ? 'private, no-cache' : 'public, max-age=60';
   reply.header('etag', etag).header('cache-control', life);
@@ -20,7 +20,7 @@ export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): un
   return copy.body;
 }
 
-/** True where one of the tags in If-None-Match is ours. */
+/** True if one of the tags in If-None-Match is ours. */
 export function matches(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header

@@ -12,20 +12,19 @@ import { openEndpoint } from './endpoint.ts';
 import { Health } from './ops.ts';
 
 const bodyMaxBytes = 4 * 1024 * 1024;
-/** For what proving it may need, such as the upstream's public keys. */
+/** Time to prove a call, which may need the upstream's public keys. */
 const proofMs = 10_000;
 
 /**
- * POST /callbacks/{upstream}/{request_id}/{attempt}/{sig}: an upstream tells that something has
- * happened to a job of ours. It only wakes the next look, so that neither a repeat nor a call that
- * comes late or out of order does any harm.
+ * POST /callbacks/{upstream}/{request_id}/{attempt}/{sig}: an upstream reports on a job of ours.
+ * That only makes the next poll due, so repeated, late and reordered calls do no harm.
  */
 export const receive = openEndpoint({ reply: Health }, async ({ req }, deps) => {
   const { upstream: name, request_id, attempt: text, sig } = req.params as Record<string, string>;
   const attempt = /^[1-9]\d{0,8}$/.test(text!) ? Number(text) : 0;
   const link = { upstream: name!, request_id: request_id!, attempt };
   const known = deps.upstreams.get(name!);
-  // What is not ours is not told from what was never there.
+  // Unknown and forged addresses get the same 404.
   if (!isUuid(request_id!) || !verifyCallback(deps.secrets, link, sig!) || !known?.callback)
     throw new ApiError('not_found');
   const isKeyed = keysOf(known).length > 0;

@@ -16,8 +16,8 @@ import {
 } from '../schema.ts';
 
 /**
- * What the chat call takes and answers: OpenAI's shapes, and the fields that Farebox adds. They
- * describe it; `parseChat` judges a call, and a reply is passed on as the model wrote it.
+ * What the chat call takes and answers: OpenAI's shapes, and the fields that Farebox adds. For
+ * documentation only: `parseChat` checks a call, and a reply is passed on as the model wrote it.
  */
 
 /** OpenAI's own service takes null as missing, and so does this one. */
@@ -27,7 +27,7 @@ function optionalOrNull<S extends TSchema>(schema: S) {
 
 const textOrObject = () => optional(either([nullable(text()), anything()]));
 
-/** The fields that go to the model as they are; their types as far as they are checked. */
+/** Fields that go to the model unchanged, with their types as far as they are checked. */
 const passed = {
   temperature: optionalOrNull(number()),
   top_p: optionalOrNull(number()),

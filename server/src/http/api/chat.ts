@@ -62,7 +62,8 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0)
     holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
-  // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
+  // If access through the pages ends, the call is treated as if the caller had left: what was
+  // delivered is charged.
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
   try {
     for (;;) {
@@ -75,7 +76,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
         return await req.work;
       }
       const kept = await keptCompletion(taken.request_id, deps);
-      // The first call failed meanwhile and freed its key: this one takes its place.
+      // The first call failed meanwhile and freed its key: this one takes over.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
       return prepared.chat.stream
@@ -94,7 +95,7 @@ export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps)
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
 
-/** Known until it is over, so that a process that stops can wait for what is to be settled. */
+/** Remembered until it is over, so that a stopping process can wait for its settlement. */
 function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   chats.add(call);
   return call.finally(() => chats.delete(call));
@@ -144,14 +145,14 @@ async function begin(
   }
 }
 
-/** Calls back when the caller has left. Returns how to call it off. */
+/** Calls back when the caller has left. Returns a function that cancels this. */
 function whenLeft(raw: ServerResponse, callback: () => void): () => void {
   if (raw.destroyed) callback();
   else raw.once('close', callback);
   return () => raw.removeListener('close', callback);
 }
 
-/** `charged`: by this very call; a repeat is not charged again. */
+/** `charged`: the amount of this very call; a repeat is not charged again. */
 function answer(reply: FastifyReply, completion: Json, charged?: string): string {
   const cost = charged ?? (completion.usage as Json | undefined)?.cost_usd_micro;
   if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
@@ -173,21 +174,21 @@ async function send(
     for await (const chunk of stream.chunks) {
       if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
       if (!(await events.drained(signal))) break;
-      // Time is up: a slow reader may not hold up the settling.
+      // The time is up: a slow reader must not delay the settlement.
       signal.throwIfAborted();
     }
     sendUsage(events, stream.settled(), run);
   } catch (error) {
-    // Who left is told nothing, and was the reason more often than not.
+    // A caller who left gets no error, and was usually its cause.
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
-    // Without a settlement it was the books that could not be written.
+    // Without a settlement the books could not be written.
     const shown = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
     if (stream.settled()?.failed === false) sendUsage(events, stream.settled(), run);
-    // The status is long sent; the fault becomes the last chunk.
+    // The status was sent long ago; the error becomes the last chunk.
     events.send(JSON.stringify(errorBody(shown, req.id)));
   }
-  // What is not paid for is not handed out: what still waits for its reader goes no further.
+  // What is not paid for is not delivered: chunks that still wait for the reader are dropped.
   if (stream.settled()?.released) {
     reply.raw.destroy();
     return reply;
@@ -210,7 +211,7 @@ function breakOf({ reason }: AbortSignal, { cutoff }: HttpDeps): Break {
   return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
 }
 
-/** What is charged differs with the model and what it reported, so the request tells. */
+/** The charge depends on the model and its report, so the message refers to the request. */
 function brokeOff(reason: Break): ApiError {
   return new ApiError('submit_failed', {
     message: `${breaks[reason]} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
@@ -218,7 +219,7 @@ function brokeOff(reason: Break): ApiError {
   });
 }
 
-/** Why the first one did is not kept: the model, this server, the time or its caller. */
+/** Why the first call broke off is not kept: the model, this server, the time or its caller. */
 function firstBrokeOff(): ApiError {
   return new ApiError('submit_failed', {
     message:
@@ -227,13 +228,13 @@ function firstBrokeOff(): ApiError {
   });
 }
 
-/** Where the caller asked for it. */
+/** Only if the caller asked for it. */
 function sendUsage(events: EventStream, settled: chat.Settled | null, run: ChatRun): void {
   if (run.chat.include_usage && settled && !settled.released)
     events.send(JSON.stringify(usageChunk(settled.completion)));
 }
 
-/** What ends a stream whose caller asked for usage: no choices, and what it cost. */
+/** The last chunk of a stream with usage: no choices, and the cost. */
 function usageChunk(completion: Json): Json {
   const { id, created, model, usage } = completion;
   return { id, object: 'chat.completion.chunk', created, model, choices: [], usage };
@@ -250,8 +251,8 @@ function open(reply: FastifyReply, deps: HttpDeps): EventStream {
 }
 
 /**
- * The kept reply of an earlier call with the same key, waiting for it a while. Null: it failed and
- * left none.
+ * The kept reply of an earlier call with the same key; waits for it a while. Null: that call failed
+ * and left none.
  */
 async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
   const row = await deps.operations.status(requestId);
@@ -278,7 +279,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   return now.output;
 }
 
-/** The chunks of a kept reply; of one that broke off that fault as well. */
+/** The chunks of a kept reply; if it broke off, with that error as well. */
 async function replay(
   req: Keyed,
   reply: FastifyReply,

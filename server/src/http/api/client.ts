@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { cached } from './cached.ts';
 import { openEndpoint } from './endpoint.ts';
 
-/** Where `npm start` and the image have packed it. */
+/** Packed by `npm start` and in the image. */
 const packedFile = join(import.meta.dirname, '../../../../client/dist/farebox-client.tgz');
 
 interface Packed {
@@ -16,7 +16,7 @@ interface Packed {
 /** Read once: a newer one comes with a newer service. */
 let packed: Promise<Packed> | undefined;
 
-/** GET /farebox-client.tgz: callers have no copy of our sources to pack it from. */
+/** GET /farebox-client.tgz: callers have no sources to pack it from. */
 export const client = openEndpoint({}, async ({ req, reply }) => {
   const { bytes, etag } = await (packed ??= read());
   return cached(req, reply, { etag, type: 'application/gzip', body: bytes });

@@ -7,9 +7,11 @@ import { readQuery } from '../validate.ts';
 /** What a call of the API takes and answers; the OpenAPI document is made from it. */
 export interface ApiShapes {
   query?: TObject;
-  /** Parameters that each handler judges by its own rules: of a signed link, of a webhook. */
+  /** Parameters that each handler checks by its own rules: of a signed link, of a webhook. */
   rawQuery?: TObject;
-  /** Describes the body. Each handler reads its own: a model's input has the model's schema. */
+  /**
+   * Describes the body. Each handler reads its own, because a model's input has the model's schema.
+   */
   body?: TObject;
   reply?: TSchema;
   /** In place of `reply`: describes the JSON that the handler writes itself. */

@@ -95,10 +95,10 @@ async function take(
       message: 'The body is empty; send the bytes of the file.',
     });
   assertSpace(deps);
-  // A length that nobody told is judged when it is known.
+  // An unstated length is checked once it is known.
   const max_bytes = await assertRoom(account_id, Number(length ?? 0) || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
-  // Destroyed where it is refused, the body would hold up its connection for ever.
+  // Destroying a refused body would block its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
   const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
   const { head, stream } = await headAnd(coming, sniffBytes);
@@ -108,7 +108,7 @@ async function take(
     });
   const content_type = await sniff(head);
   if (content_type === null || !accepted.test(content_type)) {
-    // Of bytes that are no text at all nothing is found.
+    // Bytes that are no text match no type.
     throw content_type === null && usualType(declared) === 'text/plain'
       ? unsupported('A text must be in UTF-8, without control characters.')
       : unsupported(`These bytes are of no type that is taken: ${acceptedWords}.`);
@@ -137,7 +137,7 @@ async function take(
   return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
 }
 
-/** What shows before a byte has come. */
+/** Checks what the headers show before any byte has come. */
 function assertHeaders(
   declared: string | undefined,
   encoding: string | undefined,
@@ -182,12 +182,12 @@ function usedUp(): ApiError {
   });
 }
 
-/** Uploads leave so much of a disk to outputs and to what else lies there. */
+/** Uploads leave this much of a disk to outputs and everything else there. */
 const spareBytes = 512 * 1024 * 1024;
 
 /**
  * Refuses before the bytes are taken what would be refused after it. Returns how much the account's
- * files may take: no more than its upload leaves free for all others.
+ * files may take: no more than this upload leaves free for all others.
  */
 async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<number> {
   const [held, free] = await Promise.all([
@@ -238,7 +238,9 @@ function tooLarge(maxBytes: number): ApiError {
   });
 }
 
-/** GET and HEAD /files/{file_id}: with a valid signature by an upstream, else by its account. */
+/**
+ * GET and HEAD /files/{file_id}: by an upstream with a valid signature, otherwise by its account.
+ */
 export const read = openEndpoint({ rawQuery: signedLink }, async ({ req, reply }, deps) => {
   const { file_id } = req.params as Record<string, string>;
   const id = parseFileId(file_id);
@@ -248,7 +250,7 @@ export const read = openEndpoint({ rawQuery: signedLink }, async ({ req, reply }
   return sendFile(req, reply, id, account, deps);
 });
 
-/** The bytes of a file. An account that is given has to be the one whose file it is. */
+/** Sends the bytes of a file. A given account must be the file's owner. */
 export async function sendFile(
   req: FastifyRequest,
   reply: FastifyReply,

@@ -5,7 +5,7 @@ import { guideText } from '../docs/guide-text.ts';
 import { cached } from './cached.ts';
 import { openEndpoint } from './endpoint.ts';
 
-/** Texts of the newest catalog, made once a version. */
+/** Texts of the newest catalog, made once per version. */
 interface Rendered {
   baseUrl: string;
   text: string;
@@ -25,7 +25,7 @@ function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: H
   const known = rendered.get(current);
   if (known?.baseUrl === baseUrl) return known;
   const text = guideText(current, { baseUrl, uploadMaxBytes });
-  // Of the text and not of the catalog: a newer server may say it in other words.
+  // A tag of the text, not of the catalog: a newer server may word it differently.
   const made = { baseUrl, text, etag: `"${hash('sha256', text, 'hex').slice(0, 24)}"` };
   rendered.set(current, made);
   return made;

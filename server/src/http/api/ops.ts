@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { anything, choice, named, object } from '../schema.ts';
 import { openEndpoint } from './endpoint.ts';
 
-/** What a supervisor asks for: outside /v1, without a key. */
+/** For supervisors: outside /v1, without a key. */
 
 export const Health = named('Health', object({ status: choice(['ok']) }));
 
@@ -16,7 +16,7 @@ export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving
   return { status: 'ok' as const };
 });
 
-/** GET /readyz: it can do its work; otherwise the part that fails is named. */
+/** GET /readyz: it can do its work; otherwise the failing part is named. */
 export const readyz = openEndpoint({ reply: Health }, async ({ reply }, deps) => {
   reply.header('cache-control', 'no-store');
   const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
@@ -28,12 +28,12 @@ function notReady(failing: string): ApiError {
   return new ApiError('capacity_unavailable', {
     message: `Not ready: ${failing}.`,
     details: { failing },
-    // Each part has told the log by itself; a probe comes every few seconds.
+    // Each part has already logged its failure; probes come every few seconds.
     expected: true,
   });
 }
 
-/** GET /metrics: for this machine, or for whoever has the token. */
+/** GET /metrics: for this machine, or for callers with the token. */
 export const metrics = openEndpoint({}, async ({ req, reply }, deps) => {
   const token = deps.settings.metricsToken;
   const allowed =
@@ -53,13 +53,13 @@ function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
 }
 
-/** A page that a browser on this machine has open could name this address by a name of its own. */
+/** A web page open on this machine could reach this address under a host name of its own. */
 function isLocalHost({ headers }: FastifyRequest): boolean {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0;
 }
 
-/** A proxy on this machine hands over calls from anywhere. */
+/** A proxy on this machine forwards calls from anywhere. */
 function isForwarded({ headers }: FastifyRequest): boolean {
   return ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => name in headers);
 }

@@ -8,12 +8,12 @@ import { cleared } from './requests.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 
 /**
- * GET and HEAD /requests/{request_id}/output/{index}: with a valid signature by anyone, else by the
- * owning account.
+ * GET and HEAD /requests/{request_id}/output/{index}: by anyone with a valid signature, otherwise
+ * by the owning account.
  */
 export const read = openEndpoint({ rawQuery: signedLink }, async ({ req, reply }, deps) => {
   const { request_id: idText, index: indexText } = req.params as Record<string, string>;
-  // A link is signed over the id in small letters, however it is written here.
+  // A link is signed over the id in lower case, however it is written here.
   const request_id = idText!.toLowerCase();
   const index = /^(0|[1-9]\d{0,5})$/.test(indexText!) ? Number(indexText) : -1;
   const account = await holder(req, reply, deps, (link) =>

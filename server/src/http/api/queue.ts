@@ -32,7 +32,7 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   return submittedView(submitted, deps.links);
 });
 
-/** Reads the model input and submits it. `webhook_url` is that of the query, as it came. */
+/** Reads the model input and submits it. `webhook_url` is the query's value, as it came. */
 export async function enqueue(
   asked: Pick<WantedJob, 'model_id' | 'webhook_url'>,
   req: Keyed,

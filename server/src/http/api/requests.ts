@@ -68,7 +68,7 @@ export function statusAhead(req: Keyed, deps: HttpDeps): void {
   const id = idInPath(req);
   if (id === null) return;
   req.row = deps.operations.status(id);
-  // A key that is refused leaves nobody to hear of it.
+  // If the key is refused, nobody awaits this.
   req.row.catch(() => {});
 }
 
@@ -151,7 +151,7 @@ export async function readOutput(req: Keyed, deps: HttpDeps): Promise<Record<str
   return responseView(row, outputs, deps.links);
 }
 
-/** What was made is not kept any more, however it is asked for. */
+/** The outputs are no longer kept, whichever call asks for them. */
 export function cleared(): ApiError {
   return new ApiError('expired', {
     message: 'What this request made is no longer kept; its card and its charge are.',
@@ -203,7 +203,7 @@ export async function cancelRequest(req: Keyed, deps: HttpDeps): Promise<string>
   throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
 }
 
-/** A cancel is free, and what it leaves is kept: so there are not any number of them. */
+/** A cancel is free but leaves a row, so their number is limited. */
 async function countCancel(account_id: string, { db, settings }: HttpDeps): Promise<void> {
   const max = settings.account.cancels_an_hour;
   if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
@@ -248,7 +248,7 @@ export const list = keyedEndpoint(
   },
 );
 
-/** That of the path. Throws `not_found` for what cannot be one. */
+/** The id of the path. Throws `not_found` if it is not one. */
 export function requestId(req: Keyed): string {
   const id = idInPath(req);
   if (id === null) throw new ApiError('not_found');
@@ -261,7 +261,7 @@ function idInPath(req: Keyed): string | null {
   return isUuid(request_id) ? request_id : null;
 }
 
-/** The same answer for what is another's and for what is not there. */
+/** Requests of other accounts and missing ones get the same answer. */
 function own<Row extends { account_id: string }>(req: Keyed, row: Row | null): Row {
   if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');
   return row;
@@ -274,9 +274,9 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 }
 
 /**
- * The row once its status is another one, with `toTheEnd` a final one, or as it is when the time is
- * over or the caller is gone. Throws `unauthorized` or `forbidden` if the key or person loses
- * access meanwhile.
+ * Resolves with the row once its status has changed, with `toTheEnd` once it is final, or as it is
+ * when the time is over or the caller has left. Throws `unauthorized` or `forbidden` if the key or
+ * person loses access meanwhile.
  */
 function changed(
   row: StatusRow,

@@ -8,7 +8,7 @@ import { integer, object, optional, text } from '../schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
-/** Bytes that we store, for whoever holds a signed link or the key of their account. */
+/** Stored bytes, for holders of a signed link or the key of their account. */
 
 interface Stored {
   size: number;
@@ -41,7 +41,7 @@ interface PresentedLink {
 const inline =
   /^(image\/(png|jpeg|webp|gif|avif)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
 
-/** Null: a signature allows it. Otherwise the account of the key. */
+/** Null: the signature allows it. Otherwise the account of the key. */
 export async function holder(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -65,7 +65,7 @@ export async function holder(
   });
 }
 
-/** A caller must not take it for gone: the disk may not be mounted, or a backup may have it. */
+/** Callers must not take it for deleted: the disk may not be mounted, or a backup may have it. */
 function missing(storage_key: string): ApiError {
   return new ApiError('internal_error', {
     message:
@@ -109,7 +109,8 @@ export async function sendStored(
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
   reply.type(content_type).header('content-length', String(part.end - part.start + 1));
   if (req.method === 'HEAD') return reply.send();
-  // What is written before waits in memory, and Node begins all calls of a connection at once.
+  // Bytes written before the reply's turn wait in memory, and Node begins all calls of a connection
+  // at once.
   if (!(await turnOf(reply.raw))) return reply.hijack();
   const stream = await deps.storage.open(storage_key, part);
   if (stream === null) throw missing(storage_key);
