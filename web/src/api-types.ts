@@ -405,6 +405,15 @@ export interface Calls {
   'GET /api/accounts/:account_id/studio/allowance': {
     reply: Allowance;
   };
+  'GET /api/accounts/:account_id/studio/models': {
+    reply: {
+      data: Array<Model>;
+    };
+  };
+  'POST /api/accounts/:account_id/studio/chat-price': {
+    body: ChatRequest;
+    reply: ChatPrice;
+  };
   'GET /api/operator/overview': {
     query: {
       days?: '7' | '30' | '90';
@@ -1687,6 +1696,109 @@ export type Allowance = {
   upload_max_bytes: number;
 };
 
+export type Model = {
+  /** Use it exactly as it is here, slashes included. */
+  id: string;
+  object: 'model';
+  /** When the row was added, unix seconds. */
+  created: number;
+  /** The owner of the model. */
+  owned_by: string;
+  /** For people. */
+  name: string;
+  /** For people; may be empty. */
+  description: string;
+  /** The kind of output. */
+  kind: Kind;
+  /** The task of the model. */
+  task: 'text-to-video' | 'image-to-video' | 'reference-to-video' | 'video-edit' | 'video-extend' | 'video-analyze' | 'video-to-video/edit' | 'character-animation' | 'talking-avatar' | 'lip-sync' | 'video-to-audio' | 'motion-control' | 'reframe' | 'upscale' | 'text-to-image' | 'edit' | 'layer-decomposition' | 'text-to-vector' | 'chat';
+  /** US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices. */
+  price: number | {
+    /** Per 1M prompt tokens. */
+    input: number;
+    /** Per 1M completion tokens. */
+    output: number;
+  };
+  /** The unit of the price. `MP` is a megapixel. */
+  unit: Unit;
+  /** US dollars per unit by resolution; only if they differ. */
+  price_by_resolution?: Record<string, number>;
+  /** Rules that add to the price of a unit. */
+  extras: Array<ModelExtra>;
+  /** Longest duration or largest count of one request. 0: no stated maximum. */
+  max: number;
+  /** The unit of `max`: `seconds` or `images`, for example. */
+  max_unit: string;
+  /** Values that the input `resolution` may take; may be empty. */
+  resolutions: Array<Resolution>;
+  /** True: the model has no content filter. */
+  uncensored: boolean;
+  /** JSON Schema (2020-12) of the input. */
+  input_schema: Record<string, unknown>;
+  /** An input that works. */
+  example: Record<string, unknown>;
+  /** Quantities are rounded up to multiples of it, requested or delivered. May be missing. */
+  step?: number;
+  /** If present, the requested quantity is charged, even if less was delivered. */
+  charged?: 'asked';
+  /** Most tokens of the field `prompt`; missing if unlimited. */
+  max_prompt_tokens?: number;
+  /** Text models: most prompt tokens. */
+  context_tokens?: number;
+  /** Text models: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused. Missing if not. */
+  refuse_longer_prompts?: true;
+  /** Text models: most completion tokens. */
+  max_output_tokens?: number;
+  /** Text models: tokens that are reserved for one image in the prompt. */
+  image_tokens?: number;
+  /** Text models: what happens when the caller leaves. `finish`: the reply is read to its end and charged in full. `stop`: the model stops, and what was delivered is charged. */
+  on_disconnect?: 'finish' | 'stop';
+  /** Text models: what a message may contain. */
+  input_modalities?: Array<'text' | 'image' | 'audio' | 'file'>;
+};
+
+/** One rule that adds to the price: per item of a list, or when a field has a value. */
+export type ModelExtra = {
+  /** The item that is paid for. */
+  label: string;
+  /** The input field that decides. */
+  field: string;
+  /** US dollars added to the price of one unit; with `per_item`, for each item. */
+  add_usd: number;
+  /** Counts the items of the field. */
+  per_item?: boolean;
+  /** Items that add nothing. */
+  free?: number;
+  /** Adds when the field holds this. */
+  equals?: string | number | boolean;
+  /** The value that an omitted field counts as. */
+  default?: string | number | boolean;
+};
+
+export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
+
+export type ChatPrice = {
+  /** The requested model. */
+  model_id: string;
+  /** Reserved by a submit of this input; the charge is never higher. */
+  price_usd_micro: string;
+  /** The unit of the price. `MP` is a megapixel. */
+  unit: Unit;
+  /** Price of one unit, extras included; for text the higher rate. */
+  unit_price_usd_micro: string;
+  /** How many units. */
+  quantity: number;
+  /** The share of the list price that this account pays; missing if it is 1. The rates of the estimate include it already. */
+  price_multiplier?: number;
+  /** How the price is made up; the amounts add up to it. */
+  breakdown: Array<QuoteLine>;
+  /** Values assumed for missing fields, by field: the most expensive `resolution`, 5 `duration_seconds`, 1 `num_images`. */
+  assumptions: Record<string, unknown>;
+  /** If `resolution` is missing and decides the price: what a unit costs in each. */
+  unit_price_by_resolution_usd_micro?: Record<string, string>;
+  max_tokens: number;
+};
+
 export type Revenue = {
   days: number;
   totals: RevenueSum;
@@ -2096,26 +2208,6 @@ export type CatalogRowDetail = {
     }>;
   };
 };
-
-/** One rule that adds to the price: per item of a list, or when a field has a value. */
-export type ModelExtra = {
-  /** The item that is paid for. */
-  label: string;
-  /** The input field that decides. */
-  field: string;
-  /** US dollars added to the price of one unit; with `per_item`, for each item. */
-  add_usd: number;
-  /** Counts the items of the field. */
-  per_item?: boolean;
-  /** Items that add nothing. */
-  free?: number;
-  /** Adds when the field holds this. */
-  equals?: string | number | boolean;
-  /** The value that an omitted field counts as. */
-  default?: string | number | boolean;
-};
-
-export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
 
 export type Upstream = {
   name: string;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { eventsOf } from '../../../web/src/sse.ts';
-import { choose, firstChoice, taking, type Model } from '../../../web/src/studio/models.ts';
+import type { Model } from '../../../web/src/api-types.ts';
+import { choose, firstChoice, taking } from '../../../web/src/studio/models.ts';
 import { readMarkdown, safeAddress } from '../../../web/src/studio/read-markdown.ts';
 import {
   anotherSeed,
@@ -191,6 +192,7 @@ describe('the form of a model', () => {
 describe('the gallery', () => {
   const model = (id: string, more: Partial<Model>): Model => ({
     id,
+    object: 'model',
     created: 0,
     owned_by: 'acme',
     name: id,

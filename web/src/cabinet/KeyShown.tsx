@@ -9,7 +9,8 @@ import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { useAccount, useAccountApi } from '../session.tsx';
-import { firstChoice, modelsQuery, type Model } from '../studio/models.ts';
+import type { Model } from '../api-types.ts';
+import { firstChoice, modelsQuery } from '../studio/models.ts';
 import type { NewKey } from '../api-types.ts';
 import styles from './Keys.module.css';
 

@@ -14,7 +14,7 @@ import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Conversation } from './conversations.ts';
 import { Clear } from './Clear.tsx';
-import type { Model } from './models.ts';
+import type { Model } from '../api-types.ts';
 
 type Settings = Pick<Conversation, 'system' | 'max_tokens' | 'temperature'>;
 

@@ -12,16 +12,14 @@ import {
   type ReactNode,
 } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
-import type { Estimate } from '../api-types.ts';
 import { messageOf } from '../components/Failure.tsx';
 import { Usd } from '../components/Usd.tsx';
-import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { useAccount, useAccountApi, useMay } from '../session.tsx';
 import classes from './Chat.module.css';
 import { bodyOf, type Conversation, type Picture } from './conversations.ts';
 import { OnItsWay, useUploads } from './MediaField.tsx';
 import { Thumb } from './MessageView.tsx';
-import type { Model } from './models.ts';
+import type { Model } from '../api-types.ts';
 import { lacking, shortage, useAllowance } from './price.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
@@ -203,7 +201,7 @@ const pauseMs = 400;
 /** What would be reserved for the next call, by the service's own count. */
 function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   const next = { id: '', role: 'user' as const, content: text || '…', pictures };
   const body = JSON.stringify(
     bodyOf({
@@ -216,11 +214,7 @@ function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
   const [settled] = useDebouncedValue(body, pauseMs);
   return useQuery({
     queryKey: ['account', account_id, 'chat-price', settled],
-    queryFn: ({ signal }) =>
-      call<Pick<Estimate, 'price_usd_micro'>>(path('/studio/chat-price'), {
-        body: JSON.parse(settled),
-        signal,
-      }),
+    queryFn: ({ signal }) => api('POST /studio/chat-price', { body: JSON.parse(settled), signal }),
     placeholderData: keepPreviousData,
     staleTime: 60_000,
     gcTime: 30_000,

@@ -20,7 +20,7 @@ import {
   IconVectorBezier2,
 } from '@tabler/icons-react';
 import classes from './Cover.module.css';
-import type { Model } from './models.ts';
+import type { Model } from '../api-types.ts';
 
 /** A calm picture for a model, made of its name: no two are quite the same. */
 

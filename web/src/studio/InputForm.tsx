@@ -15,7 +15,8 @@ import { useTranslation } from 'react-i18next';
 import { Copy } from '../components/Copy.tsx';
 import type { Input } from './draft.ts';
 import { Field } from './Field.tsx';
-import { usd, type Model } from './models.ts';
+import type { Model } from '../api-types.ts';
+import { usd } from './models.ts';
 import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
 
 /** The input of a model: as a form, or as the JSON that is sent. */

@@ -1,6 +1,7 @@
 import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { rates, type Model } from './models.ts';
+import type { Model } from '../api-types.ts';
+import { rates } from './models.ts';
 
 /** What a unit of a model costs this account. */
 export function Rate({ model, size = 'sm' }: { model: Model; size?: 'sm' | 'md' }) {

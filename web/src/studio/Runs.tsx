@@ -6,7 +6,7 @@ import { ApiFailure } from '../api.ts';
 import { Empty } from '../components/Empty.tsx';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import type { RunActions } from './Model.tsx';
-import type { Model } from './models.ts';
+import type { Model } from '../api-types.ts';
 import type { Press } from './presses.ts';
 import { RunCard } from './RunCard.tsx';
 import classes from './Runs.module.css';

@@ -1,41 +1,10 @@
 import { call } from '../api.ts';
+import type { Model } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
 import type { Schema } from './schema.ts';
-import { kinds, type Kind, type Sort, type Wish } from './wish.ts';
+import { kinds, type Sort, type Wish } from './wish.ts';
 
 /** The catalog, as the service publishes it. */
-
-export interface Model {
-  id: string;
-  created: number;
-  owned_by: string;
-  name: string;
-  description: string;
-  kind: Kind;
-  task: string;
-  price: number | { input: number; output: number };
-  unit: 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
-  price_by_resolution?: Record<string, number>;
-  extras: Extra[];
-  max: number;
-  max_unit: string;
-  resolutions: string[];
-  uncensored: boolean;
-  input_schema: Schema;
-  example: Record<string, unknown>;
-  context_tokens?: number;
-  max_output_tokens?: number;
-  /** Of text: whether a reply that is stopped is still made and charged to its end. */
-  on_disconnect?: 'finish' | 'stop';
-}
-
-export interface Extra {
-  label: string;
-  field: string;
-  add_usd: number;
-  per_item?: true;
-  free?: number;
-}
 
 /**
  * The public catalog: which models there are, at list prices. Who shows prices takes `useModels`,
@@ -131,7 +100,9 @@ export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Mod
   return models.filter(
     (model) =>
       model.kind !== 'text' &&
-      Object.keys(model.input_schema.properties ?? {}).some((field) => mediaOf(field) === media),
+      Object.keys((model.input_schema as Schema).properties ?? {}).some(
+        (field) => mediaOf(field) === media,
+      ),
   );
 }
 

@@ -1,12 +1,10 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { call } from '../api.ts';
 import type { Allowance } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
-import { useAccount, useAccountApi, useAccountPath } from '../session.tsx';
+import { useAccount, useAccountApi } from '../session.tsx';
 import type { Input } from './draft.ts';
-import type { Model } from './models.ts';
 import type { Field } from './schema.ts';
 
 /** What the next request would cost, and whether it can be paid. */
@@ -16,10 +14,10 @@ const pauseMs = 250;
 /** The catalog, at the prices that the account pays. */
 export function useModels() {
   const { account_id } = useAccount();
-  const path = useAccountPath();
+  const api = useAccountApi();
   return useQuery({
     queryKey: ['account', account_id, 'models'],
-    queryFn: async () => (await call<{ data: Model[] }>(path('/studio/models'))).data,
+    queryFn: async () => (await api('GET /studio/models')).data,
     staleTime: 60_000,
   });
 }

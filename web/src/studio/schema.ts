@@ -57,8 +57,9 @@ const seedMax = 2_147_483_647;
 /** Texts that may be longer get an area that grows. */
 const shortText = 120;
 
-/** The fields of an input, those that have to be filled in first. */
-export function fieldsOf(schema: Schema): Field[] {
+/** The fields of a model's input, by its schema in the catalog; required ones first. */
+export function fieldsOf(input_schema: Record<string, unknown>): Field[] {
+  const schema = input_schema as Schema;
   const required = new Set(schema.required ?? []);
   const fields = Object.entries(schema.properties ?? {}).map(([name, given]) => {
     const own = resolved(given, schema);
@@ -162,7 +163,7 @@ function isScalar(value: unknown): boolean {
 }
 
 /** What stands in an input before anybody has touched it. */
-export function defaultsOf(schema: Schema): Record<string, unknown> {
+export function defaultsOf(schema: Record<string, unknown>): Record<string, unknown> {
   const filled = fieldsOf(schema).flatMap((field) => {
     if (field.schema.default !== undefined) return [[field.name, field.schema.default]];
     return field.schema.const !== undefined && field.required

@@ -89,7 +89,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
 }
 
 /** What would be reserved for a chat call, without making it. */
-export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const { model, max_tokens, quote } = await quoteChat(body, req.caller, deps);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };

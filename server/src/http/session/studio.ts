@@ -9,8 +9,11 @@ import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../api/chat.ts';
 import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
-import { integer, microUsd, named, nullable, object, time } from '../schema.ts';
-import { endpoint } from './endpoint.ts';
+import { ChatRequest } from '../api/chat-schema.ts';
+import { Estimate, Model } from '../api/model-schema.ts';
+import { integer, list, microUsd, named, nullable, object, time } from '../schema.ts';
+import { serialize } from '../serialize.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
@@ -19,14 +22,14 @@ export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
   return { rpm: settings.rpm, open_jobs: settings.openJobs };
 }
 
-type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
+type Call<T> = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<T>;
 
 /**
  * A call of the API by somebody who is signed in: it spends as the account's studio key. In a
  * suspended account people still look.
  */
 export async function studioCall(
-  call: Call,
+  call: Call<unknown>,
   visit: Visit,
   reply: FastifyReply,
   deps: WebDeps,
@@ -44,12 +47,12 @@ export async function studioCall(
  * The same where nothing is spent. Each person has a minute of their own for it: who only looks
  * must not use up the calls of those who spend.
  */
-export async function studioLook(
-  call: Call,
+export async function studioLook<T>(
+  call: Call<T>,
   visit: Visit,
   reply: FastifyReply,
   deps: WebDeps,
-): Promise<unknown> {
+): Promise<T> {
   const { db, settings } = deps;
   const { person_id } = visit.session;
   await throttle(deps, 'studio-look', person_id, { max: settings.rpm, seconds: 60 });
@@ -103,19 +106,26 @@ export const allowance = endpoint(
 );
 
 /** GET /studio/models: the catalog at the prices that this account pays. */
-export async function models(
-  visit: Visit,
-  _reply: FastifyReply,
-  { db, catalog }: WebDeps,
-): Promise<unknown> {
-  const { price_ppm } = (await accounts.find(db, visit.account_id))!;
-  return { data: [...catalog().models.values()].map((model) => catalogEntry(model, price_ppm)) };
-}
+export const models = endpoint(
+  { reply: object({ data: list(Model) }) },
+  async ({ visit }, { db, catalog }) => {
+    const { price_ppm } = (await accounts.find(db, visit.account_id))!;
+    return { data: [...catalog().models.values()].map((model) => catalogEntry(model, price_ppm)) };
+  },
+);
 
-/** POST /studio/chat-price: takes the body of a chat call and tells the most that it can cost. */
-export function chatPrice(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  return studioLook(quoteCall, visit, reply, deps);
-}
+const { kind: _kind, unknown_inputs: _unknown, ...priced } = Estimate.properties;
+const ChatPrice = named('ChatPrice', object({ ...priced, max_tokens: integer() }));
+
+/** POST /studio/chat-price: the most that a chat call can cost. */
+export const chatPrice: Endpoint = {
+  shapes: { body: ChatRequest, reply: ChatPrice },
+  // The body is read as a chat call's is.
+  handle: async (visit, reply, deps) => {
+    reply.type('application/json; charset=utf-8');
+    return serialize(ChatPrice, await studioLook(quoteCall, visit, reply, deps));
+  },
+};
 
 /** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
 export function ownFile(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
