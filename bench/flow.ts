@@ -1,4 +1,4 @@
-import { rawSql } from '../server/src/lib/sql.ts';
+import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { cpuSeconds } from './cpu.ts';
 import { round, submitRequest } from './calls.ts';
 import { load, within } from './load.ts';

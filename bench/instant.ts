@@ -1,4 +1,4 @@
-import { createFetch } from '../server/src/lib/fetch.ts';
+import { createFetch } from '../server/src/lib/outbound/fetch.ts';
 import type { Upstream } from '../server/src/upstreams/upstream.ts';
 
 /**

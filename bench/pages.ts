@@ -2,7 +2,7 @@ import net from 'node:net';
 import { openMax } from '../server/src/http/viewers.ts';
 import { newId } from '../server/src/lib/id.ts';
 import { hashPassword } from '../server/src/lib/password.ts';
-import { rawSql } from '../server/src/lib/sql.ts';
+import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { headers, input, model, round, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question, Row } from './run.ts';

@@ -1,4 +1,4 @@
-import { rawSql } from '../server/src/lib/sql.ts';
+import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { round, submitRequest } from './calls.ts';
 import { load } from './load.ts';
 import type { Bench } from './service.ts';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { migrate } from '../server/src/db/migrate.ts';
-import { openDatabase, rawSql, type Database } from '../server/src/lib/sql.ts';
-import { createAccount } from '../server/src/operations/account.ts';
-import { deposit } from '../server/src/operations/deposit.ts';
-import { createKey } from '../server/src/operations/key.ts';
+import { openDatabase, rawSql, type Database } from '../server/src/lib/sql/sql.ts';
+import { createAccount } from '../server/src/operations/accounts/account.ts';
+import { deposit } from '../server/src/operations/accounts/deposit.ts';
+import { createKey } from '../server/src/operations/accounts/key.ts';
 
 /**
  * The environment of a bench: PostgreSQL with durable settings, and processes of the service beside

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { createAccount } from '../server/src/operations/account.ts';
-import { deposit } from '../server/src/operations/deposit.ts';
-import { createKey } from '../server/src/operations/key.ts';
+import { createAccount } from '../server/src/operations/accounts/account.ts';
+import { deposit } from '../server/src/operations/accounts/deposit.ts';
+import { createKey } from '../server/src/operations/accounts/key.ts';
 import { headers, input, submitRequest } from './calls.ts';
 import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Question, Row } from './run.ts';

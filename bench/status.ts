@@ -1,4 +1,4 @@
-import { rawSql } from '../server/src/lib/sql.ts';
+import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { compare, headers, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question } from './run.ts';

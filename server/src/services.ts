@@ -2,19 +2,23 @@ import type { Logger } from 'pino';
 import { catalogDir, ceilings, ConfigError, dataDir, type Config } from './config.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
-import { judgeUrl } from './lib/address.ts';
+import { judgeUrl } from './lib/outbound/address.ts';
 import { freeBytesAt } from './lib/free-bytes.ts';
-import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
+import { createFetch, type Fetch, type Lookup } from './lib/outbound/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import { throttled } from './lib/log-throttle.ts';
-import type { Database } from './lib/sql.ts';
+import type { Database } from './lib/sql/sql.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
-import { batchOperations, type BatchBounds, type Operations } from './operations/batched.ts';
-import { openCircuit, type Circuit } from './operations/circuit.ts';
+import {
+  batchOperations,
+  type BatchBounds,
+  type Operations,
+} from './operations/requests/batched.ts';
+import { openCircuit, type Circuit } from './operations/upstreams/circuit.ts';
 import { openEvents, type Events } from './operations/events.ts';
-import { openRefusals, type Refusals } from './operations/refusals.ts';
+import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { openStorage } from './storage/index.ts';

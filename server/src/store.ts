@@ -9,9 +9,9 @@ import {
   unsafeSettings,
   verifySchema,
 } from './db/migrate.ts';
-import { Outage } from './lib/outage.ts';
+import { Outage } from './lib/sql/outage.ts';
 import { throttled } from './lib/log-throttle.ts';
-import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts';
+import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
 import { Refused } from './operations/refused.ts';
 
 const statementTimeoutMs = 15_000;

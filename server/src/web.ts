@@ -8,9 +8,9 @@ import type { Oidc } from './http/session/oidc.ts';
 import { pagesDir } from './http/session/pages.ts';
 import { webRoutes, type WebRoute } from './http/session/routes.ts';
 import type { WebDeps } from './http/session/visit.ts';
-import * as sessions from './db/sessions.ts';
+import * as sessions from './db/accounts/sessions.ts';
 import type { Letter } from './lib/mail.ts';
-import { isInvited, resetPassword, settlePerson } from './operations/person.ts';
+import { isInvited, resetPassword, settlePerson } from './operations/accounts/person.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
 

@@ -9,11 +9,11 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router';
-import { cabinetPages } from './cabinet/pages.ts';
+import { cabinetPages } from './dashboard/pages.ts';
 import { Failure } from './components/Failure.tsx';
-import { lazyPage } from './components/lazy-page.tsx';
-import { NotFound } from './components/NotFound.tsx';
-import { Shell } from './components/Shell.tsx';
+import { lazyPage } from './components/frame/lazy-page.tsx';
+import { NotFound } from './components/frame/NotFound.tsx';
+import { Shell } from './components/frame/Shell.tsx';
 import { operatorPages } from './operator/pages.ts';
 import { ownPath } from './own-path.ts';
 import { homeOf, meQuery, useMe } from './session.tsx';

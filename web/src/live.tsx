@@ -1,7 +1,7 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import type { RequestEntry, RequestPage } from './api-types.ts';
-import { placed, type Search } from './cabinet/request-entries.ts';
+import { placed, type Search } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
 
 /**

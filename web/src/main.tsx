@@ -8,7 +8,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, signedOut } from './api.ts';
 import { createPages } from './app.tsx';
-import { Beside } from './components/beside.tsx';
+import { Beside } from './components/frame/beside.tsx';
 import { theme } from './theme.ts';
 import { chosenLanguage } from './words.ts';
 

@@ -1,5 +1,5 @@
 import { formatUsd, parseUsd, USD } from '../core/price/money.ts';
-import * as accounts from '../db/accounts.ts';
+import * as accounts from '../db/accounts/accounts.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
 import {
   createAccount,
@@ -8,7 +8,7 @@ import {
   retireWebhookSecret,
   rotateWebhookSecret,
   setPrice,
-} from '../operations/account.ts';
+} from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
 import { print, table, withDatabase, type Context } from './output.ts';

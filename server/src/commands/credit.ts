@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
-import type { Database } from '../lib/sql.ts';
-import { needAccount } from '../operations/account.ts';
-import { adjust as correct, deposit, type Booked } from '../operations/deposit.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import { needAccount } from '../operations/accounts/account.ts';
+import { adjust as correct, deposit, type Booked } from '../operations/accounts/deposit.ts';
 import { usd } from './account.ts';
 import { print, withDatabase, type Context } from './output.ts';
 

@@ -1,10 +1,10 @@
 import { catalogDir } from '../config.ts';
 import { formatUsd } from '../core/price/money.ts';
-import * as keys from '../db/keys.ts';
+import * as keys from '../db/accounts/keys.ts';
 import { isUuid } from '../lib/id.ts';
-import { needAccount } from '../operations/account.ts';
+import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
-import { createKey, limitKey, rotateKey } from '../operations/key.ts';
+import { createKey, limitKey, rotateKey } from '../operations/accounts/key.ts';
 import { usd } from './account.ts';
 import { momentOf } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';

@@ -1,6 +1,6 @@
 import { dataDir, type Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
-import type { Database } from '../lib/sql.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import { openStore, type StoreOptions } from '../store.ts';
 
 /** Context of every command. */

@@ -1,14 +1,14 @@
 import { isRole, roles } from '../core/account/role.ts';
-import * as people from '../db/people.ts';
+import * as people from '../db/accounts/people.ts';
 import type { Config } from '../config.ts';
-import { needAccount } from '../operations/account.ts';
+import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
-import { changeEmail } from '../operations/email.ts';
+import { changeEmail } from '../operations/accounts/email.ts';
 import {
   dropTwoFactor,
   invite as makeInvitation,
   resetLink as makeLink,
-} from '../operations/person.ts';
+} from '../operations/accounts/person.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 /** Lists the people who sign in to the web pages. */

@@ -1,17 +1,17 @@
 import { formatUsd } from '../core/price/money.ts';
 import { statuses, type Status } from '../core/request/request.ts';
-import { ofRequest as deliveriesOf } from '../db/deliveries.ts';
-import { findWhole } from '../db/margins.ts';
-import * as requests from '../db/requests.ts';
+import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
+import { findWhole } from '../db/accounts/margins.ts';
+import * as requests from '../db/requests/requests.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
 import { redact } from '../lib/log.ts';
-import type { Database } from '../lib/sql.ts';
-import { needAccount } from '../operations/account.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
-import { cancelRequest } from '../operations/cancel-request.ts';
-import { resolveOutcome } from '../operations/unknown-outcome.ts';
+import { cancelRequest } from '../operations/requests/cancel-request.ts';
+import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 import { findingOf, type FindingOptions } from './unknown.ts';
 

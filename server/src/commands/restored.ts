@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import type { Step } from '../core/request/request.ts';
 import type { RestoredWhy } from '../core/restored.ts';
-import { sumOf, type Unfinished } from '../db/unfinished.ts';
+import { sumOf, type Unfinished } from '../db/requests/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
 

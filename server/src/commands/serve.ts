@@ -3,7 +3,7 @@ import { openStore } from '../store.ts';
 import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
-import type { Database } from '../lib/sql.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import { Refused } from '../operations/refused.ts';
 import { print, type Context } from './output.ts';
 

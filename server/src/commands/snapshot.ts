@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import type { Unfinished } from '../db/unfinished.ts';
+import type { Unfinished } from '../db/requests/unfinished.ts';
 import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
 import { openMedia } from '../services.ts';

@@ -1,11 +1,15 @@
 import { costMaxUsdMicro } from '../core/price/cost.ts';
 import { formatUsd } from '../core/price/money.ts';
-import * as queue from '../db/queue.ts';
-import * as resolutions from '../db/resolutions.ts';
+import * as queue from '../db/requests/queue.ts';
+import * as resolutions from '../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../lib/id.ts';
 import { Refused } from '../operations/refused.ts';
 import { commandLine } from '../operations/act.ts';
-import { resolvedMax, resolveOutcomes, type Finding } from '../operations/unknown-outcome.ts';
+import {
+  resolvedMax,
+  resolveOutcomes,
+  type Finding,
+} from '../operations/upstreams/unknown-outcome.ts';
 import { usd } from './account.ts';
 import { definedNames } from './live-look.ts';
 import { momentOf } from './moment.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
-import { endRest, noteKeyTaken } from '../operations/circuit.ts';
+import { endRest, noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import { isWell, type Look } from '../upstreams/look.ts';
 import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
 import { print, withDatabase, type Context } from './output.ts';

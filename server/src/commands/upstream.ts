@@ -1,6 +1,6 @@
 import { catalogDir } from '../config.ts';
-import * as queue from '../db/queue.ts';
-import { keyStates, type KeyShown } from '../operations/upstream-keys.ts';
+import * as queue from '../db/requests/queue.ts';
+import { keyStates, type KeyShown } from '../operations/upstreams/upstream-keys.ts';
 import { upstreamsOf } from '../services.ts';
 import { checkFolder } from '../storage/check-folder.ts';
 import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';

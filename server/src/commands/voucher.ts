@@ -1,8 +1,8 @@
 import { formatUsd } from '../core/price/money.ts';
-import * as vouchers from '../db/vouchers.ts';
+import * as vouchers from '../db/accounts/vouchers.ts';
 import { isUuid } from '../lib/id.ts';
 import { Refused } from '../operations/refused.ts';
-import { createVouchers, voidVoucher } from '../operations/voucher.ts';
+import { createVouchers, voidVoucher } from '../operations/accounts/voucher.ts';
 import { usd } from './account.ts';
 import { momentOf } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';

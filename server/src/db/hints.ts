@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { sql, type Database } from '../lib/sql.ts';
+import { sql, type Database } from '../lib/sql/sql.ts';
 
 /**
  * Hints between processes: "this request changed", "there is work to claim". They are only hints:

@@ -1,6 +1,6 @@
 import type { Installation, RestoredWhy } from '../core/restored.ts';
 import { newId } from '../lib/id.ts';
-import { sql, type Connection } from '../lib/sql.ts';
+import { sql, type Connection } from '../lib/sql/sql.ts';
 
 /** The row by which a service notices that its database is a restored copy. */
 

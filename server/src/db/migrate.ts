@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rawSql, sql, type Database } from '../lib/sql.ts';
+import { rawSql, sql, type Database } from '../lib/sql/sql.ts';
 
 const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service uses the same one. */

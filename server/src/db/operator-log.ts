@@ -1,4 +1,4 @@
-import { sql, type Connection, type Transaction } from '../lib/sql.ts';
+import { sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /** What operators did. */
 export interface LogRow {

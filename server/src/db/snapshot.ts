@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { from, to, type CopyStreamQuery, type CopyToStreamQuery } from 'pg-copy-streams';
 import type { Migration, Table } from '../core/snapshot.ts';
-import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
+import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * Copies whole tables out of one database and into another, whatever the schema: names come from

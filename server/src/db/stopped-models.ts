@@ -1,4 +1,4 @@
-import { sql, type Connection } from '../lib/sql.ts';
+import { sql, type Connection } from '../lib/sql/sql.ts';
 
 /** A stopped catalog row: none of its jobs is started. */
 export interface StoppedModel {

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
-import type { Caller, Lapsed, Rate } from '../db/keys.ts';
-import { headerValues } from '../lib/headers.ts';
+import type { Caller, Lapsed, Rate } from '../db/accounts/keys.ts';
+import { headerValues } from '../lib/outbound/headers.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import type { KeyViewer } from './viewers.ts';
 

@@ -1,6 +1,6 @@
 import type { Links } from '../core/request/views.ts';
 import type { Hints } from '../db/hints.ts';
-import type { EntryRow } from '../db/request-pages.ts';
+import type { EntryRow } from '../db/requests/request-pages.ts';
 import type { Moved } from '../ledger/statement.ts';
 import { entryOf, Funds, RequestEntry } from './dashboard/views.ts';
 import { list, object } from './schema.ts';

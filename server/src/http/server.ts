@@ -9,7 +9,7 @@ import fastify, {
   type RouteOptions,
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
-import { headerValues } from '../lib/headers.ts';
+import { headerValues } from '../lib/outbound/headers.ts';
 import { authenticate } from './auth.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import type { HttpDeps, Keyed } from './deps.ts';

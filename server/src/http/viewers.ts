@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts';
-import type { PersonViewer } from '../db/people.ts';
+import type { PersonViewer } from '../db/accounts/people.ts';
 import { challenge } from './auth.ts';
 
 /** The key that opened a stream or a wait. */

@@ -1,5 +1,5 @@
 import type { Hints } from '../db/hints.ts';
-import type { StatusRow } from '../db/requests.ts';
+import type { StatusRow } from '../db/requests/requests.ts';
 
 /**
  * Notifies waiting callers that a request has changed. A hint from this or another process starts a

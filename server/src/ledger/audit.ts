@@ -1,5 +1,5 @@
-import { longTransaction } from '../lib/long-transaction.ts';
-import { rawSql, sql, type Connection, type Database } from '../lib/sql.ts';
+import { longTransaction } from '../lib/sql/long-transaction.ts';
+import { rawSql, sql, type Connection, type Database } from '../lib/sql/sql.ts';
 import { laws } from './laws.ts';
 
 /** Proves the books. All laws see one snapshot, so a busy service can be audited. */

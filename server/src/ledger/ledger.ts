@@ -1,4 +1,4 @@
-import { rowsOf, sql, type Transaction } from '../lib/sql.ts';
+import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * The books. Every change of money is a transfer between two accounts; a reservation is a pending

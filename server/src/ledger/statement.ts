@@ -1,7 +1,7 @@
 import type { Unit } from '../core/catalog/catalog.ts';
 import type { Status } from '../core/request/request.ts';
-import { arrayLiteral } from '../lib/sql-array.ts';
-import { rawSql, rowsOf, sql, type Connection, type Statement } from '../lib/sql.ts';
+import { arrayLiteral } from '../lib/sql/sql-array.ts';
+import { rawSql, rowsOf, sql, type Connection, type Statement } from '../lib/sql/sql.ts';
 import type { TransferKind } from './ledger.ts';
 
 export interface StatementRow {

@@ -1,4 +1,4 @@
-import { rowsOf, sql, type Transaction } from '../lib/sql.ts';
+import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * What keys have spent this month (UTC, the database's clock) and how many jobs they have open;

@@ -1,7 +1,7 @@
-import * as accounts from '../db/accounts.ts';
+import * as accounts from '../db/accounts/accounts.ts';
 import * as operatorLog from '../db/operator-log.ts';
 import { newId } from '../lib/id.ts';
-import { within, type Database, type Transaction } from '../lib/sql.ts';
+import { within, type Database, type Transaction } from '../lib/sql/sql.ts';
 
 /** The operator who acts. */
 export interface Operator {

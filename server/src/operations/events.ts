@@ -1,8 +1,8 @@
 import type { Ending, Moving } from '../core/request/request.ts';
-import type { PauseRecord } from '../db/queue.ts';
+import type { PauseRecord } from '../db/requests/queue.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { UpstreamCall, UpstreamFailure } from './circuit.ts';
+import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
 
 /** What an operator sees of what happens: lines of the log and metrics. */
 export type Events = ReturnType<typeof openEvents>;

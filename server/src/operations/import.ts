@@ -15,14 +15,14 @@ import {
 } from '../core/snapshot.ts';
 import * as installation from '../db/installation.ts';
 import * as snapshot from '../db/snapshot.ts';
-import { unfinished, type Unfinished } from '../db/unfinished.ts';
+import { unfinished, type Unfinished } from '../db/requests/unfinished.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
-import { longTransaction } from '../lib/long-transaction.ts';
+import { longTransaction } from '../lib/sql/long-transaction.ts';
 import { Damaged, firstName, proveSeal, readEntries, type TarEntry } from '../lib/sealed-tar.ts';
-import { rawSql, within, type Database, type Transaction } from '../lib/sql.ts';
+import { rawSql, within, type Database, type Transaction } from '../lib/sql/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
-import { releaseOpen } from './release.ts';
+import { releaseOpen } from './requests/release.ts';
 
 const gunzipped = promisify(gunzip);
 const pulseMs = 20_000;

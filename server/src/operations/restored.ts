@@ -1,8 +1,8 @@
 import type { RestoredWhy } from '../core/restored.ts';
 import * as installation from '../db/installation.ts';
-import { afterRelease, unfinished, type Unfinished } from '../db/unfinished.ts';
-import { within, type Database } from '../lib/sql.ts';
-import { releaseOpen } from './release.ts';
+import { afterRelease, unfinished, type Unfinished } from '../db/requests/unfinished.ts';
+import { within, type Database } from '../lib/sql/sql.ts';
+import { releaseOpen } from './requests/release.ts';
 
 export interface Resumed {
   /** It was held, or is a copy that no service has checked yet. */

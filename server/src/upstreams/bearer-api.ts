@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../core/catalog/upstream-definition.ts';
-import type { Reply, RequestCall } from '../lib/fetch.ts';
+import type { Reply, RequestCall } from '../lib/outbound/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 
 /** An HTTP API that speaks JSON under one base address, with our key as a bearer token. */

@@ -1,4 +1,4 @@
-import { FetchError, type Fetch, type StreamReply } from '../lib/fetch.ts';
+import { FetchError, type Fetch, type StreamReply } from '../lib/outbound/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 
 /** Downloads what callers name by an address, within our time limits and not their servers'. */

@@ -1,5 +1,5 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
-import { FetchError, isSuccess, type Reply } from '../lib/fetch.ts';
+import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
 import type { InputFile, NotAccepted, Rejected, StartJob, UpstreamTools } from './upstream.ts';

@@ -1,7 +1,7 @@
 import type { Model } from '../core/catalog/catalog.ts';
 import { isShutdownNear } from '../core/catalog/checked-on.ts';
 import { isComparable, lossAt } from '../core/catalog/listed-price.ts';
-import { FetchError, type Fetch } from '../lib/fetch.ts';
+import { FetchError, type Fetch } from '../lib/outbound/fetch.ts';
 import type { UpstreamAddress } from './index.ts';
 import { keysOf } from './keys.ts';
 import type { Upstream } from './upstream.ts';

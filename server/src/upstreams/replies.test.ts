@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FetchError, type FetchErrorKind } from '../lib/fetch.ts';
+import { FetchError, type FetchErrorKind } from '../lib/outbound/fetch.ts';
 import { messageIn, outcomeOfFault, outcomeOfReply, retryAfterMs, whyOfFault } from './replies.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');

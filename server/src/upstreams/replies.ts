@@ -1,5 +1,5 @@
 import type { LostHow } from '../core/request/routing.ts';
-import { FetchError, type FetchErrorKind, type Reply } from '../lib/fetch.ts';
+import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { PollRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 
 /** What an upstream's reply, or a missing one, means for a start. */

@@ -1,6 +1,6 @@
 import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { LostHow } from '../core/request/routing.ts';
-import type { Fetch } from '../lib/fetch.ts';
+import type { Fetch } from '../lib/outbound/fetch.ts';
 
 /**
  * The interface of every upstream adapter. An upstream is an outside service that we call and pay.

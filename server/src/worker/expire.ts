@@ -1,5 +1,5 @@
 import type { Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests.ts';
+import type { Claimed } from '../db/requests/requests.ts';
 import { outputPrefix } from './finish.ts';
 import type { StepDeps } from './step.ts';
 

@@ -1,4 +1,4 @@
-import type { Claim } from '../db/queue.ts';
+import type { Claim } from '../db/requests/queue.ts';
 
 /**
  * The claims that a worker is handling. Each is renewed until its step is over or was told to stop.

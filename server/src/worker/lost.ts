@@ -1,7 +1,7 @@
 import { failures } from '../core/errors.ts';
 import type { Transition } from '../core/request/request.ts';
 import { goesOn, routesAfter } from '../core/request/routing.ts';
-import type { Claimed } from '../db/requests.ts';
+import type { Claimed } from '../db/requests/requests.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
 import { fail } from './finish.ts';
 import { callbackOf, isLeft, restMaxSeconds, restsOf, type Chosen } from './routes.ts';

@@ -1,6 +1,6 @@
 import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests.ts';
+import type { Claimed } from '../db/requests/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { costOfRun, fail, finish } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';

@@ -1,8 +1,8 @@
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { callbackUrl } from '../core/request/views.ts';
 import { pausedName } from '../core/catalog/upstream-key.ts';
-import { restingOf } from '../db/queue.ts';
-import type { Claimed } from '../db/requests.ts';
+import { restingOf } from '../db/requests/queue.ts';
+import type { Claimed } from '../db/requests/requests.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { StepDeps } from './step.ts';

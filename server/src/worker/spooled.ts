@@ -1,5 +1,5 @@
 import type { Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests.ts';
+import type { Claimed } from '../db/requests/requests.ts';
 import type { Spool } from '../storage/spool.ts';
 import { StorageAway, StorageFull } from '../storage/storage.ts';
 import type { Bytes } from '../lib/streams.ts';

@@ -1,11 +1,11 @@
 import type { Links } from '../core/request/views.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests.ts';
-import type { Fetch } from '../lib/fetch.ts';
-import type { Database } from '../lib/sql.ts';
-import type { Operations } from '../operations/batched.ts';
-import type { Circuit } from '../operations/circuit.ts';
+import type { Claimed } from '../db/requests/requests.ts';
+import type { Fetch } from '../lib/outbound/fetch.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import type { Operations } from '../operations/requests/batched.ts';
+import type { Circuit } from '../operations/upstreams/circuit.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';

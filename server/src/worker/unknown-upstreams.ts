@@ -1,4 +1,4 @@
-import { runningBeyond } from '../db/open-requests.ts';
+import { runningBeyond } from '../db/requests/open-requests.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import { namesOf } from '../upstreams/keys.ts';
 import type { StepDeps } from './step.ts';

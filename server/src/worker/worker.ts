@@ -2,7 +2,7 @@ import type { ModelUpstream } from '../core/catalog/catalog.ts';
 import { stepFor, type Step, type Transition } from '../core/request/request.ts';
 import { withoutInput } from '../core/request/quiet.ts';
 import { routeAfter } from '../core/request/routing.ts';
-import { loadClaimed, type Claimed } from '../db/requests.ts';
+import { loadClaimed, type Claimed } from '../db/requests/requests.ts';
 import {
   claimDue,
   claimHeld,
@@ -15,11 +15,11 @@ import {
   restingQueues,
   waitingUpstreams,
   type Claim,
-} from '../db/queue.ts';
+} from '../db/requests/queue.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { throttled } from '../lib/log-throttle.ts';
-import { isAway } from '../lib/sql.ts';
+import { isAway } from '../lib/sql/sql.ts';
 import { PollRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { discard, finish, outputPrefix } from './finish.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Model } from '../../src/core/catalog/catalog.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { openEvents } from '../kit/events.ts';
 import { startService } from '../kit/service.ts';

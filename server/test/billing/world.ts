@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Model } from '../../src/core/catalog/catalog.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { fakeComfyui } from '../upstreams/fakes/comfyui.ts';

@@ -1,5 +1,5 @@
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Tracked, World } from './adapter-world.ts';
 
 /** Compares the three journals: the jobs that upstreams accepted, the rows, the books. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { rawSql, type Database } from '../../src/lib/sql.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import type { Rig } from '../upstreams/conformance.ts';
 import type { FakeUpstream } from '../upstreams/fakes/kit.ts';

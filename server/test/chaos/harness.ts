@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
+import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
-import { createAccount } from '../../src/operations/account.ts';
-import { deposit } from '../../src/operations/deposit.ts';
-import { createKey } from '../../src/operations/key.ts';
+import { createAccount } from '../../src/operations/accounts/account.ts';
+import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { createKey } from '../../src/operations/accounts/key.ts';
 import { mulberry, startPaidUpstream, type PaidUpstream } from './upstream.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { createFetch, FetchError } from '../../src/lib/fetch.ts';
+import { createFetch, FetchError } from '../../src/lib/outbound/fetch.ts';
 import type { StartOutcome, Upstream, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { images } from '../kit/fake.ts';
 

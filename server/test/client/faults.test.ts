@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { Farebox, FareboxError, type FareboxOptions } from '../../../client/src/index.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { refused, startFaulty, type Faulty } from '../kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

@@ -33,7 +33,7 @@ after(async () => {
 });
 
 async function files(): Promise<number> {
-  const { rawSql } = await import('../../src/lib/sql.ts');
+  const { rawSql } = await import('../../src/lib/sql/sql.ts');
   const [row] = await service.db.run<{ n: bigint }>(rawSql('select count(*) as n from files'));
   return Number(row!.n);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
 import type { Cleaned } from '../db/embedded_kit.ts';

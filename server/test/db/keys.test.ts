@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
-import { setStatus } from '../../src/db/accounts.ts';
-import * as keys from '../../src/db/keys.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createKey, endOverlap, rotateKey } from '../../src/operations/key.ts';
+import { setStatus } from '../../src/db/accounts/accounts.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createKey, endOverlap, rotateKey } from '../../src/operations/accounts/key.ts';
 import { customer, submit } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 

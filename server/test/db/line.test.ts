@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openHints, type Hints } from '../../src/db/hints.ts';
-import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
+import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';

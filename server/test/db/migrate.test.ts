@@ -14,7 +14,7 @@ import {
 } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
+import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { openStore } from '../../src/store.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, mock, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { sql } from '../../src/lib/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { openStore, type Store } from '../../src/store.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import * as finding from '../../src/db/account-search.ts';
-import * as accounts from '../../src/db/accounts.ts';
-import * as files from '../../src/db/files.ts';
-import * as keys from '../../src/db/keys.ts';
-import * as people from '../../src/db/people.ts';
-import * as margins from '../../src/db/margins.ts';
+import * as finding from '../../src/db/accounts/account-search.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import * as files from '../../src/db/accounts/files.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import * as people from '../../src/db/accounts/people.ts';
+import * as margins from '../../src/db/accounts/margins.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
-import * as queue from '../../src/db/queue.ts';
-import * as lines from '../../src/db/request-pages.ts';
-import * as deliveries from '../../src/db/deliveries.ts';
-import * as openRequests from '../../src/db/open-requests.ts';
-import * as pace from '../../src/db/pace.ts';
-import * as requests from '../../src/db/requests.ts';
-import * as resolutions from '../../src/db/resolutions.ts';
-import { bookCosts } from '../../src/db/revenue.ts';
-import * as spend from '../../src/db/spend.ts';
-import * as vouchers from '../../src/db/vouchers.ts';
+import * as queue from '../../src/db/requests/queue.ts';
+import * as lines from '../../src/db/requests/request-pages.ts';
+import * as deliveries from '../../src/db/requests/deliveries.ts';
+import * as openRequests from '../../src/db/requests/open-requests.ts';
+import * as pace from '../../src/db/requests/start-latency.ts';
+import * as requests from '../../src/db/requests/requests.ts';
+import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
+import { bookCosts } from '../../src/db/accounts/revenue.ts';
+import * as spend from '../../src/db/accounts/spend.ts';
+import * as vouchers from '../../src/db/accounts/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import {
   findReference,
@@ -28,8 +28,8 @@ import {
   statement,
 } from '../../src/ledger/statement.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
-import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /**

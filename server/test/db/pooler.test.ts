@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openDatabase, rawSql, sql } from '../../src/lib/sql.ts';
+import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { openStore } from '../../src/store.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';

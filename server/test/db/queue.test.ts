@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import * as queue from '../../src/db/queue.ts';
-import { rawSql, type Database } from '../../src/lib/sql.ts';
+import * as queue from '../../src/db/requests/queue.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import {
   begin,
   cancelled,

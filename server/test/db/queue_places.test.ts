@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { claimQueued } from '../../src/db/queue.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { claimQueued } from '../../src/db/requests/queue.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { claim, customer, submit } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';

@@ -9,7 +9,7 @@ import {
   rowsOf,
   sql,
   type Database,
-} from '../../src/lib/sql.ts';
+} from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
-import * as accounts from '../../src/db/accounts.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
 import { until } from '../kit/until.ts';
 import { examples, openWorld, type World } from './example-kit.ts';
 

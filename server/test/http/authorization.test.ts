@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newKey } from '../../src/core/account/key.ts';
 import { sign } from '../../src/core/request/signature.ts';
-import * as accounts from '../../src/db/accounts.ts';
-import * as keys from '../../src/db/keys.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createKey } from '../../src/operations/key.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createKey } from '../../src/operations/accounts/key.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {

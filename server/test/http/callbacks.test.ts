@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { signCallback } from '../../src/core/request/signature.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { CallbackRefused, type Callback } from '../../src/upstreams/upstream.ts';
 import { accept } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';

@@ -1,8 +1,8 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
-import { createKey, type KeyLimits } from '../../src/operations/key.ts';
+import { createKey, type KeyLimits } from '../../src/operations/accounts/key.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';

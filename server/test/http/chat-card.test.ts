@@ -1,6 +1,6 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
 /** What is left to read of a call that is over: tokens, charge, links. */

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';

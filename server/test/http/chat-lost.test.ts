@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion, createFake, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

@@ -1,7 +1,7 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
-import type { Lookup } from '../../src/lib/fetch.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import type { Lookup } from '../../src/lib/outbound/fetch.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';

@@ -1,7 +1,7 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { FetchError } from '../../src/lib/fetch.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { FetchError } from '../../src/lib/outbound/fetch.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta } from '../kit/tap.ts';

@@ -1,6 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { openEvents } from '../kit/events.ts';
 import { completion } from '../kit/fake.ts';

@@ -1,7 +1,7 @@
 import { after, before, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { startProcess, type ServiceProcess } from '../kit/process.ts';
 import { assertRefused } from '../kit/refusal.ts';

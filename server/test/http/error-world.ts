@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { requestIn } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';

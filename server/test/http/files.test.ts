@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import type { StartJob } from '../../src/upstreams/upstream.ts';
 import { accept } from '../kit/fake.ts';

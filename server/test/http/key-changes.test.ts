@@ -1,10 +1,10 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import * as accounts from '../../src/db/accounts.ts';
-import * as keys from '../../src/db/keys.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createKey, rotateKey } from '../../src/operations/key.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createKey, rotateKey } from '../../src/operations/accounts/key.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { openDatabase, type Database } from '../../src/lib/sql.ts';
+import { openDatabase, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { openEvents } from '../kit/events.ts';
 import { completion, createFake } from '../kit/fake.ts';

@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { readObject } from '../../src/http/body.ts';
 import type { HttpDeps, Keyed } from '../../src/http/deps.ts';
 import { createBudget } from '../../src/lib/budget.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
   assertRefusedAs,

@@ -1,8 +1,8 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import * as keys from '../../src/db/keys.ts';
-import { adjust } from '../../src/operations/deposit.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { adjust } from '../../src/operations/accounts/deposit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';

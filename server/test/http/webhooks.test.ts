@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
-import { rawSql } from '../../src/lib/sql.ts';
-import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/account.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/accounts/account.ts';
 import { newWebhookSecret, signWebhook } from '../../src/core/request/webhook.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

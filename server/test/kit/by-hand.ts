@@ -1,16 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ApiError } from '../../src/core/errors.ts';
 import type { Ending } from '../../src/core/request/request.ts';
-import { claimQueued, type Claim } from '../../src/db/queue.ts';
-import * as requests from '../../src/db/requests.ts';
+import { claimQueued, type Claim } from '../../src/db/requests/queue.ts';
+import * as requests from '../../src/db/requests/requests.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { createAccount } from '../../src/operations/account.ts';
-import { moveMany } from '../../src/operations/advance.ts';
-import { endMany, settleBatch } from '../../src/operations/settle.ts';
-import { deposit } from '../../src/operations/deposit.ts';
-import { createKey } from '../../src/operations/key.ts';
-import type { Submit, Submitted } from '../../src/operations/admit.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { createAccount } from '../../src/operations/accounts/account.ts';
+import { moveMany } from '../../src/operations/requests/advance.ts';
+import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
+import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { createKey } from '../../src/operations/accounts/key.ts';
+import type { Submit, Submitted } from '../../src/operations/requests/admit.ts';
 
 /**
  * Moves requests step by step without HTTP, worker or upstream, so that a test controls each step.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { openDatabase, type Database } from '../../src/lib/sql.ts';
+import { openDatabase, type Database } from '../../src/lib/sql/sql.ts';
 
 /** A separate database for each test file, cloned from a migrated template. */
 export interface TestDatabase {

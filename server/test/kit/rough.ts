@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertErrorShape } from './refusal.ts';
 import type { Reply, Service, TestAccount } from './service.ts';
 import { wake } from './states.ts';

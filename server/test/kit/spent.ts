@@ -1,5 +1,5 @@
-import { rawSql } from '../../src/lib/sql.ts';
-import { adjust } from '../../src/operations/deposit.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { adjust } from '../../src/operations/accounts/deposit.ts';
 import type { Service, TestAccount } from './service.ts';
 
 /**

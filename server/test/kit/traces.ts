@@ -1,4 +1,4 @@
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service } from './service.ts';
 
 const tables = [

@@ -1,8 +1,8 @@
 import type { Role } from '../../src/core/account/role.ts';
 import { newId } from '../../src/lib/id.ts';
 import { hashPassword } from '../../src/lib/password.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createAccount } from '../../src/operations/account.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createAccount } from '../../src/operations/accounts/account.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 /** A person with a browser, without the browser: keeps cookies and sends the pages' origin. */

@@ -60,7 +60,7 @@ function partOf(file: string): string {
   return file.startsWith('server/src/') ? 'the service' : 'the rest';
 }
 
-/** `server/src/db/keys.ts` → `db`; files and folders of the top floor are one room. */
+/** `server/src/db/accounts/keys.ts` → `db`; files and folders of the top floor are one room. */
 function roomOf(file: string): string {
   const room = /^server\/src\/([^/]+)\//.exec(file)?.[1] ?? '';
   if (room in below) return room;

@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { auditAlone, auditLock, proveBooks } from '../../src/ledger/audit.ts';
 import { guards } from '../../src/ledger/guards.ts';
 import { laws as allLaws } from '../../src/ledger/laws.ts';
-import { longTransaction } from '../../src/lib/long-transaction.ts';
-import { rawSql, type Connection } from '../../src/lib/sql.ts';
+import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
+import { rawSql, type Connection } from '../../src/lib/sql/sql.ts';
 import {
   cancelled,
   completed,

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { laws } from '../../src/ledger/laws.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { adjust } from '../../src/operations/deposit.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { adjust } from '../../src/operations/accounts/deposit.ts';
 import { act, commandLine } from '../../src/operations/act.ts';
-import { createVouchers, redeemVoucher, voidVoucher } from '../../src/operations/voucher.ts';
+import {
+  createVouchers,
+  redeemVoucher,
+  voidVoucher,
+} from '../../src/operations/accounts/voucher.ts';
 import {
   begin,
   cancelled,

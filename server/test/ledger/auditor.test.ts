@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
-import * as verdicts from '../../src/db/verdicts.ts';
+import * as verdicts from '../../src/db/audit-results.ts';
 import { auditLock } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { longTransaction } from '../../src/lib/long-transaction.ts';
+import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /** One process audits for all, and spends little of its time on it. */

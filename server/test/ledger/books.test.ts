@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Claim } from '../../src/db/queue.ts';
+import type { Claim } from '../../src/db/requests/queue.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { Books } from '../../src/ledger/ledger.ts';
 import { newId } from '../../src/lib/id.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { adjust, deposit } from '../../src/operations/deposit.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import {
   balanceOf,
   begin,

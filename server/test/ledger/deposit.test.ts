@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { adjust, deposit, type Booked } from '../../src/operations/deposit.ts';
+import { adjust, deposit, type Booked } from '../../src/operations/accounts/deposit.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 

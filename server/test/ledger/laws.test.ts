@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { codeOf, rawSql } from '../../src/lib/sql.ts';
+import { codeOf, rawSql } from '../../src/lib/sql/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import {
   balanceOf,

@@ -4,10 +4,10 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import type { Ending } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql, type Database } from '../../src/lib/sql.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { endMany } from '../../src/operations/settle.ts';
-import { adjust, deposit } from '../../src/operations/deposit.ts';
+import { endMany } from '../../src/operations/requests/settle.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import {
   begin,
   cancelled,

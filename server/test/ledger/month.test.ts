@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { KeyUsage } from '../../src/ledger/usage.ts';
-import * as keys from '../../src/db/keys.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import {
   balanceOf,
   cancelled,

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 
-import { createFetch } from '../../src/lib/fetch.ts';
-import { reasonOf, type FetchErrorKind } from '../../src/lib/fetch-error.ts';
+import { createFetch } from '../../src/lib/outbound/fetch.ts';
+import { reasonOf, type FetchErrorKind } from '../../src/lib/outbound/fetch-error.ts';
 import {
   assertFault,
   client,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 
-import type { StreamReply } from '../../src/lib/fetch.ts';
-import { StreamedReply } from '../../src/lib/streamed-reply.ts';
+import type { StreamReply } from '../../src/lib/outbound/fetch.ts';
+import { StreamedReply } from '../../src/lib/outbound/streamed-reply.ts';
 import { assertFault, client, head, http, readAll, streamLimits, tcp, text } from './outbound.ts';
 
 describe('stream', () => {

@@ -7,8 +7,8 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-import { createConnector } from '../../src/lib/connect.ts';
-import { FetchError, createFetch, type Fetch } from '../../src/lib/fetch.ts';
+import { createConnector } from '../../src/lib/outbound/connect.ts';
+import { FetchError, createFetch, type Fetch } from '../../src/lib/outbound/fetch.ts';
 import cases from '../fixtures/ssrf-cases.json' with { type: 'json' };
 
 const forbidden = [

@@ -3,7 +3,12 @@ import { execFile, spawnSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { createFetch, type Fetch, type FetchOptions, type Lookup } from '../../src/lib/fetch.ts';
+import {
+  createFetch,
+  type Fetch,
+  type FetchOptions,
+  type Lookup,
+} from '../../src/lib/outbound/fetch.ts';
 import cases from '../fixtures/ssrf-cases.json' with { type: 'json' };
 import {
   assertBlocked,

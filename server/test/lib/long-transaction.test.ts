@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { longTransaction } from '../../src/lib/long-transaction.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 let database: TestDatabase;

@@ -10,7 +10,7 @@ import {
   type Fetch,
   type FetchOptions,
   type Lookup,
-} from '../../src/lib/fetch.ts';
+} from '../../src/lib/outbound/fetch.ts';
 import cases from '../fixtures/ssrf-cases.json' with { type: 'json' };
 import { serveNames, type Answer } from './name-server.ts';
 import {

@@ -15,7 +15,7 @@ import {
   type FetchErrorKind,
   type FetchOptions,
   type StreamReply,
-} from '../../src/lib/fetch.ts';
+} from '../../src/lib/outbound/fetch.ts';
 import { serveHttp, serveTcp, type LocalServer, type TcpServer } from './local-server.ts';
 
 const closing: (() => Promise<void>)[] = [];

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { hashKey, parseAuthorization } from '../../src/core/account/key.ts';
-import * as accounts from '../../src/db/accounts.ts';
-import { findLiving } from '../../src/db/keys.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import { findLiving } from '../../src/db/accounts/keys.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { createAccount, needAccount } from '../../src/operations/account.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { createKey } from '../../src/operations/key.ts';
+import { createKey } from '../../src/operations/accounts/key.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 let database: TestDatabase;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Ending, Moving, Output } from '../../src/core/request/request.ts';
-import type { Claim } from '../../src/db/queue.ts';
-import * as requests from '../../src/db/requests.ts';
+import type { Claim } from '../../src/db/requests/queue.ts';
+import * as requests from '../../src/db/requests/requests.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { moveMany } from '../../src/operations/advance.ts';
-import { endMany, settleBatch } from '../../src/operations/settle.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { moveMany } from '../../src/operations/requests/advance.ts';
+import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
 import {
   balanceOf,
   begin,

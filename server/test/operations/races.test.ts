@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { adjust, deposit } from '../../src/operations/deposit.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createFake, images } from '../kit/fake.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

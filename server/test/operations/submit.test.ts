@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ApiError } from '../../src/core/errors.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { isDataError, rawSql, type Database } from '../../src/lib/sql.ts';
-import type { Submit, Submitted } from '../../src/operations/admit.ts';
+import { isDataError, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import type { Submit, Submitted } from '../../src/operations/requests/admit.ts';
 import {
   balanceOf,
   cancelled,

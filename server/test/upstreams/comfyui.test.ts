@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { createFetch, type Fetch, type StreamCall } from '../../src/lib/fetch.ts';
+import { createFetch, type Fetch, type StreamCall } from '../../src/lib/outbound/fetch.ts';
 import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createComfyui } from '../../src/upstreams/comfyui/comfyui.ts';
 import type {

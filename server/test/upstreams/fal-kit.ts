@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { createFetch } from '../../src/lib/fetch.ts';
+import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
 import type {
   Handle,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { settingsOf, type UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
-import { createFetch } from '../../src/lib/fetch.ts';
+import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import type {

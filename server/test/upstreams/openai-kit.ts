@@ -1,4 +1,4 @@
-import { createFetch } from '../../src/lib/fetch.ts';
+import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import type {
   ChatCall,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
-import { createFetch } from '../../src/lib/fetch.ts';
+import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createComfyui } from '../../src/upstreams/comfyui/comfyui.ts';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';

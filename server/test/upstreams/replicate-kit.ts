@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createFetch } from '../../src/lib/fetch.ts';
+import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import type {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { completion } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, startWebService, type Person } from '../kit/web.ts';

@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { signCallback } from '../../src/core/request/signature.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, startWebService, type Person } from '../kit/web.ts';
 import { moneyOf, passDeadline, rowOf, submitted, wake } from '../worker/floor.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service } from '../kit/service.ts';
 import { serve, type Answer, type Call, type Served } from './fakes/kit.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { FetchError, type StreamCall } from '../../src/lib/fetch.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { FetchError, type StreamCall } from '../../src/lib/outbound/fetch.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createDownload, TooSlow } from '../../src/upstreams/download.ts';
 import { until } from '../kit/until.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

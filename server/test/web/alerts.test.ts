@@ -4,12 +4,12 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { find } from '../../src/db/accounts.ts';
-import { createFetch, type Fetch } from '../../src/lib/fetch.ts';
+import { find } from '../../src/db/accounts/accounts.ts';
+import { createFetch, type Fetch } from '../../src/lib/outbound/fetch.ts';
 import type { Letter } from '../../src/lib/mail.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { tellLowBalances, type BalanceDeps } from '../../src/worker/jobs/low-balance.ts';
-import { adjust, deposit } from '../../src/operations/deposit.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, type Person } from '../kit/web.ts';
 

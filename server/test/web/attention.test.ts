@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, images, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

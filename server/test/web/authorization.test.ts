@@ -9,7 +9,7 @@ import { mountWeb } from '../../src/http/session/mount.ts';
 import { webRoutes, type WebRoute } from '../../src/http/session/routes.ts';
 import type { WebDeps } from '../../src/http/session/visit.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service } from '../kit/service.ts';
 import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import * as accounts from '../../src/db/accounts.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import {
   barriers,
   desktop,

@@ -1,7 +1,7 @@
 /** Another e-mail address: who may ask for it, what proves it, and what it ends. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openPost, type Post } from '../kit/post.ts';
 import type { Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

@@ -1,9 +1,9 @@
 /** The way in: signing up, signing in, invitations; and what must not be learnt or forged there. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createAccount } from '../../src/operations/account.ts';
-import { invite, resetLink } from '../../src/operations/person.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createAccount } from '../../src/operations/accounts/account.ts';
+import { invite, resetLink } from '../../src/operations/accounts/person.ts';
 import type { Service } from '../kit/service.ts';
 import { password, person, startWebService, stranger, visitorOf, type Answer } from '../kit/web.ts';
 

@@ -1,8 +1,8 @@
 /** The way in, held against who guesses and asks. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { invite } from '../../src/operations/person.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { invite } from '../../src/operations/accounts/person.ts';
 import type { Service } from '../kit/service.ts';
 import { totp } from '../kit/totp.ts';
 import { until } from '../kit/until.ts';

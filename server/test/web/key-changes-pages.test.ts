@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createKey, rotateKey } from '../../src/operations/key.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createKey, rotateKey } from '../../src/operations/accounts/key.ts';
 import {
   barriers,
   chooseWithKeys,

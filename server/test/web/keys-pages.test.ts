@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import * as keys from '../../src/db/keys.ts';
-import { limitKey } from '../../src/operations/key.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { limitKey } from '../../src/operations/accounts/key.ts';
 import {
   barriers,
   desktop,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
-import * as keys from '../../src/db/keys.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createKey, limitKey, studioKey } from '../../src/operations/key.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createKey, limitKey, studioKey } from '../../src/operations/accounts/key.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply, Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, stranger, type Answer, type Person } from '../kit/web.ts';

@@ -1,8 +1,8 @@
 /** Starts that were left for the next route: unknown outcomes of their own, listed, counted and resolved. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { rollUpDays } from '../../src/operations/roll-up.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rollUpDays } from '../../src/operations/accounts/roll-up.ts';
 import { placeFor } from '../commands/cli.ts';
 import { completion, createFake, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';

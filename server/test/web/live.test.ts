@@ -1,8 +1,8 @@
 /** The live stream of the pages: what is told, how soon, to whom, and when it ends. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { deposit } from '../../src/operations/deposit.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { openEvents, type Events } from '../kit/events.ts';
 import { accept } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';

@@ -1,7 +1,7 @@
 /** What is sent by e-mail, to whom, and what it opens. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openPost, type Post } from '../kit/post.ts';
 import type { Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { parseUsd } from '../../src/core/price/money.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createVouchers } from '../../src/operations/voucher.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createVouchers } from '../../src/operations/accounts/voucher.ts';
 import {
   barriers,
   desktop,

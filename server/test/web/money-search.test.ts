@@ -1,7 +1,7 @@
 /** What of the money pages stands in their address, decided from values alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { statementSearch } from '../../../web/src/cabinet/money-search.ts';
+import { statementSearch } from '../../../web/src/dashboard/money/money-search.ts';
 
 test('a statement keeps the days of an address that the service would take', () => {
   const days = { from: '2026-02-28', to: '2028-02-29' };

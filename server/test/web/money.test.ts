@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { newId } from '../../src/lib/id.ts';
 import { parseUsd } from '../../src/core/price/money.ts';
 import { hashVoucherCode, newVoucherCode } from '../../src/core/account/voucher.ts';
-import { adjust, deposit } from '../../src/operations/deposit.ts';
-import { createVouchers, redeemVoucher, voidVoucher } from '../../src/operations/voucher.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
+import {
+  createVouchers,
+  redeemVoucher,
+  voidVoucher,
+} from '../../src/operations/accounts/voucher.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, type Answer, type Person } from '../kit/web.ts';
 

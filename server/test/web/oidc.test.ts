@@ -1,8 +1,8 @@
 /** Signing in at an identity provider: who gets in, as whom, and what is kept of it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { invite } from '../../src/operations/person.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { invite } from '../../src/operations/accounts/person.ts';
 import { client, openProvider, type IdentityProvider } from '../kit/provider.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService, stranger, visitorOf, type Person } from '../kit/web.ts';

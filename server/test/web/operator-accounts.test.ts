@@ -1,7 +1,7 @@
 /** Accounts in the operator's console: finding them, booking money, prices, suspension, limits. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
 

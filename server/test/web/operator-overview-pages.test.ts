@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createVouchers } from '../../src/operations/voucher.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createVouchers } from '../../src/operations/accounts/voucher.ts';
 import {
   barriers,
   desktop,

@@ -1,8 +1,8 @@
 /** What the service earns, as the operator's console tells it; vouchers, invitations and the log. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { invite } from '../../src/operations/person.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { invite } from '../../src/operations/accounts/person.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import {
   operatorOf,

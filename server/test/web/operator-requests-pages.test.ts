@@ -13,7 +13,7 @@ import {
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, originOf, password, startWebService } from '../kit/web.ts';

@@ -1,7 +1,7 @@
 /** One request of any account, as an operator sees it. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';

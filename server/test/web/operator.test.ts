@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operatorRoutes } from '../../src/http/operator/routes.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { createAccount } from '../../src/operations/account.ts';
-import { createVouchers } from '../../src/operations/voucher.ts';
-import { invite } from '../../src/operations/person.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createAccount } from '../../src/operations/accounts/account.ts';
+import { createVouchers } from '../../src/operations/accounts/voucher.ts';
+import { invite } from '../../src/operations/accounts/person.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
 

@@ -1,8 +1,8 @@
 /** Calls that were refused: counted by key and code, shown to the account, and to nobody else. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { limitKey } from '../../src/operations/key.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { limitKey } from '../../src/operations/accounts/key.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { person, startWebService } from '../kit/web.ts';

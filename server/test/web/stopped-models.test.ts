@@ -1,7 +1,7 @@
 /** Models that an operator stopped: what stops with them, what ends that, and where it shows. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import type { Reply, Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import {
   barriers,

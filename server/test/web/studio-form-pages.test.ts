@@ -1,8 +1,8 @@
 /** What goes into a model in the studio, and what is done with what came out, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import * as keys from '../../src/db/keys.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { barriers, overflowOf, picture, withoutBrowser } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Role } from '../../src/core/account/role.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createSandbox } from '../../src/upstreams/sandbox/sandbox.ts';
 import { enter, openBrowser, type VisitOptions, type Visitor } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { setPrice } from '../../src/operations/account.ts';
+import { setPrice } from '../../src/operations/accounts/account.ts';
 import { barriers, desktop, overflowOf, phone, picture, withoutBrowser } from '../kit/browser.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
 

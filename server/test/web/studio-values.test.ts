@@ -7,14 +7,14 @@ import { parse } from 'yaml';
 import { eventsOf } from '../../../web/src/sse.ts';
 import type { Model } from '../../../web/src/api-types.ts';
 import { choose, firstChoice, taking } from '../../../web/src/studio/models.ts';
-import { readMarkdown, safeAddress } from '../../../web/src/studio/read-markdown.ts';
+import { readMarkdown, safeAddress } from '../../../web/src/studio/chat/read-markdown.ts';
 import {
   anotherSeed,
   controlOf,
   defaultsOf,
   fieldsOf,
   missing,
-} from '../../../web/src/studio/schema.ts';
+} from '../../../web/src/studio/form/schema.ts';
 
 /** What grows with the square of a text's length takes far longer; what takes a line's time, far less. */
 const lastsMax = 2;

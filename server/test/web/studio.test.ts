@@ -1,10 +1,10 @@
 /** The API from within the web pages: whose money it spends, and who may spend it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import * as accounts from '../../src/db/accounts.ts';
-import * as keys from '../../src/db/keys.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { setPrice } from '../../src/operations/account.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { setPrice } from '../../src/operations/accounts/account.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, person, startWebService, stranger, type Person } from '../kit/web.ts';

@@ -1,8 +1,8 @@
 /** What was trusted before somebody changed how they sign in is not trusted any more. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
-import { dropTwoFactor, resetLink } from '../../src/operations/person.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { dropTwoFactor, resetLink } from '../../src/operations/accounts/person.ts';
 import type { Service } from '../kit/service.ts';
 import { totp } from '../kit/totp.ts';
 import {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Role } from '../../src/core/account/role.ts';
-import { rawSql } from '../../src/lib/sql.ts';
-import { removeMember } from '../../src/operations/team.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { removeMember } from '../../src/operations/accounts/team.ts';
 import type { Service } from '../kit/service.ts';
-import { createAccount } from '../../src/operations/account.ts';
-import { invite } from '../../src/operations/person.ts';
+import { createAccount } from '../../src/operations/accounts/account.ts';
+import { invite } from '../../src/operations/accounts/person.ts';
 import {
   operatorOf,
   originOf,

@@ -16,7 +16,7 @@ import {
   withoutBrowser,
 } from '../kit/browser.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 

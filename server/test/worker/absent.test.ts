@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { moneyOf, rowOf, submitted, wake } from './floor.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, mock, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import { completion, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';

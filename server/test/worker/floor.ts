@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { App } from '../../src/app.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { claimQueued } from '../../src/db/queue.ts';
+import { claimQueued } from '../../src/db/requests/queue.ts';
 import type { StartOutcome } from '../../src/upstreams/upstream.ts';
 import { accept, images } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { StartJob, StartOutcome, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { begin, claim } from '../kit/by-hand.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { accept, images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type ServiceOptions } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, images, tinyPng, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';

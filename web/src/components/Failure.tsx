@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
-import { useLocale } from './locale.ts';
-import { notice } from './notice.ts';
+import { useLocale } from './text/locale.ts';
+import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { said } from '../words.ts';

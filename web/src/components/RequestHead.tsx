@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import { Copy } from './Copy.tsx';
-import { StatusBadge } from './StatusBadge.tsx';
+import { StatusBadge } from './text/StatusBadge.tsx';
 
 /** Below the title of a request's page: how it stands, and its id. */
 export function RequestHead(props: {

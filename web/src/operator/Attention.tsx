@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
-import { When } from '../components/When.tsx';
+import { When } from '../components/text/When.tsx';
 import './attention-words.ts';
 import { useLive } from './live.ts';
 

@@ -1,12 +1,12 @@
 import { Badge, Button, Card, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { notice } from '../components/notice.ts';
+import { notice } from '../components/frame/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { AuditResult } from '../api-types.ts';
-import { useLocale } from '../components/locale.ts';
+import { useLocale } from '../components/text/locale.ts';
 import { showFailure } from '../components/Failure.tsx';
-import { When } from '../components/When.tsx';
+import { When } from '../components/text/When.tsx';
 import { useAction } from './action.ts';
 import './overview-words.ts';
 

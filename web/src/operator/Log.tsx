@@ -1,6 +1,6 @@
 import { Badge, Button, Group, Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { PageTitle } from '../components/PageTitle.tsx';
+import { PageTitle } from '../components/frame/PageTitle.tsx';
 import i18next from 'i18next';
 import { actionName, LogList, useLog } from './LogList.tsx';
 import './log-words.ts';

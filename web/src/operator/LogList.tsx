@@ -10,8 +10,8 @@ import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { More } from '../components/More.tsx';
-import { Usd } from '../components/Usd.tsx';
-import { When } from '../components/When.tsx';
+import { Usd } from '../components/text/Usd.tsx';
+import { When } from '../components/text/When.tsx';
 import { usePages } from '../pages.ts';
 import './log-words.ts';
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { operatorApi, type Args, type Given, type OperatorCalls, type Reply } from '../api.ts';
-import { notice } from '../components/notice.ts';
+import { notice } from '../components/frame/notice.ts';
 
 /** An action of the operator. Reads again what the pages show of it, the person's own menu too. */
 export function useAction() {

@@ -1,6 +1,6 @@
 import type { RevenueSum } from '../api-types.ts';
 import type { Column } from '../components/DataList.tsx';
-import { Usd } from '../components/Usd.tsx';
+import { Usd } from '../components/text/Usd.tsx';
 
 /** The columns of figures that every table of sums has. */
 export function sumColumns<Row extends RevenueSum>(t: (name: string) => string): Column<Row>[] {

@@ -1,10 +1,10 @@
 import { Badge, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { CatalogRow, RowMargin } from '../api-types.ts';
-import { Percent } from '../components/Percent.tsx';
-import { Usd } from '../components/Usd.tsx';
-import { When } from '../components/When.tsx';
-import './catalog-words.ts';
+import { Percent } from '../components/text/Percent.tsx';
+import { Usd } from '../components/text/Usd.tsx';
+import { When } from '../components/text/When.tsx';
+import './models/catalog-words.ts';
 
 /** How the catalog's pages show a row with its price and margin. */
 

@@ -1,21 +1,21 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
 import { byRules } from '../address.ts';
-import { lazyPage } from '../components/lazy-page.tsx';
+import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { searches, type Page } from './search.ts';
 
 const components: Record<Page, ReturnType<typeof lazyPage>> = {
   '/operator': lazyPage(() => import('./Overview.tsx'), 'Overview'),
-  '/operator/accounts': lazyPage(() => import('./Accounts.tsx'), 'Accounts'),
-  '/operator/accounts/$account_id': lazyPage(() => import('./Account.tsx'), 'Account'),
-  '/operator/catalog': lazyPage(() => import('./Catalog.tsx'), 'Catalog'),
+  '/operator/accounts': lazyPage(() => import('./accounts/Accounts.tsx'), 'Accounts'),
+  '/operator/accounts/$account_id': lazyPage(() => import('./accounts/Account.tsx'), 'Account'),
+  '/operator/catalog': lazyPage(() => import('./models/Catalog.tsx'), 'Catalog'),
   // A model's id has slashes in it.
-  '/operator/catalog/row/$': lazyPage(() => import('./CatalogRow.tsx'), 'CatalogRow'),
-  '/operator/upstreams': lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
-  '/operator/requests/$request_id': lazyPage(() => import('./Request.tsx'), 'Request'),
-  '/operator/queue': lazyPage(() => import('./Queue.tsx'), 'Queue'),
-  '/operator/unknown': lazyPage(() => import('./Unknown.tsx'), 'Unknown'),
-  '/operator/vouchers': lazyPage(() => import('./Vouchers.tsx'), 'Vouchers'),
-  '/operator/invitations': lazyPage(() => import('./Invitations.tsx'), 'Invitations'),
+  '/operator/catalog/row/$': lazyPage(() => import('./models/CatalogRow.tsx'), 'CatalogRow'),
+  '/operator/upstreams': lazyPage(() => import('./models/Upstreams.tsx'), 'Upstreams'),
+  '/operator/requests/$request_id': lazyPage(() => import('./requests/Request.tsx'), 'Request'),
+  '/operator/queue': lazyPage(() => import('./requests/Queue.tsx'), 'Queue'),
+  '/operator/unknown': lazyPage(() => import('./requests/Unknown.tsx'), 'Unknown'),
+  '/operator/vouchers': lazyPage(() => import('./vouchers/Vouchers.tsx'), 'Vouchers'),
+  '/operator/invitations': lazyPage(() => import('./accounts/Invitations.tsx'), 'Invitations'),
   '/operator/log': lazyPage(() => import('./Log.tsx'), 'Log'),
 };
 
@@ -24,7 +24,7 @@ export function operatorPages(parent: AnyRoute) {
   const operators = createRoute({
     getParentRoute: () => parent,
     id: 'operators',
-    component: lazyPage(() => import('./Operators.tsx'), 'Operators'),
+    component: lazyPage(() => import('./accounts/Operators.tsx'), 'Operators'),
   });
   const page = (path: Page) =>
     createRoute({

@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { anyText, oneOf, type Read } from '../address.ts';
-import { kinds } from '../studio/wish.ts';
+import { kinds } from '../studio/form/wish.ts';
 
 /** What can be chosen on these pages, and so may stand in their addresses. */
 export const offered = {

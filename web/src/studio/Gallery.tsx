@@ -22,14 +22,14 @@ import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
-import { PageTitle } from '../components/PageTitle.tsx';
+import { PageTitle } from '../components/frame/PageTitle.tsx';
 import { Cover } from './Cover.tsx';
 import classes from './Gallery.module.css';
 import type { Model } from '../api-types.ts';
 import { choose } from './models.ts';
 import { useModels } from './price.ts';
-import { Rate } from './Rate.tsx';
-import { kinds, sorts, type Kind, type Wish } from './wish.ts';
+import { Rate } from './form/Rate.tsx';
+import { kinds, sorts, type Kind, type Wish } from './form/wish.ts';
 
 /** Every model that can be run here. */
 export function Gallery() {

@@ -1,7 +1,7 @@
 import './studio-words.ts';
 import { Anchor, Box, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { notice } from '../components/notice.ts';
+import { notice } from '../components/frame/notice.ts';
 import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
 import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
@@ -12,18 +12,18 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure, showFailure } from '../components/Failure.tsx';
 import { formatUsd } from '../money.ts';
 import { useAccount, useMay } from '../session.tsx';
-import { useDraft, type Input } from './draft.ts';
+import { useDraft, type Input } from './form/draft.ts';
 import { addressOf, facts, Uncensored } from './Gallery.tsx';
-import { InputForm } from './InputForm.tsx';
+import { InputForm } from './form/InputForm.tsx';
 import classes from './Model.module.css';
 import type { Model as ModelRow } from '../api-types.ts';
 import { mediaOf, usd } from './models.ts';
 import { shortage, useAllowance, useModels, useQuote } from './price.ts';
-import { Rate } from './Rate.tsx';
-import { RunBar, type Blocked } from './RunBar.tsx';
-import { Runs } from './Runs.tsx';
-import { shownAs, useCard, useOutput, usePresses } from './runs.ts';
-import { anotherSeed, defaultsOf, fieldsOf, missing, type Field } from './schema.ts';
+import { Rate } from './form/Rate.tsx';
+import { RunBar, type Blocked } from './runs/RunBar.tsx';
+import { Runs } from './runs/Runs.tsx';
+import { shownAs, useCard, useOutput, usePresses } from './runs/runs.ts';
+import { anotherSeed, defaultsOf, fieldsOf, missing, type Field } from './form/schema.ts';
 import { said } from '../words.ts';
 
 /** One model: what goes in, what it will cost, and what came out. */

@@ -1,8 +1,8 @@
 import { call } from '../api.ts';
 import type { Model } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
-import type { Schema } from './schema.ts';
-import { kinds, type Sort, type Wish } from './wish.ts';
+import type { Schema } from './form/schema.ts';
+import { kinds, type Sort, type Wish } from './form/wish.ts';
 
 /** The catalog, as the service publishes it. */
 

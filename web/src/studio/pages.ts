@@ -1,7 +1,7 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
 import { anyText, byRules, oneOf } from '../address.ts';
-import { lazyPage } from '../components/lazy-page.tsx';
-import { kinds, sorts } from './wish.ts';
+import { lazyPage } from '../components/frame/lazy-page.tsx';
+import { kinds, sorts } from './form/wish.ts';
 
 /** The playground. Ids of models have slashes, so a model's page takes all that follows. */
 export function studioPages(parent: AnyRoute) {
@@ -24,7 +24,7 @@ export function studioPages(parent: AnyRoute) {
         getParentRoute,
         path: 'chat',
         validateSearch: byRules({ c: anyText, model: anyText }),
-        component: lazyPage(() => import('./Chat.tsx'), 'Chat'),
+        component: lazyPage(() => import('./chat/Chat.tsx'), 'Chat'),
       }),
       createRoute({
         getParentRoute,

@@ -4,8 +4,8 @@ import { useMemo } from 'react';
 import type { Allowance } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
 import { useAccount, useAccountApi } from '../session.tsx';
-import type { Input } from './draft.ts';
-import type { Field } from './schema.ts';
+import type { Input } from './form/draft.ts';
+import type { Field } from './form/schema.ts';
 
 /** What the next request would cost, and whether it can be paid. */
 

@@ -1,4 +1,4 @@
-import * as keys from '../../db/keys.ts';
+import * as keys from '../../db/accounts/keys.ts';
 import { choice, id, microUsd, named, nullable, object, text, time } from '../schema.ts';
 import { keyedEndpoint } from './endpoint.ts';
 

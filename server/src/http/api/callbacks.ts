@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../../core/errors.ts';
 import { routeTo } from '../../core/request/routing.ts';
 import { verifyCallback } from '../../core/request/signature.ts';
-import { keyOfAttempt } from '../../db/requests.ts';
+import { keyOfAttempt } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';

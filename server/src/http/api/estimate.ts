@@ -3,7 +3,7 @@ import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { unknownInputs, withoutNulls } from '../../core/catalog/model-input.ts';
 import { price } from '../../core/price/price.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
-import { quoteChat } from '../../operations/submit-chat.ts';
+import { quoteChat } from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';

@@ -4,7 +4,7 @@ import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import { ApiError } from '../../core/errors.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
-import * as files from '../../db/files.ts';
+import * as files from '../../db/accounts/files.ts';
 import { newId } from '../../lib/id.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
 import { agrees, sniff, sniffBytes } from '../../storage/media.ts';

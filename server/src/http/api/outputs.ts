@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { verify } from '../../core/request/signature.ts';
 import { expiry } from '../../core/request/views.ts';
-import * as requests from '../../db/requests.ts';
+import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { openEndpoint } from './endpoint.ts';
 import { cleared } from './requests.ts';

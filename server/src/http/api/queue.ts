@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { submittedView } from '../../core/request/views.ts';
-import { headerValues } from '../../lib/headers.ts';
-import type { Submitted } from '../../operations/admit.ts';
-import { demandFreeJob, submitJob, type WantedJob } from '../../operations/submit.ts';
+import { headerValues } from '../../lib/outbound/headers.ts';
+import type { Submitted } from '../../operations/requests/admit.ts';
+import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { object, optional, text } from '../schema.ts';

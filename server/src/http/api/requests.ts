@@ -11,8 +11,8 @@ import {
   statusView,
   type StatusView,
 } from '../../core/request/views.ts';
-import * as requests from '../../db/requests.ts';
-import type { StatusRow } from '../../db/requests.ts';
+import * as requests from '../../db/requests/requests.ts';
+import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';

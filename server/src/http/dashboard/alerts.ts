@@ -1,8 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
-import * as alerts from '../../db/alerts.ts';
-import * as people from '../../db/people.ts';
-import { urlLengthMax } from '../../lib/address.ts';
-import { judgePublic } from '../../operations/check-media.ts';
+import * as alerts from '../../db/accounts/alerts.ts';
+import * as people from '../../db/accounts/people.ts';
+import { urlLengthMax } from '../../lib/outbound/address.ts';
+import { judgePublic } from '../../operations/requests/check-media.ts';
 import {
   amount,
   boolean,

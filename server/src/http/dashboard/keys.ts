@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { unseen, unseenWords } from '../../core/account/name.ts';
-import * as keys from '../../db/keys.ts';
-import * as refusals from '../../db/refusals.ts';
+import * as keys from '../../db/accounts/keys.ts';
+import * as refusals from '../../db/accounts/refusals.ts';
 import {
   ceilingsOf,
   changeKey,
@@ -11,7 +11,7 @@ import {
   revokeKey,
   rotateKey,
   studioKey,
-} from '../../operations/key.ts';
+} from '../../operations/accounts/key.ts';
 import { idOf, pageFrom, timeToCome } from '../form.ts';
 import {
   boolean,

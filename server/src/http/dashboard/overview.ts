@@ -1,7 +1,7 @@
-import * as accounts from '../../db/accounts.ts';
-import * as refusals from '../../db/refusals.ts';
-import * as spend from '../../db/spend.ts';
-import { rollUpSpend } from '../../operations/roll-up.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import * as refusals from '../../db/accounts/refusals.ts';
+import * as spend from '../../db/accounts/spend.ts';
+import { rollUpSpend } from '../../operations/accounts/roll-up.ts';
 import { KindName } from '../api/model-schema.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {

@@ -1,8 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
-import * as sent from '../../db/deliveries.ts';
-import * as keys from '../../db/keys.ts';
-import * as pages from '../../db/request-pages.ts';
-import * as requests from '../../db/requests.ts';
+import * as sent from '../../db/requests/deliveries.ts';
+import * as keys from '../../db/accounts/keys.ts';
+import * as pages from '../../db/requests/request-pages.ts';
+import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {

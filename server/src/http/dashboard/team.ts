@@ -1,9 +1,9 @@
 import { ApiError } from '../../core/errors.ts';
 import { may } from '../../core/account/role.ts';
-import * as accounts from '../../db/accounts.ts';
-import * as invitations from '../../db/invitations.ts';
-import * as members from '../../db/members.ts';
-import * as people from '../../db/people.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
+import * as members from '../../db/accounts/members.ts';
+import * as people from '../../db/accounts/people.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { Operator } from '../../operations/act.ts';
 import {
@@ -12,7 +12,7 @@ import {
   renameAccount,
   setRole as giveRole,
   withdrawInvitation,
-} from '../../operations/team.ts';
+} from '../../operations/accounts/team.ts';
 import { boolean, form, id, list, named, object, optional, text, time, url } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { inWords } from '../session/entry.ts';

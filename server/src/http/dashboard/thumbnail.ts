@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { expiry } from '../../core/request/views.ts';
-import * as requests from '../../db/requests.ts';
+import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
 import { matches } from '../api/cached.ts';

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { parseVoucherCode } from '../../core/account/voucher.ts';
-import * as accounts from '../../db/accounts.ts';
-import { redeemVoucher } from '../../operations/voucher.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import { redeemVoucher } from '../../operations/accounts/voucher.ts';
 import { boolean, form, id, microUsd, nullable, object, text } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { inWords } from '../session/entry.ts';

@@ -2,15 +2,15 @@ import { ApiError } from '../../core/errors.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { may } from '../../core/account/role.ts';
 import { notificationBody } from '../../core/request/views.ts';
-import * as accounts from '../../db/accounts.ts';
-import * as deliveries from '../../db/deliveries.ts';
-import * as people from '../../db/people.ts';
-import * as requests from '../../db/requests.ts';
-import { urlLengthMax } from '../../lib/address.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import * as deliveries from '../../db/requests/deliveries.ts';
+import * as people from '../../db/accounts/people.ts';
+import * as requests from '../../db/requests/requests.ts';
+import { urlLengthMax } from '../../lib/outbound/address.ts';
 import { isUuid, newId } from '../../lib/id.ts';
-import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/account.ts';
-import { sendNotification, type Sent } from '../../operations/notification.ts';
-import { judgePublic } from '../../operations/check-media.ts';
+import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accounts/account.ts';
+import { sendNotification, type Sent } from '../../operations/requests/notification.ts';
+import { judgePublic } from '../../operations/requests/check-media.ts';
 import { pageFrom } from '../form.ts';
 import {
   boolean,

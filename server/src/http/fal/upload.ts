@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import { falBase } from '../../core/request/fal.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { signUpload, verifyUpload } from '../../core/request/signature.ts';
-import * as keys from '../../db/keys.ts';
+import * as keys from '../../db/accounts/keys.ts';
 import { newId } from '../../lib/id.ts';
 import { challenge } from '../auth.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';

@@ -1,8 +1,8 @@
-import { search, type FoundRow } from '../../db/account-search.ts';
-import type { Database } from '../../lib/sql.ts';
-import { createAccount } from '../../operations/account.ts';
-import { deposit, referenceMax } from '../../operations/deposit.ts';
-import { invite } from '../../operations/person.ts';
+import { search, type FoundRow } from '../../db/accounts/account-search.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { createAccount } from '../../operations/accounts/account.ts';
+import { deposit, referenceMax } from '../../operations/accounts/deposit.ts';
+import { invite } from '../../operations/accounts/person.ts';
 import { pageFrom } from '../form.ts';
 import {
   amount,

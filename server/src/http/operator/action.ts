@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/sql.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 import { act, type Done } from '../../operations/act.ts';
 import {
   endpoint,

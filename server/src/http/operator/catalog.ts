@@ -4,10 +4,10 @@ import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { dayOf, isPriceOld } from '../../core/catalog/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
 import { marginsOf, ratesOf, type Margin } from '../../core/catalog/margin.ts';
-import { revenueOf, type ModelRow } from '../../db/revenue.ts';
+import { revenueOf, type ModelRow } from '../../db/accounts/revenue.ts';
 import * as stopped from '../../db/stopped-models.ts';
-import { resumeModel, stopModel } from '../../operations/stop-model.ts';
-import { rollUpDays } from '../../operations/roll-up.ts';
+import { resumeModel, stopModel } from '../../operations/upstreams/stop-model.ts';
+import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../storage/catalog-contents.ts';
 import { KindName, Model as ModelEntry, UnitName } from '../api/model-schema.ts';
 import {

@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
-import * as invitations from '../../db/invitations.ts';
-import { invite } from '../../operations/person.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
+import { invite } from '../../operations/accounts/person.ts';
 import { idOf } from '../form.ts';
 import {
   boolean,

@@ -1,6 +1,12 @@
-import * as accounts from '../../db/accounts.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/statement.ts';
-import { adjust, deposit, reasonMax, referenceMax, type Booked } from '../../operations/deposit.ts';
+import {
+  adjust,
+  deposit,
+  reasonMax,
+  referenceMax,
+  type Booked,
+} from '../../operations/accounts/deposit.ts';
 import {
   amount,
   boolean,

@@ -1,9 +1,9 @@
-import * as accounts from '../../db/accounts.ts';
-import { revenue, topAccounts, type RevenueRow } from '../../db/revenue.ts';
-import * as verdicts from '../../db/verdicts.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import { revenue, topAccounts, type RevenueRow } from '../../db/accounts/revenue.ts';
+import * as verdicts from '../../db/audit-results.ts';
 import { auditAlone } from '../../ledger/audit.ts';
 import { holdings } from '../../ledger/statement.ts';
-import { rollUpDays } from '../../operations/roll-up.ts';
+import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import {
   anything,
   boolean,

@@ -1,11 +1,11 @@
 import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
-import * as open from '../../db/open-requests.ts';
-import * as queue from '../../db/queue.ts';
+import * as open from '../../db/requests/open-requests.ts';
+import * as queue from '../../db/requests/queue.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
-import { cancelRequest } from '../../operations/cancel-request.ts';
+import { cancelRequest } from '../../operations/requests/cancel-request.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   boolean,

@@ -1,9 +1,9 @@
 import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
-import * as sent from '../../db/deliveries.ts';
-import { findInput, findWhole, withMargins, type MarginRow } from '../../db/margins.ts';
-import { idsBelow, reach } from '../../db/request-pages.ts';
-import { attemptsOf } from '../../db/requests.ts';
+import * as sent from '../../db/requests/deliveries.ts';
+import { findInput, findWhole, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
+import { idsBelow, reach } from '../../db/requests/request-pages.ts';
+import { attemptsOf } from '../../db/requests/requests.ts';
 import { redact } from '../../lib/log.ts';
 import { Estimate } from '../api/model-schema.ts';
 import { idOf } from '../form.ts';

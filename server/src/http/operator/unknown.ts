@@ -1,11 +1,15 @@
 import { costMaxUsdMicro } from '../../core/price/cost.ts';
 import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
-import * as resolutions from '../../db/resolutions.ts';
-import type { OutcomeId } from '../../db/revenue.ts';
+import * as resolutions from '../../db/requests/unknown-outcomes.ts';
+import type { OutcomeId } from '../../db/accounts/revenue.ts';
 import { isUuid, timeOfId } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
-import { resolveOutcome, resolveOutcomes, type Finding } from '../../operations/unknown-outcome.ts';
+import {
+  resolveOutcome,
+  resolveOutcomes,
+  type Finding,
+} from '../../operations/upstreams/unknown-outcome.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   boolean,

@@ -1,12 +1,18 @@
 import { ApiError } from '../../core/errors.ts';
-import { paceMax, paces, startPaces, type Pace, type StartPace } from '../../db/pace.ts';
-import * as queue from '../../db/queue.ts';
-import { costsByUpstream, type UpstreamCosts } from '../../db/revenue.ts';
+import {
+  paceMax,
+  paces,
+  startPaces,
+  type Pace,
+  type StartPace,
+} from '../../db/requests/start-latency.ts';
+import * as queue from '../../db/requests/queue.ts';
+import { costsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
 import { redact } from '../../lib/log.ts';
-import type { Database } from '../../lib/sql.ts';
-import { endRest, noteKeyTaken } from '../../operations/circuit.ts';
-import { rollUpDays } from '../../operations/roll-up.ts';
-import { keyStates } from '../../operations/upstream-keys.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { endRest, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
+import { rollUpDays } from '../../operations/accounts/roll-up.ts';
+import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isWell, lookAt } from '../../upstreams/look.ts';
 import {

@@ -1,5 +1,5 @@
-import * as vouchers from '../../db/vouchers.ts';
-import { createVouchers, voidVoucher, vouchersMax } from '../../operations/voucher.ts';
+import * as vouchers from '../../db/accounts/vouchers.ts';
+import { createVouchers, voidVoucher, vouchersMax } from '../../operations/accounts/voucher.ts';
 import { timeToCome, idOf, pageFrom } from '../form.ts';
 import {
   amount,

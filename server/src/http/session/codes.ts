@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import * as twoFactors from '../../db/two-factors.ts';
-import type { Database } from '../../lib/sql.ts';
+import * as twoFactors from '../../db/accounts/two-factors.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 
 /**
  * Codes of authenticator apps are good once: the sign-in library takes one for as long as its time

@@ -1,9 +1,9 @@
 import { ApiError } from '../../core/errors.ts';
-import * as people from '../../db/people.ts';
-import * as sessions from '../../db/sessions.ts';
+import * as people from '../../db/accounts/people.ts';
+import * as sessions from '../../db/accounts/sessions.ts';
 import { verifyPassword } from '../../lib/password.ts';
-import { emailOf } from '../../operations/account.ts';
-import { askForEmail, confirmEmail } from '../../operations/email.ts';
+import { emailOf } from '../../operations/accounts/account.ts';
+import { askForEmail, confirmEmail } from '../../operations/accounts/email.ts';
 import { choice, email, form, object, optional, text } from '../schema.ts';
 import { badField } from '../validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { signDevice, verifyDevice } from '../../core/request/signature.ts';
-import * as invitations from '../../db/invitations.ts';
-import * as people from '../../db/people.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
+import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
 import { Refused } from '../../operations/refused.ts';
 import {
@@ -10,7 +10,7 @@ import {
   hashToken,
   resetLink,
   signUp as makePerson,
-} from '../../operations/person.ts';
+} from '../../operations/accounts/person.ts';
 import { Role } from '../dashboard/views.ts';
 import {
   boolean,

@@ -1,13 +1,13 @@
 import { ApiError } from '../../core/errors.ts';
-import * as people from '../../db/people.ts';
-import * as sessions from '../../db/sessions.ts';
+import * as people from '../../db/accounts/people.ts';
+import * as sessions from '../../db/accounts/sessions.ts';
 import { isUuid } from '../../lib/id.ts';
 import {
   endOtherSessions as endOthers,
   endSession as end,
   openAccount as makeAccount,
   renamePerson,
-} from '../../operations/person.ts';
+} from '../../operations/accounts/person.ts';
 import {
   boolean,
   form,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
-import * as twoFactors from '../../db/two-factors.ts';
-import type { Database } from '../../lib/sql.ts';
+import * as twoFactors from '../../db/accounts/two-factors.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 
 /** What is kept sealed with the signing secret, and how it outlives a new one. */
 

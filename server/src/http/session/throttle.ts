@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { ApiError } from '../../core/errors.ts';
-import * as people from '../../db/people.ts';
+import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
-import type { Database } from '../../lib/sql.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 
 /** How often something may be tried from one address, or with one e-mail address. */
 export interface Throttle {

@@ -1,6 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import type { Reply } from '../../lib/fetch.ts';
+import type { Reply } from '../../lib/outbound/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { extensionOf, usualType } from '../../core/request/content-type.ts';
-import { formBody } from '../../lib/multipart.ts';
+import { formBody } from '../../lib/outbound/multipart.ts';
 import { bytesOf, handedOver, HandOverFailed, InputRefused, openMedia } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';

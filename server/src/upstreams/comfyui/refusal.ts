@@ -1,4 +1,4 @@
-import type { Reply } from '../../lib/fetch.ts';
+import type { Reply } from '../../lib/outbound/fetch.ts';
 import { jsonOf } from '../replies.ts';
 import type { StartOutcome } from '../upstream.ts';
 import { asObject } from './history.ts';

@@ -1,4 +1,4 @@
-import { isSuccess } from '../../lib/fetch.ts';
+import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback, type Handle } from '../upstream.ts';

@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { isSuccess } from '../../lib/fetch.ts';
+import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { outcomeOfReply } from '../replies.ts';
 import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';

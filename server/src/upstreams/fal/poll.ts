@@ -1,4 +1,4 @@
-import { isSuccess, type Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { collectMedia } from '../outputs.ts';
 import { pollFault, outcomeOfReply } from '../replies.ts';
 import { stateOf } from '../states.ts';

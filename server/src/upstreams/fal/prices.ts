@@ -1,6 +1,6 @@
 import type { ListedPrice } from '../../core/catalog/listed-price.ts';
 import { falPrice } from '../../core/catalog/vendor-price.ts';
-import { isSuccess, type Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import type { ModelTerms } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';

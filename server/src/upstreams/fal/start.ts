@@ -1,4 +1,4 @@
-import { isSuccess } from '../../lib/fetch.ts';
+import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import { outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';

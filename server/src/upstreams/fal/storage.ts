@@ -1,5 +1,5 @@
-import { judgeUrl } from '../../lib/address.ts';
-import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/fetch.ts';
+import { judgeUrl } from '../../lib/outbound/address.ts';
+import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/outbound/fetch.ts';
 import { outcomeOfReply, whyOfFault } from '../replies.ts';
 import type { InputFile, NotAccepted, Refusal, Rejected } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';

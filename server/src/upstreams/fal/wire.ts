@@ -1,4 +1,4 @@
-import { FetchError, type Reply } from '../../lib/fetch.ts';
+import { FetchError, type Reply } from '../../lib/outbound/fetch.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { extensionOf } from '../../core/request/content-type.ts';
-import { formBody } from '../../lib/multipart.ts';
-import { FetchError } from '../../lib/fetch.ts';
+import { formBody } from '../../lib/outbound/multipart.ts';
+import { FetchError } from '../../lib/outbound/fetch.ts';
 import { whyOfFault } from '../replies.ts';
 import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import type { InputFile, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';

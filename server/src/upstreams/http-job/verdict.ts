@@ -1,5 +1,5 @@
 import { jsonOf, messageIn, outcomeOfReply, retryAfterMs } from '../replies.ts';
-import { isSuccess, type Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import type { StartOutcome } from '../upstream.ts';
 import { codeText, type CodeMeaning, type Options } from './options.ts';
 import { textAt, valueAt } from './path.ts';

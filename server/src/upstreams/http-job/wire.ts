@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import type { RequestCall, Reply } from '../../lib/fetch.ts';
-import type { FormBody } from '../../lib/multipart.ts';
+import type { RequestCall, Reply } from '../../lib/outbound/fetch.ts';
+import type { FormBody } from '../../lib/outbound/multipart.ts';
 import type { UpstreamTools } from '../upstream.ts';
 import type { CallForm, Options } from './options.ts';
 import { fill, fillPath, fillTexts, type Values } from './template.ts';

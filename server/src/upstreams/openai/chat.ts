@@ -1,5 +1,5 @@
 import { chunksFromCompletion } from '../../core/chat/completion.ts';
-import { FetchError, isSuccess, type StreamReply } from '../../lib/fetch.ts';
+import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';

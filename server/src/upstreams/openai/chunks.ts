@@ -1,4 +1,4 @@
-import { readEvents } from '../../lib/event-stream.ts';
+import { readEvents } from '../../lib/outbound/event-stream.ts';
 import { isCount, isObject, type Json } from '../../lib/json.ts';
 import { errorIn } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import { extensionOf, usualType } from '../../core/request/content-type.ts';
-import type { FormPart } from '../../lib/multipart.ts';
+import type { FormPart } from '../../lib/outbound/multipart.ts';
 import { bytesOf, InputRefused } from '../inputs.ts';
 import type { InputFile } from '../upstream.ts';
 

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../lib/json.ts';
-import { formBody, type FormPart } from '../../lib/multipart.ts';
-import { isSuccess } from '../../lib/fetch.ts';
+import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
+import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { openMedia, placeMedia, InputRefused } from '../inputs.ts';
 import { collectMedia } from '../outputs.ts';
 import { jsonOf } from '../replies.ts';

@@ -1,6 +1,6 @@
 import { isDay } from '../../core/catalog/checked-on.ts';
 import { openrouterPrice } from '../../core/catalog/vendor-price.ts';
-import { isSuccess } from '../../lib/fetch.ts';
+import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { ModelTerms } from '../upstream.ts';

@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { FetchError, isSuccess } from '../../lib/fetch.ts';
+import { FetchError, isSuccess } from '../../lib/outbound/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf, messageIn } from '../replies.ts';

@@ -1,5 +1,5 @@
-import type { RequestCall } from '../../lib/fetch.ts';
-import { formBody, type FormPart } from '../../lib/multipart.ts';
+import type { RequestCall } from '../../lib/outbound/fetch.ts';
+import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import type { Json } from '../../lib/json.ts';
 import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';

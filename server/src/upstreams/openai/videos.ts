@@ -1,4 +1,4 @@
-import { isSuccess, type Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { jsonOf, pollFault, messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';

@@ -1,6 +1,11 @@
 import { toldCost } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { FetchError, type Reply, type RequestCall, type StreamReply } from '../../lib/fetch.ts';
+import {
+  FetchError,
+  type Reply,
+  type RequestCall,
+  type StreamReply,
+} from '../../lib/outbound/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejected, UpstreamTools } from '../upstream.ts';

@@ -1,4 +1,4 @@
-import { formBody } from '../../lib/multipart.ts';
+import { formBody } from '../../lib/outbound/multipart.ts';
 import {
   dataFile,
   dataUri,

@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { isSuccess, type Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import * as verdicts from '../../db/verdicts.ts';
+import * as verdicts from '../../db/audit-results.ts';
 import { auditAlone } from '../../ledger/audit.ts';
 import type { Metrics } from '../../lib/metrics.ts';
-import type { Database } from '../../lib/sql.ts';
-import { rollUpDays } from '../../operations/roll-up.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 
 /** How often each process checks whether an audit is due. */
 const lookMs = 60_000;

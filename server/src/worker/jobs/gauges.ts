@@ -1,13 +1,13 @@
-import { countLeft } from '../../db/left-starts.ts';
-import { restingModels, upstreamStates } from '../../db/queue.ts';
+import { countLeft } from '../../db/requests/left-starts.ts';
+import { restingModels, upstreamStates } from '../../db/requests/queue.ts';
 import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from '../../lib/metrics.ts';
-import type { Database } from '../../lib/sql.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 import type { Disk } from './disk-space.ts';
 import type { CatalogStore } from '../../storage/catalog.ts';
 import type { Spool } from '../../storage/spool.ts';
 import type { WatchedStorage } from '../../storage/watched.ts';
-import { keyStates } from '../../operations/upstream-keys.ts';
+import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 
 interface Sources {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { restoredWhy, type Remembered, type RestoredWhy } from '../../core/restored.ts';
 import * as installation from '../../db/installation.ts';
-import { unfinished } from '../../db/unfinished.ts';
+import { unfinished } from '../../db/requests/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
-import { isUnavailable, type Database } from '../../lib/sql.ts';
+import { isUnavailable, type Database } from '../../lib/sql/sql.ts';
 
 /** Detects that the database is a restored copy, and that clocks differ. */
 

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { formatUsd } from '../../core/price/money.ts';
-import * as accounts from '../../db/accounts.ts';
-import * as alerts from '../../db/alerts.ts';
-import * as deliveries from '../../db/deliveries.ts';
-import * as people from '../../db/people.ts';
-import type { Fetch } from '../../lib/fetch.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import * as alerts from '../../db/accounts/alerts.ts';
+import * as deliveries from '../../db/requests/deliveries.ts';
+import * as people from '../../db/accounts/people.ts';
+import type { Fetch } from '../../lib/outbound/fetch.ts';
 import { newId } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
-import type { Database } from '../../lib/sql.ts';
-import { sendNotification } from '../../operations/notification.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { sendNotification } from '../../operations/requests/notification.ts';
 
 /** Notifies accounts whose balance runs low: once, until it was above the limit again. */
 

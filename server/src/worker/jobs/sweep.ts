@@ -1,6 +1,6 @@
-import * as deliveries from '../../db/deliveries.ts';
-import * as files from '../../db/files.ts';
-import * as requests from '../../db/requests.ts';
+import * as deliveries from '../../db/requests/deliveries.ts';
+import * as files from '../../db/accounts/files.ts';
+import * as requests from '../../db/requests/requests.ts';
 import type { SpoolWatch } from '../spooled.ts';
 import type { StepDeps } from '../step.ts';
 

@@ -1,6 +1,6 @@
 import type { Guard } from './guard.ts';
 
-const submit = 'src/operations/admit.ts';
+const submit = 'src/operations/requests/admit.ts';
 
 const minuteStart =
   "\n        started_at = case when w.started_at <= now() - interval '60 s' then now()\n          ";
@@ -56,7 +56,7 @@ export const admission: Guard[] = [
   },
   {
     guards: 'calls a minute are exact over batches',
-    file: 'src/db/keys.ts',
+    file: 'src/db/accounts/keys.ts',
     edits: [
       [
         'least(w.calls + excluded.asked, excluded.quota)) end,',
@@ -68,7 +68,7 @@ export const admission: Guard[] = [
   },
   {
     guards: 'a minute of calls has sixty seconds',
-    file: 'src/db/keys.ts',
+    file: 'src/db/accounts/keys.ts',
     edits: [
       [
         `on conflict (key_id) do update set${minuteStart}else w.started_at end`,
@@ -87,14 +87,14 @@ export const admission: Guard[] = [
   },
   {
     guards: 'a revoked key is nobody’s',
-    file: 'src/db/keys.ts',
+    file: 'src/db/accounts/keys.ts',
     edits: [[' on k.hash = c.hash and k.revoked_at is null', ' on k.hash = c.hash']],
     test: 'test/db/keys.test.ts',
     name: 'a revoked key is nobody',
   },
   {
     guards: 'a key whose time is over is nobody’s',
-    file: 'src/db/keys.ts',
+    file: 'src/db/accounts/keys.ts',
     edits: [
       ['and (k.expires_at is null or k.expires_at > now())\n      join accounts', 'join accounts'],
     ],
@@ -103,14 +103,14 @@ export const admission: Guard[] = [
   },
   {
     guards: 'the text before a rotation is good for the overlap only',
-    file: 'src/db/keys.ts',
+    file: 'src/db/accounts/keys.ts',
     edits: [["when previous_until <= now() then 'replaced' end", 'end']],
     test: 'test/db/keys.test.ts',
     name: 'ends for the earlier text with its overlap',
   },
   {
     guards: 'of two rotations at once one happens',
-    file: 'src/operations/key.ts',
+    file: 'src/operations/accounts/key.ts',
     edits: [['if (now.last4 !== last4)', 'if (now.last4.length !== last4.length)']],
     test: 'test/db/keys.test.ts',
     name: 'of one text happens once',

@@ -1,7 +1,7 @@
 import { dueWake, type Guard } from './guard.ts';
 
-const requests = 'src/db/requests.ts';
-const advance = 'src/operations/advance.ts';
+const requests = 'src/db/requests/requests.ts';
+const advance = 'src/operations/requests/advance.ts';
 const start = 'src/worker/start.ts';
 
 const ownAttempt = 'r.id = d.id and r.attempt = d.attempt';
@@ -70,7 +70,7 @@ export const fences: Guard[] = [
   },
   {
     guards: 'each claim is a new attempt',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [
       [
         `attempt = r.attempt + 1, leased = true, waits = false,\n      ${dueWake}`,

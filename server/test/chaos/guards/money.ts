@@ -1,6 +1,6 @@
 import type { Guard } from './guard.ts';
 
-const advance = 'src/operations/advance.ts';
+const advance = 'src/operations/requests/advance.ts';
 const ledger = 'src/ledger/ledger.ts';
 const schema = 'migrations/0001_init.sql';
 
@@ -51,7 +51,7 @@ export const money: Guard[] = [
   },
   {
     guards: 'a transaction that did not commit says so',
-    file: 'src/lib/sql.ts',
+    file: 'src/lib/sql/sql.ts',
     edits: [[`if (command !== 'COMMIT') throw`, `if (command === '') throw`]],
     test: 'test/db/sql.test.ts',
     name: 'whose failure was swallowed does not pass for committed',
@@ -65,7 +65,7 @@ export const money: Guard[] = [
   },
   {
     guards: 'a deposit is booked once for its reference',
-    file: 'src/operations/deposit.ts',
+    file: 'src/operations/accounts/deposit.ts',
     edits: [['      if (earlier) {', '      if (earlier && earlier.amount !== amount) {']],
     test: 'test/ledger/deposit.test.ts',
     name: 'ten at once are booked once',

@@ -3,7 +3,7 @@ import type { Guard } from './guard.ts';
 export const operator: Guard[] = [
   {
     guards: 'what a start that was left cost is booked once',
-    file: 'src/db/revenue.ts',
+    file: 'src/db/accounts/revenue.ts',
     edits: [
       ['a.left_at is not null\n        and a.cost_usd_micro is null', 'a.left_at is not null'],
     ],
@@ -12,7 +12,7 @@ export const operator: Guard[] = [
   },
   {
     guards: 'a start that was left costs at the upstream that was left',
-    file: 'src/db/revenue.ts',
+    file: 'src/db/accounts/revenue.ts',
     edits: [
       [
         '    a.upstream, null, null, a.cost_usd_micro',

@@ -1,14 +1,14 @@
 import { dueWake, type Guard } from './guard.ts';
 
-const requests = 'src/db/requests.ts';
-const submit = 'src/operations/admit.ts';
+const requests = 'src/db/requests/requests.ts';
+const submit = 'src/operations/requests/admit.ts';
 
 const lostCommits = { test: 'test/http/lost-commits.test.ts' };
 
 export const queue: Guard[] = [
   {
     guards: 'an upstream has so many places',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [
       [
         'greatest(${lane.concurrency}::int - coalesce(sum(places), 0), 0)::int',
@@ -20,14 +20,14 @@ export const queue: Guard[] = [
   },
   {
     guards: 'places are counted by one worker at a time',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [["where name = ${upstream} and model = '' for update`", 'where name = ${upstream}`']],
     test: 'test/db/queue_places.test.ts',
     name: 'a second worker waits for the first to count',
   },
   {
     guards: 'turns go round the accounts',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [
       ['row_number() over (order by round, lap, account_id)', 'row_number() over (order by id)'],
     ],
@@ -43,7 +43,7 @@ export const queue: Guard[] = [
   },
   {
     guards: 'whoever looks for a place is not given one as well',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [
       [`leased = true, waits = false,\n      ${dueWake}`, `leased = true,\n      ${dueWake}`],
     ],
@@ -64,7 +64,7 @@ export const queue: Guard[] = [
   },
   {
     guards: 'a due request goes to one worker',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [
       ['order by wake_at limit ${limit} for update skip locked', 'order by wake_at limit ${limit}'],
     ],
@@ -113,21 +113,21 @@ export const queue: Guard[] = [
   },
   {
     guards: 'a submit whose commit lost its answer is taken once',
-    file: 'src/operations/admit.ts',
+    file: 'src/operations/requests/admit.ts',
     edits: [['own.has(submit.row.id)', 'own.has(String(own.size))']],
     ...lostCommits,
     name: 'a submit: 202, and one request is reserved for',
   },
   {
     guards: 'an end whose commit lost its answer is one',
-    file: 'src/operations/advance.ts',
+    file: 'src/operations/requests/advance.ts',
     edits: [['isRepeat && hasEnded(ending, row)', 'isRepeat && !hasEnded && row']],
     ...lostCommits,
     name: 'a cancel: 200, and its reservation is released once',
   },
   {
     guards: 'an intent whose commit lost its answer holds',
-    file: 'src/db/requests.ts',
+    file: 'src/db/requests/requests.ts',
     edits: [['where ${isRepeat}', 'where ${isRepeat} and false']],
     ...lostCommits,
     name: 'the intent to start a job: who recognises no repeat is asked once',

@@ -37,7 +37,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a chat that goes on leaves what it may have cost written down',
-    file: 'src/operations/chat-call.ts',
+    file: 'src/operations/requests/chat-call.ts',
     edits: [['!(await isWritten(insertLeft(deps.db, left)))', 'left === null']],
     test: 'test/http/chat-lost.test.ts',
     name: 'goes on to the next upstream, is charged once',
@@ -51,7 +51,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a whole reply that thinks for long is not taken for a lost one',
-    file: 'src/operations/chat-call.ts',
+    file: 'src/operations/requests/chat-call.ts',
     edits: [['streamed && !isLast ? patienceOf(route) : null', 'patienceOf(route)']],
     test: 'test/http/chat-lost.test.ts',
     name: 'does not bound a reply that is not streamed',
@@ -86,7 +86,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a start that goes elsewhere takes a place there',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [['and ${lane.concurrency}::int > (select', 'and 1000000 > (select']],
     test: 'test/worker/routing.test.ts',
     name: 'waits for a place where the next one is full',
@@ -107,14 +107,14 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a success ends the row of failures, whoever saw them',
-    file: 'src/operations/circuit.ts',
+    file: 'src/operations/upstreams/circuit.ts',
     edits: [['if (now < (known.get(model) ?? 0)) return [];', 'if (known.size === 0) return [];']],
     test: 'test/worker/circuit.test.ts',
     name: "are forgotten once another's model of the upstream went well",
   },
   {
     guards: 'a failure of long ago does not count',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [
       [
         'case when ${failure.counts_alone} or (select max(since) from d) <',
@@ -126,7 +126,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a rest is not ended by a start from before it',
-    file: 'src/db/queue.ts',
+    file: 'src/db/requests/queue.ts',
     edits: [["coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true)", 'true']],
     test: 'test/db/queue.test.ts',
     name: 'rests on when a start goes well that was made before',
@@ -140,7 +140,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a call back takes no lease away',
-    file: 'src/db/requests.ts',
+    file: 'src/db/requests/requests.ts',
     edits: [[' and not r.leased\n', '\n']],
     test: 'test/http/callbacks.test.ts',
     name: 'takes no lease away',
@@ -154,7 +154,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'an output is an input only by a link that we signed',
-    file: 'src/operations/check-media.ts',
+    file: 'src/operations/requests/check-media.ts',
     edits: [["if (verdict === 'valid') return true;", 'return true;']],
     test: 'test/worker/own-outputs.test.ts',
     name: 'without a signature',

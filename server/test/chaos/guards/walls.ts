@@ -3,14 +3,14 @@ import type { Guard } from './guard.ts';
 export const walls: Guard[] = [
   {
     guards: 'an address is judged where the socket connects',
-    file: 'src/lib/connect.ts',
+    file: 'src/lib/outbound/connect.ts',
     edits: [['    if (!areFit(addresses)) throw blocked();\n', '']],
     test: 'test/lib/names.test.ts',
     name: 'the forbidden listener hears nothing',
   },
   {
     guards: 'a literal address is judged, as no name is looked up for it',
-    file: 'src/lib/connect.ts',
+    file: 'src/lib/outbound/connect.ts',
     edits: [
       ['isIP(hostname) !== 0 && !areFit([hostname])', 'isIP(hostname) !== 0 && hostname === ""'],
     ],
@@ -73,7 +73,7 @@ export const walls: Guard[] = [
   },
   {
     guards: 'a file is its own account’s',
-    file: 'src/db/files.ts',
+    file: 'src/db/accounts/files.ts',
     edits: [[' and account_id = ${accountId} and expires_at > now()', ' and expires_at > now()']],
     test: 'test/http/queue.test.ts',
     name: 'of another account is refused as one that never was',

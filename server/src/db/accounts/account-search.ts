@@ -1,0 +1,146 @@
+import { keyHintIn } from '../../core/account/key.ts';
+import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../../core/account/voucher.ts';
+import { isUuid } from '../../lib/id.ts';
+import { rawSql, type Connection } from '../../lib/sql/sql.ts';
+import type { AccountRow } from './accounts.ts';
+import { monthStart } from './month.ts';
+
+/** How an operator finds an account: by its own names, and by everything that leads to it. */
+
+export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
+  /** Charged and reserved this month (UTC), over all its keys. */
+  month_usd_micro: bigint;
+  /** What matched; empty if all accounts are listed. */
+  matched: Match[];
+}
+
+/** `said`: which one matched, if the account's row does not show it. */
+export interface Match {
+  by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
+  said: string | null;
+}
+
+export interface AccountSearch {
+  /**
+   * Beginnings of words, an id, a reference, or the hint of a key or a voucher. Null: all accounts.
+   */
+  words: string | null;
+  only: 'active' | 'suspended' | 'operators' | null;
+  below_id: string | null;
+  limit: number;
+}
+
+const firstId = '00000000-0000-0000-0000-000000000000';
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const conditions = {
+  active: `a.status = 'active'`,
+  suspended: `a.status = 'suspended'`,
+  operators: 'a.is_operator',
+};
+const matchedMax = 3;
+
+/** Newest first. */
+export async function search(db: Connection, wanted: AccountSearch): Promise<FoundRow[]> {
+  const { words, only, below_id } = wanted;
+  // Part of the text, because a plan for any limit reads whole tables in case of a large one.
+  const limit = Math.floor(wanted.limit);
+  const values = [below_id ?? lastId];
+  if (words === null) {
+    const more = only === null ? '' : `and ${conditions[only]}`;
+    const page = `select a.id, '[]'::jsonb as matched from accounts a where a.id < $1 ${more}
+      order by a.id desc limit ${limit}`;
+    return db.run<FoundRow>(rawSql(withFigures(page), values));
+  }
+  // One look-up per account, because only few of all accounts are wanted.
+  const more =
+    only === null ? '' : `and (select ${conditions[only]} from accounts a where a.id = f.id)`;
+  // All matches first, by the indexes, then the newest of them. The other way round, a rare word
+  // would be searched in every account.
+  const page = `with found as materialized (${traces}), page as (
+      select distinct f.id from found f where f.id < $1 ${more} order by f.id desc limit ${limit}
+    )
+    select id, jsonb_agg(distinct jsonb_build_object('by', f.by, 'said', f.said)) as matched
+    from page join found f using (id) group by id`;
+  const rows = await db.run<FoundRow>(rawSql(withFigures(page), [...values, ...tracesOf(words)]));
+  return rows.map((row) => ({ ...row, matched: row.matched.slice(0, matchedMax) }));
+}
+
+export async function findWithFigures(db: Connection, id: string): Promise<FoundRow | null> {
+  const page = `select $1::uuid as id, '[]'::jsonb as matched`;
+  const [row] = await db.run<FoundRow>(rawSql(withFigures(page), [id]));
+  return row ?? null;
+}
+
+function withFigures(page: string): string {
+  return `
+    select a.id, a.email, a.status, a.is_operator, a.name, a.price_ppm, a.created_at,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro,
+      (select coalesce(sum(u.pending_usd_micro + u.posted_usd_micro), 0)::bigint
+        from keys k join key_usage u on u.key_id = k.id
+        where k.account_id = a.id and u.month = ${monthStart}::date) as month_usd_micro, p.matched
+    from (${page}) p join accounts a on a.id = p.id join balances b on b.account_id = a.id
+    order by a.id desc`;
+}
+
+/** Written as in the indexes. */
+const wordsIn = (text: string) =>
+  `to_tsvector('simple', regexp_replace(${text}, '[!-/:-@\\[-\`{-~]+', ' ', 'g'))`;
+
+/** Accounts, and what they were found by: each part by its own index. */
+const traces = `
+  select a.id, 'account' as by, null as said from accounts a
+    where ${wordsIn(`a.email || ' ' || coalesce(a.name, '')`)} @@ $2::tsquery
+      or a.id between $3 and $4
+  union all select m.account_id, 'person', p.name || ' <' || p.email || '>' from (
+    select id, name, email from people
+      where ${wordsIn(`email || ' ' || name`)} @@ $2::tsquery or id = $5) p
+    -- The limit is far away; with it each person's few are looked up.
+    cross join lateral (select account_id from members where person_id = p.id limit 10000) m
+  union all select account_id, 'key', name || ' ' || prefix || '…' || last4 from keys
+    where id = $5 or (prefix = $6 and last4 = coalesce($7, last4))
+  union all select account_id, 'request', id::text from requests where id = $5
+  union all select account_id, 'payment', null from transfers
+    -- A reservation has the id of its request.
+    where id = $5 and kind <> 'reserve'
+  union all select account_id, 'payment', null from transfers where reference = $8
+  union all select redeemed_by, 'voucher', coalesce(note || ' ', '') || '…' || last4 from vouchers
+    where redeemed_by is not null and ${wordsIn('note')} @@ $2::tsquery
+  union all select redeemed_by, 'voucher', coalesce(note || ' ', '') || '…' || last4 from vouchers
+    where redeemed_by is not null and last4 = $9
+  union all select redeemed_by, 'voucher', coalesce(note || ' ', '') || '…' || last4 from vouchers
+    where redeemed_by is not null and (id = $5 or code_hash = $10)`;
+
+/** The values of `traces`, from the second on. */
+function tracesOf(words: string): unknown[] {
+  const text = words.trim();
+  const id = isUuid(text.toLowerCase()) ? text.toLowerCase() : null;
+  const key = keyHintIn(text);
+  const code = parseVoucherCode(text);
+  return [
+    termsOf(text) ?? '',
+    ...idRange(text),
+    id,
+    key?.prefix ?? null,
+    key?.last4 ?? null,
+    text,
+    voucherHintIn(text),
+    code === null ? null : hashVoucherCode(code),
+  ];
+}
+
+/** 'Ana acme' → "'ana':* & 'acme':*"; null if there is no word in it. */
+function termsOf(words: string): string | null {
+  const found = words.toLowerCase().match(/[^\s!-/:-@[-`{-~]+/g);
+  return found && found.map((word) => `'${word}':*`).join(' & ');
+}
+
+/** Ids with this beginning; an empty range if no id begins so. */
+function idRange(words: string): [string, string] {
+  const text = words.toLowerCase();
+  const isStart =
+    /^[0-9a-f-]{6,36}$/.test(text) && lastId.startsWith(text.replace(/[0-9a-f]/g, 'f'));
+  return isStart
+    ? [text + firstId.slice(text.length), text + lastId.slice(text.length)]
+    : [lastId, firstId];
+}

@@ -1,0 +1,141 @@
+import { isUuid } from '../../lib/id.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+export interface AccountRow {
+  id: string;
+  email: string;
+  status: 'active' | 'suspended';
+  is_operator: boolean;
+  webhook_secrets: string[];
+  name: string | null;
+  /** What it pays of every rate, in millionths. */
+  price_ppm: number;
+  created_at: Date;
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+}
+
+/** Creates the account with an empty balance; false if the e-mail address is taken. */
+export async function insert(
+  db: Connection,
+  account: { id: string; email: string; is_operator: boolean; webhook_secret: string },
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    with a as (
+      insert into accounts (id, email, is_operator, webhook_secrets)
+      values (${account.id}, ${account.email}, ${account.is_operator},
+        ${[account.webhook_secret]}::text[])
+      on conflict (email) do nothing returning id
+    )
+    insert into balances (account_id) select id from a returning account_id`);
+  return rows.length > 0;
+}
+
+/** One account by e-mail address or id, or null. */
+export async function find(db: Connection, emailOrId: string): Promise<AccountRow | null> {
+  const name = emailOrId.toLowerCase();
+  const id = isUuid(name) ? name : null;
+  const rows = await db.run<AccountRow>(sql`
+    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
+      a.price_ppm, a.created_at,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro
+    from accounts a join balances b on b.account_id = a.id
+    where a.email = ${name} or a.id = ${id}`);
+  return rows[0] ?? null;
+}
+
+/** Newest first, a page at a time: pass the last id of the page before. */
+export function list(
+  db: Connection,
+  page: { limit: number; before?: string | undefined },
+): Promise<AccountRow[]> {
+  return db.run<AccountRow>(sql`
+    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
+      a.price_ppm, a.created_at,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro
+    from (
+      select * from accounts
+      where id < coalesce(${page.before ?? null}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      order by id desc limit ${page.limit}
+    ) a join balances b on b.account_id = a.id order by a.id desc`);
+}
+
+export async function count(db: Connection): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(sql`select count(*) as n from accounts`);
+  return Number(row!.n);
+}
+
+export interface NewAccounts {
+  day: string;
+  count: bigint;
+}
+
+/**
+ * How many were created on each of the last days (UTC), today included; days without any are left
+ * out.
+ */
+export function countNew(db: Connection, days: number): Promise<NewAccounts[]> {
+  return db.run<NewAccounts>(sql`
+    select to_char(day, 'YYYY-MM-DD') as day, count from (
+      select (created_at at time zone 'utc')::date as day, count(*) as count from accounts
+      where created_at >= (date_trunc('day', now() at time zone 'utc')
+        - (${days}::int - 1) * interval '1 day') at time zone 'utc'
+      group by 1
+    ) made`);
+}
+
+export async function setStatus(
+  db: Connection,
+  id: string,
+  status: 'active' | 'suspended',
+): Promise<void> {
+  await db.run(sql`update accounts set status = ${status} where id = ${id}`);
+}
+
+export interface Switches {
+  status: 'active' | 'suspended';
+  price_ppm: number;
+  is_operator: boolean;
+}
+
+/** Locks what an operator is about to change until the transaction ends. */
+export async function lock(db: Connection, id: string): Promise<Switches> {
+  const [row] = await db.run<Switches>(sql`
+    select status, price_ppm, is_operator from accounts where id = ${id} for no key update`);
+  return row!;
+}
+
+export async function setOperator(db: Connection, id: string, is_operator: boolean): Promise<void> {
+  await db.run(sql`update accounts set is_operator = ${is_operator} where id = ${id}`);
+}
+
+export async function setPrice(db: Connection, id: string, price_ppm: number): Promise<void> {
+  await db.run(sql`update accounts set price_ppm = ${price_ppm} where id = ${id}`);
+}
+
+/** Adds a secret before the only one; null if there are two already, or no such account. */
+export async function addSecret(
+  db: Connection,
+  id: string,
+  secret: string,
+): Promise<string[] | null> {
+  const [row] = await db.run<{ webhook_secrets: string[] }>(sql`
+    update accounts set webhook_secrets = array_prepend(${secret}::text, webhook_secrets)
+    where id = ${id} and cardinality(webhook_secrets) = 1 returning webhook_secrets`);
+  return row?.webhook_secrets ?? null;
+}
+
+/** Drops the older of two secrets; null if there is only one, or no such account. */
+export async function dropOlderSecret(db: Connection, id: string): Promise<string[] | null> {
+  const [row] = await db.run<{ webhook_secrets: string[] }>(sql`
+    update accounts set webhook_secrets = webhook_secrets[1:1]
+    where id = ${id} and cardinality(webhook_secrets) = 2 returning webhook_secrets`);
+  return row?.webhook_secrets ?? null;
+}
+
+/** Its display name; null: its address is shown. */
+export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
+  await db.run(sql`update accounts set name = ${name} where id = ${id}`);
+}

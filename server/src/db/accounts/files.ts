@@ -1,0 +1,90 @@
+import { sql, type Connection, type Database } from '../../lib/sql/sql.ts';
+
+export interface FileRow {
+  id: string;
+  account_id: string;
+  storage_key: string;
+  content_type: string;
+  size: bigint;
+  sha256: string;
+  created_at: Date;
+  expires_at: Date;
+}
+
+/** What an account's living files take. */
+export interface FilesHeld {
+  bytes: bigint;
+  /** Null if there is no file. */
+  first_expires_at: Date | null;
+  /** False: the account never had any money. */
+  had_money: boolean;
+}
+
+export async function held(db: Connection, accountId: string): Promise<FilesHeld> {
+  const [row] = await db.run<FilesHeld>(sql`
+    select coalesce(sum(size), 0)::bigint as bytes, min(expires_at) as first_expires_at,
+      coalesce((select credits_posted > 0 from balances
+        where account_id = ${accountId}), false) as had_money
+    from files where account_id = ${accountId} and expires_at > now()`);
+  return row!;
+}
+
+/**
+ * Null if the account's living files would take more than `max_bytes` together, or if the file
+ * exists already. Uploads of one account wait for each other here, so that no two of them count the
+ * same room as free.
+ */
+export function insert(
+  db: Database,
+  file: Omit<FileRow, 'created_at' | 'expires_at'> & { ttl_seconds: number; max_bytes: number },
+): Promise<{ created_at: Date; expires_at: Date } | null> {
+  return db.tx(async (tx) => {
+    tx.send(sql`select id from accounts where id = ${file.account_id} for no key update`);
+    const rows = await tx.run<{ created_at: Date; expires_at: Date }>(sql`
+      insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+      select ${file.id}::uuid, ${file.account_id}::uuid, ${file.storage_key}, ${file.content_type},
+        ${file.size}::bigint, ${file.sha256}, now() + ${file.ttl_seconds} * interval '1 s'
+      where ${file.size}::bigint + (select coalesce(sum(size), 0) from files
+        where account_id = ${file.account_id} and expires_at > now()) <= ${file.max_bytes}::bigint
+      on conflict (id) do nothing returning created_at, expires_at`);
+    return rows[0] ?? null;
+  });
+}
+
+/** A file that has not expired, of any account, or null. */
+export async function findOne(db: Connection, id: string): Promise<FileRow | null> {
+  const [row] = await db.run<FileRow>(sql`
+    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
+      from files where id = ${id} and expires_at > now()`);
+  return row ?? null;
+}
+
+/** The account's own files that have not expired, among `ids`. */
+export function findLiving(db: Connection, accountId: string, ids: string[]): Promise<FileRow[]> {
+  return db.run<FileRow>(sql`
+    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
+      from files
+    where id = any(${ids}::uuid[]) and account_id = ${accountId} and expires_at > now()`);
+}
+
+/**
+ * Claims expired files, each for one process: they are put off for `againSeconds`, so that a file
+ * whose bytes cannot be removed is tried later and delays no other.
+ */
+export function claimExpired(
+  db: Connection,
+  limit: number,
+  againSeconds: number,
+): Promise<{ id: string; storage_key: string }[]> {
+  return db.run<{ id: string; storage_key: string }>(sql`
+    update files set put_off_until = now() + ${againSeconds} * interval '1 s'
+    where id = any(array(
+      select id from files where coalesce(put_off_until, expires_at) <= now()
+      order by coalesce(put_off_until, expires_at) limit ${limit} for update skip locked))
+    returning id, storage_key`);
+}
+
+/** Deletes the rows of files whose bytes are gone. */
+export async function removeMany(db: Connection, ids: string[]): Promise<void> {
+  await db.run(sql`delete from files where id = any(${ids}::uuid[])`);
+}

@@ -1,0 +1,128 @@
+import type { Role } from '../../core/account/role.ts';
+import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** Links that let a person into an account, or sign up. */
+export interface Invitation {
+  id: string;
+  /** Null: to sign up, with an account of their own. */
+  account_id: string | null;
+  account_name: string | null;
+  email: string;
+  role: Role;
+  expires_at: Date;
+}
+
+/** An invitation found by its link. */
+export interface Found extends Invitation {
+  /** Using this link proves the address. */
+  proves: boolean;
+}
+
+/**
+ * Not accepted, not expired, and its inviter may still invite people there: an operator, or an
+ * owner of the account. A former owner's invitations stop working.
+ */
+const isOpen = `i.accepted_at is null and i.expires_at > now()
+  and (i.invited_by is null or exists (
+    select from members m join accounts o on o.id = m.account_id
+    where m.person_id = i.invited_by and m.role = 'owner'
+      and (m.account_id = i.account_id or (o.is_operator and o.status = 'active'))))`;
+const shown = `i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
+  i.expires_at`;
+const invited = 'invitations i left join accounts a on a.id = i.account_id';
+
+export async function insert(
+  db: Connection,
+  invitation: {
+    id: string;
+    account_id: string | null;
+    email: string;
+    role: Role;
+    token_hash: Buffer;
+    proof_hash: Buffer;
+    invited_by: string | null;
+    days: number;
+  },
+): Promise<void> {
+  const { id, account_id, email, role, token_hash, proof_hash, invited_by, days } = invitation;
+  await db.run(sql`
+    insert into invitations
+      (id, account_id, email, role, token_hash, proof_hash, invited_by, expires_at)
+    values (${id}, ${account_id}, ${email}, ${role}, ${token_hash}, ${proof_hash}, ${invited_by},
+      now() + make_interval(days => ${days}))`);
+}
+
+/** An open invitation by its link's token; null if it is used, expired or unknown. */
+export async function findOpen(db: Connection, hash: Buffer): Promise<Found | null> {
+  const [row] = await db.run<Found>(
+    rawSql(
+      `select ${shown}, coalesce(i.proof_hash = $1, false) as proves from ${invited}
+       where (i.token_hash = $1 or i.proof_hash = $1) and ${isOpen}`,
+      [hash],
+    ),
+  );
+  return row ?? null;
+}
+
+/** Returns false if it was accepted in the meantime. */
+export async function accept(db: Connection, id: string): Promise<boolean> {
+  const rows = await db.run(
+    rawSql(
+      `update invitations i set accepted_at = now() where i.id = $1 and ${isOpen} returning i.id`,
+      [id],
+    ),
+  );
+  return rows.length > 0;
+}
+
+/** Open invitations of an account, or to sign up if the account is null; newest first. */
+export function listOpen(db: Connection, accountId: string | null): Promise<Invitation[]> {
+  return db.run<Invitation>(
+    rawSql(
+      `select ${shown} from ${invited} where i.account_id is not distinct from $1::uuid
+       and ${isOpen} order by i.id desc limit 200`,
+      [accountId],
+    ),
+  );
+}
+
+/** Withdraws an open invitation and returns whose it was; null if this account has none. */
+export async function withdraw(
+  db: Connection,
+  id: string,
+  accountId: string | null,
+): Promise<{ email: string; role: Role } | null> {
+  const [row] = await db.run<{ email: string; role: Role }>(sql`
+    delete from invitations where id = ${id} and accepted_at is null
+      and account_id is not distinct from ${accountId}::uuid returning email, role`);
+  return row ?? null;
+}
+
+/** Open invitations of an address, to any account. */
+export function listFor(db: Connection, email: string): Promise<Invitation[]> {
+  return db.run<Invitation>(
+    rawSql(
+      `select ${shown} from ${invited} where i.email = $1 and ${isOpen}
+       order by i.id desc limit 200`,
+      [email],
+    ),
+  );
+}
+
+/** Withdraws all open invitations of an address. */
+export async function withdrawOf(db: Connection, accountId: string, email: string): Promise<void> {
+  await db.run(sql`
+    delete from invitations
+    where account_id = ${accountId} and email = ${email} and accepted_at is null`);
+}
+
+/** Withdraws all open invitations into an account by one inviter. */
+export async function withdrawBy(
+  db: Connection,
+  inviter: { account_id: string; person_id: string },
+): Promise<void> {
+  await db.run(sql`
+    delete from invitations
+    where account_id = ${inviter.account_id} and invited_by = ${inviter.person_id}
+      and accepted_at is null`);
+}

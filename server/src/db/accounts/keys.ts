@@ -1,0 +1,590 @@
+import { fragment, rawSql, rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { monthEnd, monthStart, spentThisMonth } from './month.ts';
+import type { Ceilings } from './key-ceilings.ts';
+
+/** A key as a call sees it: its account, its limits, and its running minute. */
+export interface Caller {
+  key_id: string;
+  account_id: string;
+  /** False: the account is suspended. */
+  active: boolean;
+  /** What the account pays of every rate, in millionths. */
+  price_ppm: number;
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  /** The only models it may use; null: all. */
+  models: string[] | null;
+  open_requests: number;
+  rate: Rate;
+}
+
+/** A key whose calls are counted elsewhere. */
+export type Spender = Omit<Caller, 'rate'>;
+
+/**
+ * A key that no longer works although nobody has revoked it: it has expired, or its secret was
+ * replaced.
+ */
+export interface Lapsed {
+  lapsed: 'expired' | 'replaced';
+  at: Date;
+}
+
+/** The running window of a key's calls, or of its account's if that one has fewer calls left. */
+export interface Rate {
+  of: 'key' | 'account';
+  granted: boolean;
+  quota: number;
+  remaining: number;
+  reset_seconds: number;
+}
+
+interface AuthRow {
+  n: number;
+  key_id: string;
+  account_id: string;
+  active: boolean;
+  price_ppm: number;
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  models: string[] | null;
+  open_requests: number;
+  quota: number;
+  calls: number;
+  granted: number;
+  reset_seconds: number;
+  /** Null: this key may make more calls than the account's ceiling, so it counts alone. */
+  account_granted: number | null;
+  account_calls: number;
+  account_reset_seconds: number;
+}
+
+/** Calls a minute of keys without a limit of their own, and of all keys of an account. */
+export interface Quotas {
+  key: number;
+  account: number;
+}
+
+/** A secret that one or more calls of a batch came with. */
+interface Shown {
+  hash: Buffer;
+  /** Positions of those calls in the batch. */
+  members: number[];
+  /** It is the secret before the key's last rotation. */
+  previous: boolean;
+}
+
+/**
+ * Looks up the hashes of one batch of calls and counts each call against its key's and its
+ * account's minute, exactly, over all processes. Nearly all are present secrets, so one statement
+ * does; the others are looked up once more as secrets before the last rotation. Null for a hash
+ * without a living key. Order and length are those of `hashes`.
+ */
+export async function authenticateMany(
+  db: Connection,
+  hashes: Buffer[],
+  quotas: Quotas,
+): Promise<(Caller | Lapsed | null)[]> {
+  const shown = grouped(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
+  const found: (Caller | Lapsed | null)[] = Array.from({ length: hashes.length }, () => null);
+  const missing = await take(db, shown, quotas, found);
+  if (missing.length === 0) return found;
+  const rows = await findOthers(
+    db,
+    missing.map(({ hash }) => hash),
+  );
+  const present: Shown[] = [];
+  for (const { n, hash, previous, lapsed, at } of rows) {
+    const { members } = missing[n]!;
+    if (lapsed === null) present.push({ hash, members, previous });
+    else for (const member of members) found[member] = { lapsed, at: at! };
+  }
+  if (present.length > 0) await take(db, grouped(present), quotas, found);
+  return found;
+}
+
+/** One entry for each secret: no statement may count a key twice. */
+function grouped(all: Shown[]): Shown[] {
+  const groups = new Map<string, Shown>();
+  for (const { hash, members, previous } of all) {
+    const text = hash.toString('latin1');
+    const group = groups.get(text);
+    if (group) group.members.push(...members);
+    else groups.set(text, { hash, members: [...members], previous });
+  }
+  return [...groups.values()];
+}
+
+/** Fills in the callers. Returns the entries whose secret is not the present one of a key. */
+async function take(
+  db: Connection,
+  shown: Shown[],
+  quotas: Quotas,
+  found: (Caller | Lapsed | null)[],
+): Promise<Shown[]> {
+  const rows = await countCalls(db, shown, quotas);
+  // Calls of each account that its keys have let through so far in this batch.
+  const passed = new Map<string, number>();
+  for (const row of rows) {
+    shown[row.n]!.members.forEach((member, i) => {
+      const nth = passed.get(row.account_id) ?? 0;
+      // A key that the account's limit does not count takes nothing from it.
+      if (row.account_granted !== null && i < row.granted) passed.set(row.account_id, nth + 1);
+      found[member] = callerOf(row, nearest(keyRate(row, i), accountRate(row, nth, quotas)));
+    });
+  }
+  if (rows.length === shown.length) return [];
+  const known = new Set(rows.map(({ n }) => n));
+  return shown.filter((_, n) => !known.has(n));
+}
+
+function keyRate(row: AuthRow, i: number): Rate {
+  const { quota, reset_seconds } = row;
+  const granted = i < row.granted;
+  const remaining = granted ? quota - (row.calls - row.granted + i + 1) : 0;
+  return { of: 'key', granted, quota, remaining, reset_seconds };
+}
+
+function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rate | null {
+  if (row.account_granted === null) return null;
+  const granted = nth < row.account_granted;
+  const remaining = granted ? quota - (row.account_calls - row.account_granted + nth + 1) : 0;
+  return { of: 'account', granted, quota, remaining, reset_seconds: row.account_reset_seconds };
+}
+
+/** The window that refuses the call, otherwise the one with fewer calls left. */
+function nearest(key: Rate, account: Rate | null): Rate {
+  if (!key.granted || account === null) return key;
+  return !account.granted || account.remaining < key.remaining ? account : key;
+}
+
+function callerOf(row: AuthRow, rate: Rate): Caller {
+  return {
+    key_id: row.key_id,
+    account_id: row.account_id,
+    active: row.active,
+    price_ppm: row.price_ppm,
+    monthly_limit_usd_micro: row.monthly_limit_usd_micro,
+    open_jobs: row.open_jobs,
+    models: row.models,
+    open_requests: row.open_requests,
+    rate,
+  };
+}
+
+function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<AuthRow[]> {
+  const rows = shown.map(({ hash, members, previous }, n) => ({
+    n,
+    hash,
+    asked: members.length,
+    previous,
+  }));
+  return db.run<AuthRow>(sql`
+    with known as (
+      select c.n, c.asked, c.previous, k.id as key_id, k.account_id,
+        a.status = 'active' as active, a.price_ppm, k.models,
+        k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
+          ${quotas.key}::int) as quota
+      from ${rowsOf(rows, { n: 'int', hash: 'bytea', asked: 'int', previous: 'bool' })} as c
+      join keys k on k.hash = c.hash and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())
+      join accounts a on a.id = k.account_id
+      join key_usage u on u.key_id = k.id
+    ), counted as (
+      insert into key_windows as w (key_id, started_at, calls, asked, granted, quota, used_at,
+        previous_used_at)
+      select key_id, now(), least(asked, quota), asked, least(asked, quota), quota, now(),
+        case when previous then now() end from known
+      -- In key order: two processes that count the same keys must not wait for each other.
+      order by key_id
+      on conflict (key_id) do update set
+        started_at = case when w.started_at <= now() - interval '60 s' then now()
+          else w.started_at end,
+        calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) end,
+        granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) - w.calls end,
+        asked = excluded.asked, quota = excluded.quota, used_at = excluded.used_at,
+        previous_used_at = coalesce(excluded.previous_used_at, w.previous_used_at)
+      returning key_id, calls, granted, started_at
+    ), together as (
+      insert into account_windows as w (account_id, started_at, calls, asked, granted)
+      select k.account_id, now(), least(sum(c.granted), ${quotas.account}::int)::int,
+        sum(c.granted)::int, least(sum(c.granted), ${quotas.account}::int)::int
+      from counted c join known k using (key_id) where k.quota <= ${quotas.account}::int
+      -- After the keys, and in order, for the same reason.
+      group by k.account_id order by k.account_id
+      on conflict (account_id) do update set
+        started_at = case when w.started_at <= now() - interval '60 s' then now()
+          else w.started_at end,
+        calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, ${quotas.account}::int)) end,
+        granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, ${quotas.account}::int))
+            - w.calls end,
+        asked = excluded.asked
+      returning account_id, calls, granted, started_at
+    )
+    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
+      k.open_jobs, k.models,
+      k.open_requests, k.quota,
+      c.calls, c.granted,
+      -- A call of another process that came first may have begun a moment later than this one.
+      least(60, greatest(1, ceil(extract(epoch
+        from c.started_at + interval '60 s' - now()))))::int as reset_seconds,
+      case when k.quota <= ${quotas.account}::int then t.granted end as account_granted,
+      coalesce(t.calls, 0) as account_calls,
+      least(60, greatest(1, ceil(extract(epoch
+        from coalesce(t.started_at, now()) + interval '60 s' - now()))))::int
+        as account_reset_seconds
+    from known k join counted c using (key_id) left join together t using (account_id)`);
+}
+
+interface OtherRow {
+  n: number;
+  /** Of the key's present secret. */
+  hash: Buffer;
+  previous: boolean;
+  lapsed: 'expired' | 'replaced' | null;
+  at: Date | null;
+}
+
+/** Living keys by the secret before their last rotation, and keys that have expired. */
+function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
+  return db.run<OtherRow>(sql`
+    with asked as (
+      select hash, n::int - 1 as n
+      from unnest(${hashes}::bytea[]) with ordinality as c (hash, n)
+    ), found as (
+      select c.n, k.hash, k.expires_at, false as previous, null::timestamptz as previous_until
+      from asked c join keys k on k.hash = c.hash where k.revoked_at is null
+      union all
+      select c.n, k.hash, k.expires_at, true, k.previous_until
+      from asked c join keys k on k.previous_hash = c.hash where k.revoked_at is null
+    )
+    select n, hash, previous,
+      case when expires_at <= now() then 'expired'
+        when previous_until <= now() then 'replaced' end as lapsed,
+      case when expires_at <= now() then expires_at else previous_until end as at
+    from found`);
+}
+
+/** The account of a key that may be used now, or null. */
+export async function accountOf(db: Connection, keyId: string): Promise<string | null> {
+  const [row] = await db.run<{ account_id: string }>(sql`
+    select k.account_id from keys k join accounts a on a.id = k.account_id
+    where k.id = ${keyId} and k.revoked_at is null and a.status = 'active'
+      and (k.expires_at is null or k.expires_at > now())`);
+  return row?.account_id ?? null;
+}
+
+/** For each hash, whether it is the secret of a key that may be used now. */
+export async function areGood(db: Connection, hashes: Buffer[]): Promise<boolean[]> {
+  const rows = await db.run<{ n: number }>(sql`
+    with asked as (
+      select hash, n::int - 1 as n
+      from unnest(${hashes}::bytea[]) with ordinality as c (hash, n)
+    ), found as (
+      select c.n, k.account_id, k.expires_at, k.revoked_at
+      from asked c join keys k on k.hash = c.hash
+      union all
+      select c.n, k.account_id, k.expires_at, k.revoked_at
+      from asked c join keys k on k.previous_hash = c.hash and k.previous_until > now()
+    )
+    select f.n from found f join accounts a on a.id = f.account_id and a.status = 'active'
+    where f.revoked_at is null and (f.expires_at is null or f.expires_at > now())`);
+  const good = new Set(rows.map(({ n }) => n));
+  return hashes.map((_, n) => good.has(n));
+}
+
+export interface KeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  prefix: string;
+  last4: string;
+  is_studio: boolean;
+  state: 'active' | 'expired' | 'revoked';
+  monthly_limit_usd_micro: bigint | null;
+  rpm: number | null;
+  open_jobs: number | null;
+  /** Ceilings set by an operator: people may go lower. Null: none. */
+  monthly_ceiling_usd_micro: bigint | null;
+  rpm_ceiling: number | null;
+  open_jobs_ceiling: number | null;
+  models: string[] | null;
+  created_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  /** Until when the secret before the last rotation works; null: it does not. */
+  previous_until: Date | null;
+  /** Its newest call, since the database last crashed. */
+  last_used_at: Date | null;
+  /** The newest call with the secret before the last rotation. */
+  previous_used_at: Date | null;
+  month: string;
+  /** Of the running month (UTC), reservations included. */
+  spent_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+  open_requests: number;
+}
+
+export interface NewKey extends Ceilings {
+  id: string;
+  account_id: string;
+  name: string;
+  hash: Buffer;
+  prefix: string;
+  last4: string;
+  monthly_limit_usd_micro: bigint | null;
+  rpm: number | null;
+  open_jobs: number | null;
+  expires_at: Date | null;
+  models: string[] | null;
+}
+
+export async function insert(db: Connection, key: NewKey): Promise<void> {
+  await db.run(sql`
+    with k as (
+      insert into keys (id, account_id, name, hash, prefix, last4, monthly_limit_usd_micro, rpm,
+        open_jobs, expires_at, models, monthly_ceiling_usd_micro, rpm_ceiling, open_jobs_ceiling)
+      values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
+        ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}, ${key.expires_at},
+        ${key.models}, ${key.monthly_ceiling_usd_micro}, ${key.rpm_ceiling},
+        ${key.open_jobs_ceiling})
+      returning id, account_id
+    )
+    insert into key_usage (key_id, account_id, month)
+    select id, account_id, ${fragment(monthStart)}::date from k`);
+}
+
+/** The hash of an account's studio key; null before its first use. */
+export async function findStudio(db: Connection, accountId: string): Promise<Buffer | null> {
+  const [row] = await db.run<{ hash: Buffer }>(sql`
+    select hash from keys where account_id = ${accountId} and is_studio`);
+  return row?.hash ?? null;
+}
+
+/** An account's studio key, without counting a call; null before its first use. */
+export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
+  const [row] = await db.run<Spender>(sql`
+    select k.id as key_id, k.account_id, a.status = 'active' as active, a.price_ppm,
+      k.monthly_limit_usd_micro, k.open_jobs, k.models, u.open_requests
+    from keys k join accounts a on a.id = k.account_id join key_usage u on u.key_id = k.id
+    where k.account_id = ${accountId} and k.is_studio`);
+  return row ?? null;
+}
+
+/**
+ * What the studio key may spend this month, and what its account has; null before its first use.
+ */
+export async function studioSpending(
+  db: Connection,
+  accountId: string,
+): Promise<StudioSpending | null> {
+  const [row] = await db.run<StudioSpending>(sql`
+    select k.monthly_limit_usd_micro, k.open_jobs, u.open_requests,
+      ${fragment(spentThisMonth)} as spent_usd_micro,
+      ${fragment(monthEnd)} as resets_at
+    from keys k join key_usage u on u.key_id = k.id
+    where k.account_id = ${accountId} and k.is_studio`);
+  return row ?? null;
+}
+
+/** What a key can spend: its account's balance and its month, as of one moment. */
+export interface KeyFunds {
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+  name: string;
+  limit_usd_micro: bigint | null;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** When the month (UTC) ends. */
+  resets_at: string;
+}
+
+export async function funds(db: Connection, keyId: string): Promise<KeyFunds> {
+  const [row] = await db.run<KeyFunds>(sql`
+    select b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro, k.name,
+      k.monthly_limit_usd_micro as limit_usd_micro,
+      ${fragment(spentThisMonth)} as spent_usd_micro,
+      ${fragment(monthEnd)} as resets_at
+    from keys k join key_usage u on u.key_id = k.id
+      join balances b on b.account_id = k.account_id
+    where k.id = ${keyId}`);
+  return row!;
+}
+
+export interface StudioSpending {
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  open_requests: number;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** When the month (UTC) ends. */
+  resets_at: string;
+}
+
+/** Inserts a studio key with the ceilings as its limits, unless another process was faster. */
+export async function insertStudio(
+  db: Connection,
+  key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'> & Ceilings,
+): Promise<void> {
+  const { monthly_ceiling_usd_micro: monthly, rpm_ceiling: rpm, open_jobs_ceiling: jobs } = key;
+  await db.run(sql`
+    with k as (
+      insert into keys (id, account_id, name, hash, prefix, last4, is_studio,
+        monthly_limit_usd_micro, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
+        open_jobs_ceiling)
+      values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
+        true, ${monthly}, ${rpm}, ${jobs}, ${monthly}, ${rpm}, ${jobs})
+      on conflict (account_id) where is_studio do nothing returning id, account_id
+    )
+    insert into key_usage (key_id, account_id, month)
+    select id, account_id, ${fragment(monthStart)}::date from k`);
+}
+
+const columns = `
+  select k.id, k.account_id, k.name, k.prefix, k.last4, k.is_studio,
+    case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
+      else 'active' end as state, k.monthly_limit_usd_micro,
+    k.rpm, k.open_jobs, k.monthly_ceiling_usd_micro, k.rpm_ceiling, k.open_jobs_ceiling, k.models,
+    k.created_at, k.expires_at, k.revoked_at,
+    case when k.previous_until > now() then k.previous_until end as previous_until,
+    w.used_at as last_used_at,
+    case when k.previous_until > now() then w.previous_used_at end as previous_used_at,
+    to_char(now() at time zone 'utc', 'YYYY-MM') as month,
+    ${spentThisMonth} as spent_usd_micro,
+    case when u.month = ${monthStart}::date then u.pending_usd_micro else 0 end
+      as reserved_usd_micro,
+    u.open_requests
+  from keys k join key_usage u on u.key_id = k.id left join key_windows w on w.key_id = k.id`;
+
+/** Keys of one account, newest first, or of all if `accountId` is null. */
+export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
+  return db.run<KeyRow>(
+    rawSql(
+      `${columns} where ($1::uuid is null or k.account_id = $1::uuid)
+       order by k.id desc`,
+      [accountId],
+    ),
+  );
+}
+
+/** A page of an account's keys, newest first, without its studio key. */
+export function page(
+  db: Connection,
+  filter: {
+    account_id: string;
+    /** Neither revoked nor expired. */
+    is_active: boolean;
+    below_id: string | null;
+    limit: number;
+  },
+): Promise<KeyRow[]> {
+  const { account_id, is_active, below_id, limit } = filter;
+  const active = 'and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())';
+  return db.run<KeyRow>(
+    rawSql(
+      `${columns} where k.account_id = $1 and not k.is_studio ${is_active ? active : ''}
+         and k.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+       order by k.id desc limit $3`,
+      [account_id, below_id, limit],
+    ),
+  );
+}
+
+/** One of an account's keys, or null. */
+export async function find(db: Connection, accountId: string, id: string): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(
+    rawSql(`${columns} where k.id = $1 and k.account_id = $2`, [id, accountId]),
+  );
+  return row ?? null;
+}
+
+/** By its present secret, whatever its state. */
+export async function findByHash(db: Connection, hash: Buffer): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.hash = $1`, [hash]));
+  return row ?? null;
+}
+
+/** A key of any account. */
+export async function findAny(db: Connection, id: string): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.id = $1`, [id]));
+  return row ?? null;
+}
+
+/** Whether an account has this many keys that are not revoked. */
+export async function hasLiving(db: Connection, accountId: string, count: number) {
+  const rows = await db.run(sql`
+    select from keys where account_id = ${accountId} and revoked_at is null
+    offset ${count - 1} limit 1`);
+  return rows.length > 0;
+}
+
+/** Returns false if there is no such living key, or it is a studio key, which stays. */
+export async function revoke(db: Connection, id: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    update keys set revoked_at = now()
+    where id = ${id} and revoked_at is null and not is_studio returning id`);
+  return rows.length > 0;
+}
+
+export interface Limits {
+  monthly_limit_usd_micro?: bigint | null;
+  rpm?: number | null;
+  open_jobs?: number | null;
+  expires_at?: Date | null;
+  models?: string[] | null;
+}
+
+/**
+ * Changes the given limits; `null` removes a limit. Those of a revoked key stay. What an operator
+ * sets is a ceiling for the key's people from then on. Returns null if there is no such key.
+ */
+export async function setLimits(
+  db: Connection,
+  id: string,
+  limits: Limits,
+  by: 'operator' | 'people' = 'operator',
+): Promise<'changed' | 'revoked' | null> {
+  const given = (name: keyof typeof limits) => limits[name] !== undefined;
+  const fixed = (name: keyof typeof limits) => given(name) && by === 'operator';
+  const [row] = await db.run<{ revoked: boolean }>(sql`
+    with changed as (update keys set
+      monthly_limit_usd_micro = case when ${given('monthly_limit_usd_micro')}
+        then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_limit_usd_micro end,
+      rpm = case when ${given('rpm')} then ${limits.rpm ?? null}::int else rpm end,
+      open_jobs = case when ${given('open_jobs')} then ${limits.open_jobs ?? null}::int
+        else open_jobs end,
+      expires_at = case when ${given('expires_at')} then ${limits.expires_at ?? null}::timestamptz
+        else expires_at end,
+      monthly_ceiling_usd_micro = case when ${fixed('monthly_limit_usd_micro')}
+        then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_ceiling_usd_micro end,
+      rpm_ceiling = case when ${fixed('rpm')} then ${limits.rpm ?? null}::int
+        else rpm_ceiling end,
+      open_jobs_ceiling = case when ${fixed('open_jobs')} then ${limits.open_jobs ?? null}::int
+        else open_jobs_ceiling end,
+      models = case when ${given('models')} then ${limits.models ?? null}::text[] else models end
+    where id = ${id} and revoked_at is null)
+    select revoked_at is not null as revoked from keys where id = ${id}`);
+  return row ? (row.revoked ? 'revoked' : 'changed') : null;
+}
+
+/** The only models that the key with this secret may use; null: all, or there is no such key. */
+export async function findModels(db: Connection, hash: Buffer): Promise<string[] | null> {
+  const [row] = await db.run<{ models: string[] | null }>(sql`
+    select models from keys
+    where (hash = ${hash} or previous_hash = ${hash} and previous_until > now())
+      and revoked_at is null and (expires_at is null or expires_at > now())`);
+  return row?.models ?? null;
+}
+
+/** The account of a living key, or null. */
+export async function findLiving(db: Connection, hash: Buffer): Promise<string | null> {
+  const [row] = await db.run<{ account_id: string }>(sql`
+    select account_id from keys where hash = ${hash} and revoked_at is null
+      and (expires_at is null or expires_at > now())`);
+  return row?.account_id ?? null;
+}

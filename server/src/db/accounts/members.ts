@@ -1,0 +1,74 @@
+import type { Role } from '../../core/account/role.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** The people of an account. */
+export interface Member {
+  person_id: string;
+  name: string;
+  email: string;
+  role: Role;
+  two_factor_enabled: boolean;
+  created_at: Date;
+}
+
+/** Oldest first. */
+export function list(db: Connection, accountId: string): Promise<Member[]> {
+  return db.run<Member>(sql`
+    select m.person_id, p.name, p.email, m.role, p.two_factor_enabled, m.created_at
+    from members m join people p on p.id = m.person_id
+    where m.account_id = ${accountId} order by m.created_at, m.person_id`);
+}
+
+/** Locks the membership of the account until the transaction ends. */
+export async function lock(db: Connection, accountId: string): Promise<void> {
+  await db.run(sql`select from accounts where id = ${accountId} for no key update`);
+}
+
+/** One member, or null. */
+export async function find(
+  db: Connection,
+  { account_id, person_id }: { account_id: string; person_id: string },
+): Promise<{ email: string; role: Role } | null> {
+  const [row] = await db.run<{ email: string; role: Role }>(sql`
+    select p.email, m.role from members m join people p on p.id = m.person_id
+    where m.account_id = ${account_id} and m.person_id = ${person_id}`);
+  return row ?? null;
+}
+
+/** False if they are not a member. */
+export async function setRole(
+  db: Connection,
+  member: { account_id: string; person_id: string; role: Role },
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    update members set role = ${member.role}
+    where account_id = ${member.account_id} and person_id = ${member.person_id}
+    returning person_id`);
+  return rows.length > 0;
+}
+
+/** False if they are not a member. */
+export async function remove(
+  db: Connection,
+  member: { account_id: string; person_id: string },
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    delete from members
+    where account_id = ${member.account_id} and person_id = ${member.person_id}
+    returning person_id`);
+  return rows.length > 0;
+}
+
+export async function countOwners(db: Connection, accountId: string): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(sql`
+    select count(*) as n from members where account_id = ${accountId} and role = 'owner'`);
+  return Number(row!.n);
+}
+
+/** Whether a person with this address is a member of the account. */
+export async function has(db: Connection, accountId: string, email: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from members m join people p on p.id = m.person_id
+    where m.account_id = ${accountId} and p.email = ${email}`);
+  return rows.length > 0;
+}

@@ -1,0 +1,305 @@
+import type { Role } from '../../core/account/role.ts';
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** People who sign in, and the accounts they belong to. */
+
+export interface PersonRow {
+  id: string;
+  name: string;
+  email: string;
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  created_at: Date;
+}
+
+export interface NewPerson {
+  id: string;
+  name: string;
+  email: string;
+  email_verified: boolean;
+  login_id: string;
+  /** As `hashPassword` returns it. */
+  password: string;
+}
+
+/** Creates a person with a password; false if the e-mail address is taken. */
+export async function insert(db: Connection, person: NewPerson): Promise<boolean> {
+  const { id, name, email, email_verified, login_id, password } = person;
+  const rows = await db.run(sql`
+    with p as (
+      insert into people (id, name, email, email_verified)
+      values (${id}, ${name}, ${email}, ${email_verified})
+      on conflict (email) do nothing returning id
+    )
+    insert into logins (id, person_id, provider_id, provider_account_id, password)
+    select ${login_id}::uuid, id, 'credential', id::text, ${password} from p returning id`);
+  return rows.length > 0;
+}
+
+export async function find(db: Connection, email: string): Promise<PersonRow | null> {
+  const [row] = await db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    where email = ${email.toLowerCase()}`);
+  return row ?? null;
+}
+
+/** Newest first. */
+export function list(db: Connection, { limit }: { limit: number }): Promise<PersonRow[]> {
+  return db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    order by id desc limit ${limit}`);
+}
+
+export async function count(db: Connection): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(sql`select count(*) as n from people`);
+  return Number(row!.n);
+}
+
+export async function rename(db: Connection, id: string, name: string): Promise<void> {
+  await db.run(sql`update people set name = ${name}, updated_at = now() where id = ${id}`);
+}
+
+/** Locks a person until the transaction ends. */
+export async function lock(db: Connection, id: string): Promise<void> {
+  await db.run(sql`select from people where id = ${id} for no key update`);
+}
+
+/**
+ * The person with this address who has not proven it and signs in with a password alone; locked.
+ */
+export async function lockUnproven(db: Connection, email: string): Promise<string | null> {
+  const [row] = await db.run<{ id: string }>(sql`
+    select p.id from people p
+    where p.email = ${email} and not p.email_verified and not p.two_factor_enabled
+      and not exists (select from logins l where l.person_id = p.id
+        and l.provider_id <> 'credential')
+      and not exists (select from passkeys k where k.person_id = p.id)
+    for no key update of p`);
+  return row?.id ?? null;
+}
+
+/** Marks the address as proven. */
+export async function verify(db: Connection, id: string): Promise<void> {
+  await db.run(sql`
+    update people set email_verified = true, updated_at = now()
+    where id = ${id} and not email_verified`);
+}
+
+/** The ways to sign in: providers of `logins`. */
+export async function loginsOf(db: Connection, id: string): Promise<string[]> {
+  const rows = await db.run<{ provider_id: string }>(sql`
+    select provider_id from logins where person_id = ${id}
+      and (provider_id <> 'credential' or password is not null)`);
+  return rows.map((row) => row.provider_id);
+}
+
+/** Removes the second factor: the password alone signs them in again. */
+export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
+  await forgetSteps(db, id);
+  await db.run(sql`delete from two_factors where person_id = ${id}`);
+  await db.run(sql`
+    update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
+}
+
+/** Null: no password. Returns false if they have none to replace. */
+export async function setPassword(
+  db: Connection,
+  personId: string,
+  password: string | null,
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    update logins set password = ${password}, updated_at = now()
+    where person_id = ${personId} and provider_id = 'credential' returning id`);
+  return rows.length > 0;
+}
+
+/**
+ * Ends everything open in their name: browsers that are trusted without a code, links to a new
+ * password, sign-ins that wait for a code. A new password or another app does that by itself.
+ */
+export async function forgetSteps(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`delete from verifications where value = ${personId}`);
+}
+
+/** Stores a link that sets a new password, or another e-mail address. */
+export async function insertLink(
+  db: Connection,
+  link: { id: string; person_id: string; identifier: string; seconds: number },
+): Promise<void> {
+  await db.run(sql`
+    insert into verifications (id, identifier, value, expires_at)
+    values (${link.id}, ${link.identifier}, ${link.person_id},
+      now() + make_interval(secs => ${link.seconds}))`);
+}
+
+/** Takes the link of this name, so that it works once; null: there is none, or it has expired. */
+export async function takeEmailLink(
+  db: Connection,
+  name: string,
+): Promise<{ person_id: string; identifier: string } | null> {
+  const [row] = await db.run<{ person_id: string; identifier: string }>(sql`
+    delete from verifications where starts_with(identifier, ${`${name} `}) and expires_at > now()
+    returning value as person_id, identifier`);
+  return row ?? null;
+}
+
+export async function dropEmailLinks(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`
+    delete from verifications where value = ${personId} and starts_with(identifier, 'email:')`);
+}
+
+/** Sets a proven address; returns the one before, or null if the new one is taken. */
+export async function setEmail(db: Connection, id: string, email: string): Promise<string | null> {
+  const [row] = await db.run<{ before: string }>(sql`
+    update people p set email = ${email}, email_verified = true, updated_at = now()
+    from (select id, email from people where id = ${id} for update) old
+    where p.id = old.id
+      and not exists (select from people where email = ${email} and id <> ${id})
+    returning old.email as before`);
+  return row?.before ?? null;
+}
+
+/** Null: they have no password. */
+export async function passwordOf(db: Connection, personId: string): Promise<string | null> {
+  const [row] = await db.run<{ password: string | null }>(sql`
+    select password from logins where person_id = ${personId} and provider_id = 'credential'`);
+  return row?.password ?? null;
+}
+
+export interface Membership {
+  account_id: string;
+  role: Role;
+  name: string;
+  status: 'active' | 'suspended';
+  is_operator: boolean;
+}
+
+/** The accounts of a person, oldest first. */
+export function memberships(db: Connection, personId: string): Promise<Membership[]> {
+  return db.run<Membership>(sql`
+    select m.account_id, m.role, coalesce(a.name, a.email) as name, a.status, a.is_operator
+    from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} order by m.created_at, m.account_id`);
+}
+
+/** The accounts of several people, by the address that an operator names them with. */
+export async function accountsOf(
+  db: Connection,
+  ids: string[],
+): Promise<Map<string, { email: string; role: Role }[]>> {
+  const rows = await db.run<{ person_id: string; email: string; role: Role }>(sql`
+    select m.person_id, a.email, m.role from members m join accounts a on a.id = m.account_id
+    where m.person_id = any(${ids}::uuid[]) order by m.created_at, m.account_id`);
+  const found = Map.groupBy(rows, ({ person_id }) => person_id);
+  return new Map(
+    [...found].map(([id, all]) => [id, all.map(({ email, role }) => ({ email, role }))]),
+  );
+}
+
+export async function membership(
+  db: Connection,
+  personId: string,
+  accountId: string,
+): Promise<Membership | null> {
+  const [row] = await db.run<Membership>(sql`
+    select m.account_id, m.role, coalesce(a.name, a.email) as name, a.status, a.is_operator
+    from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} and m.account_id = ${accountId}`);
+  return row ?? null;
+}
+
+/** Proven addresses of an account's owners and billing people. */
+export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
+  const rows = await db.run<{ email: string }>(sql`
+    select p.email from members m join people p on p.id = m.person_id
+    where m.account_id = ${accountId} and m.role in ('owner', 'billing') and p.email_verified
+    order by p.email`);
+  return rows.map(({ email }) => email);
+}
+
+/** Owners of an operator's account run the service. */
+export async function isOperator(db: Connection, personId: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} and m.role = 'owner' and a.is_operator
+      and a.status = 'active' limit 1`);
+  return rows.length > 0;
+}
+
+/** Adds a member; false, and no change, if they are one already. */
+export async function join(
+  db: Connection,
+  member: { account_id: string; person_id: string; role: Role },
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    insert into members (account_id, person_id, role)
+    values (${member.account_id}, ${member.person_id}, ${member.role})
+    on conflict (account_id, person_id) do nothing returning person_id`);
+  return rows.length > 0;
+}
+
+export async function countMembers(db: Connection, accountId: string): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(
+    sql`select count(*) as n from members where account_id = ${accountId}`,
+  );
+  return Number(row!.n);
+}
+
+/**
+ * Counts a try under `key` in a window of `seconds` from its first one, over all processes; false
+ * if there were `max` before it.
+ */
+export async function countTry(
+  db: Connection,
+  wanted: { id: string; key: string; max: number; seconds: number },
+): Promise<boolean> {
+  const { id, key, max, seconds } = wanted;
+  const [row] = await db.run<{ count: number }>(sql`
+    insert into sign_in_windows as w (id, key, count, last_request)
+    values (${id}, ${key}, 1, extract(epoch from now()) * 1000)
+    on conflict (key) do update set
+      count = case when w.last_request < (extract(epoch from now()) - ${seconds}::int) * 1000
+        then 1 else w.count + 1 end,
+      last_request = case when w.last_request < (extract(epoch from now()) - ${seconds}::int) * 1000
+        then excluded.last_request else w.last_request end
+    returning count`);
+  return row!.count <= max;
+}
+
+/** An open page: which account it shows, and which sign-in it uses. */
+export interface PersonViewer {
+  session_id: string;
+  person_id: string;
+  account_id: string;
+}
+
+/** For each, whether they are still signed in and still belong to the account. */
+export async function areStillThere(db: Connection, viewers: PersonViewer[]): Promise<boolean[]> {
+  const numbered = viewers.map((viewer, n) => ({ ...viewer, n }));
+  const rows = await db.run<{ n: number }>(sql`
+    select d.n from ${rowsOf(numbered, {
+      n: 'int',
+      session_id: 'uuid',
+      person_id: 'uuid',
+      account_id: 'uuid',
+    })} as d
+    join sessions s on s.id = d.session_id and s.person_id = d.person_id and s.expires_at > now()
+    join members m on m.person_id = d.person_id and m.account_id = d.account_id`);
+  const there = new Set(rows.map(({ n }) => n));
+  return viewers.map((_, i) => there.has(i));
+}
+
+export interface PersonOf extends PersonRow {
+  role: Role;
+  /** When one of their browsers was last seen, within a day; null: none is signed in. */
+  seen_at: Date | null;
+}
+
+/** Members of an account, owners first. */
+export function listOf(db: Connection, accountId: string): Promise<PersonOf[]> {
+  return db.run<PersonOf>(sql`
+    select p.id, p.name, p.email, p.email_verified, p.two_factor_enabled, p.created_at, m.role,
+      (select max(s.updated_at) from sessions s where s.person_id = p.id) as seen_at
+    from members m join people p on p.id = m.person_id where m.account_id = ${accountId}
+    order by m.role <> 'owner', m.created_at, p.id limit 500`);
+}

@@ -1,0 +1,41 @@
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** How many calls of a key got an error code. */
+export interface RefusedCalls {
+  account_id: string;
+  key_id: string;
+  code: string;
+  calls: number;
+}
+
+/** Calls are counted in periods of this length. */
+const stretch = '10 minutes';
+
+/** Adds to the counts of the running period. */
+export async function add(db: Connection, counts: RefusedCalls[]): Promise<void> {
+  await db.run(sql`
+    insert into refusals as r (account_id, key_id, began_at, code, calls)
+    select account_id, key_id, date_bin(${stretch}::interval, now(), 'epoch'), code, calls
+    from ${rowsOf(counts, { account_id: 'uuid', key_id: 'uuid', code: 'text', calls: 'bigint' })} d
+    order by account_id, key_id, code
+    on conflict (account_id, key_id, began_at, code)
+      do update set calls = r.calls + excluded.calls`);
+}
+
+/** Deletes counts that are no longer shown. */
+export async function forget(db: Connection): Promise<void> {
+  await db.run(sql`delete from refusals where began_at < now() - interval '2 hours'`);
+}
+
+/** Of the last hour by key, the most frequent first. */
+export async function ofLastHour(
+  db: Connection,
+  accountId: string,
+): Promise<{ key_id: string; name: string; code: string; calls: number }[]> {
+  return db.run(sql`
+    select r.key_id, k.name, r.code, sum(r.calls)::float8 as calls
+    from refusals r join keys k on k.id = r.key_id
+    where r.account_id = ${accountId} and r.began_at > now() - interval '1 hour'
+    group by r.key_id, k.name, r.code
+    order by calls desc, r.key_id, r.code`);
+}

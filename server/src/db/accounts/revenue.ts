@@ -1,0 +1,250 @@
+import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { monthStart } from './month.ts';
+
+/**
+ * What requests brought and what they cost, by the day (UTC) on which they ended. A left start
+ * counts on the day it was left, as a cost without a request. Past days are summed up once, because
+ * nothing that has ended changes; newer days are summed when asked for.
+ */
+
+/** A transaction that began before midnight has written its end by then. */
+const settledAfter = `interval '1 hour'`;
+/** The day that is not summed up yet, or the first of two. */
+const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
+/** The longest period that can be shown, and some days more. */
+const keptDays = 100;
+
+/**
+ * What may have cost something: other failures were refused, or failed at the upstream, which does
+ * not bill such jobs.
+ */
+const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
+
+/**
+ * What ended or was left at such a time. `done` is null for a left start, so that it counts neither
+ * as completed nor as failed.
+ */
+const entries = (during: (at: string) => string, more = '') => `
+  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
+    r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
+    s.cost_usd_micro as cost, ${ran} as ran
+  from request_results s join requests r on r.id = s.request_id
+  where ${during('s.created_at')} ${more}
+  union all
+  select (a.left_at at time zone 'utc')::date, r.account_id, r.kind, r.model_id,
+    a.upstream, null, null, a.cost_usd_micro, true
+  from attempts a join requests r on r.id = a.request_id
+  where a.left_at is not null and ${during('a.left_at')} ${more}`;
+
+/** Any number will do, as long as every version of the service uses the same one. */
+const rollUpLock = 770_219_011;
+
+/** Sums up past days that were not summed up yet. Returns how many. */
+export async function rollUp(tx: Transaction): Promise<number> {
+  await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
+  // The bounds are known when this runs, and how much lies between them decides the plan.
+  await tx.run(rawSql('set local plan_cache_mode = force_custom_plan'));
+  const missing = await tx.run<{ day: string }>(
+    rawSql(`select to_char(d, 'YYYY-MM-DD') as day
+      from generate_series(${boundary} - interval '${keptDays} days',
+        ${boundary} - interval '1 day', interval '1 day') d
+      where d::date not in (select day from revenue_days) order by d`),
+  );
+  if (missing.length === 0) return 0;
+  const days = missing.map(({ day }) => day);
+  await tx.run(sql`insert into revenue_days (day) select unnest(${days}::date[])`);
+  const ended = entries(
+    (at) => `${at} >= $1::date::timestamp at time zone 'utc'
+      and ${at} < ($2::date + 1)::timestamp at time zone 'utc'
+      and (${at} at time zone 'utc')::date = any($3::date[])`,
+  );
+  await tx.run(
+    rawSql(
+      `with e as materialized (${ended}), by_model as (
+        insert into revenue (day, kind, model_id, upstream, completed, failed, charged_usd_micro,
+          cost_usd_micro, uncosted)
+        select day, kind, model_id, upstream, ${sums},
+          ${uncosted}
+        from e group by day, kind, model_id, upstream
+      )
+      insert into spending (day, account_id, completed, failed, charged_usd_micro, cost_usd_micro)
+      select day, account_id, ${sums} from e group by day, account_id`,
+      [days[0], days.at(-1), `{${days.join(',')}}`],
+    ),
+  );
+  return days.length;
+}
+
+/** How many ran, or may have run, at an unknown cost. */
+const uncosted = `count(*) filter (where ran and cost is null)`;
+
+const sums = `count(*) filter (where done), count(*) filter (where not done),
+  coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
+
+/** Over summed and not yet summed days together. */
+const totals = `sum(completed)::bigint as completed, sum(failed)::bigint as failed,
+  sum(charged_usd_micro)::bigint as charged_usd_micro,
+  sum(cost_usd_micro)::bigint as cost_usd_micro`;
+
+interface Sum {
+  completed: bigint;
+  failed: bigint;
+  charged_usd_micro: bigint;
+  cost_usd_micro: bigint;
+}
+
+export interface RevenueRow extends Sum {
+  day: string;
+  kind: string;
+  model_id: string;
+  upstream: string;
+  /** How many ran, or may have run, at an unknown cost. */
+  uncosted: bigint;
+}
+
+export interface SpendingRow extends Sum {
+  account_id: string;
+  email: string;
+  name: string | null;
+}
+
+/** From the beginning of the day so many days ago; 1: today. */
+const from = (days: number) =>
+  `date_trunc('day', now() at time zone 'utc') - interval '${Math.floor(days) - 1} days'`;
+
+/** What is not summed up yet. */
+const fresh = (begin: string, more?: string) =>
+  entries((at) => `${at} >= greatest(${boundary}, ${begin}) at time zone 'utc'`, more);
+
+/** By day, kind, model and upstream, for the last so many days, today included. */
+export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
+  return db.run<RevenueRow>(
+    rawSql(`
+    select to_char(day, 'YYYY-MM-DD') as day, kind, model_id, upstream, completed, failed,
+      charged_usd_micro, cost_usd_micro, uncosted
+    from revenue where day >= ${from(days)} and day < ${boundary}
+    union all
+    select to_char(day, 'YYYY-MM-DD'), kind, model_id, upstream, ${sums},
+      ${uncosted}
+    from (${fresh(from(days))}) e group by day, kind, model_id, upstream`),
+  );
+}
+
+/** The accounts that paid most in the last so many days. */
+export function topAccounts(db: Connection, days: number, limit: number): Promise<SpendingRow[]> {
+  return db.run<SpendingRow>(
+    rawSql(
+      `select t.*, a.email, a.name from (
+      select account_id, ${totals}
+      from (
+        select account_id, completed, failed, charged_usd_micro, cost_usd_micro
+        from spending where day >= ${from(days)} and day < ${boundary}
+        union all
+        select account_id, ${sums} from (${fresh(from(days))}) e group by account_id
+      ) both_parts group by account_id
+      having sum(charged_usd_micro) > 0 or sum(cost_usd_micro) > 0
+      order by sum(charged_usd_micro) desc, account_id limit $1
+    ) t join accounts a on a.id = t.account_id
+    order by t.charged_usd_micro desc, t.account_id`,
+      [limit],
+    ),
+  );
+}
+
+export interface ModelRow extends Sum {
+  upstream: string;
+  uncosted: bigint;
+}
+
+/** One model in the last so many days, by upstream. */
+export function revenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
+  return db.run<ModelRow>(
+    rawSql(
+      `select upstream, ${totals}, sum(uncosted)::bigint as uncosted
+      from (
+        select upstream, completed, failed, charged_usd_micro, cost_usd_micro, uncosted
+        from revenue where day >= ${from(days)} and day < ${boundary} and model_id = $1
+        union all
+        select upstream, ${sums}, ${uncosted}
+        from (${fresh(from(days), 'and r.model_id = $1')}) e group by upstream
+      ) both_parts group by upstream order by upstream`,
+      [model_id],
+    ),
+  );
+}
+
+export interface UpstreamCosts {
+  upstream: string;
+  /** Since midnight UTC, and since the first of the month. */
+  today_usd_micro: bigint;
+  month_usd_micro: bigint;
+  /** This month: how many ran, or may have run, at an unknown cost. */
+  uncosted: bigint;
+}
+
+/** What upstreams charged the operator. */
+export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
+  const today = `date_trunc('day', now() at time zone 'utc')`;
+  return db.run<UpstreamCosts>(
+    rawSql(`
+    select upstream, coalesce(sum(cost) filter (where day = ${today}), 0)::bigint
+        as today_usd_micro,
+      coalesce(sum(cost), 0)::bigint as month_usd_micro, sum(uncosted)::bigint as uncosted
+    from (
+      select day, upstream, cost_usd_micro as cost, uncosted
+      from revenue where day >= ${monthStart} and day < ${boundary}
+      union all
+      select day, upstream, sum(cost)::bigint, ${uncosted}
+      from (${fresh(monthStart)}) e group by day, upstream
+    ) both_parts group by upstream`),
+  );
+}
+
+/** An outcome of a request, or, with the number of the attempt, of one of its left starts. */
+export interface OutcomeId {
+  request_id: string;
+  /** 0: of the request itself. */
+  attempt: number;
+}
+
+/**
+ * Books the cost of these, the same for each, if it was unknown; returns those booked. If their
+ * days are summed up already, the sums grow by as much.
+ */
+export async function bookCosts(
+  tx: Transaction,
+  outcomes: OutcomeId[],
+  cost: bigint,
+): Promise<OutcomeId[]> {
+  await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
+  return tx.run<OutcomeId>(sql`
+    with d as materialized (
+      select * from ${rowsOf(outcomes, { request_id: 'uuid', attempt: 'int' })} as d
+    ), ends as (
+      update request_results s set cost_usd_micro = ${cost} from d
+      join requests r on r.id = d.request_id
+      where d.attempt = 0 and s.request_id = d.request_id and s.cost_usd_micro is null
+      returning s.request_id, d.attempt, (s.created_at at time zone 'utc')::date as day, r.kind,
+        r.model_id, r.upstream, r.account_id
+    ), starts as (
+      update attempts a set cost_usd_micro = ${cost} from d
+      join requests r on r.id = d.request_id
+      where a.request_id = d.request_id and a.attempt = d.attempt and a.left_at is not null
+        and a.cost_usd_micro is null
+      returning a.request_id, d.attempt, (a.left_at at time zone 'utc')::date as day, r.kind,
+        r.model_id, a.upstream, r.account_id
+    ), booked as materialized (
+      select * from ends union all select * from starts
+    ), of_model as (
+      update revenue v set cost_usd_micro = v.cost_usd_micro + b.n * ${cost},
+        uncosted = greatest(v.uncosted - b.n, 0)
+      from (select day, kind, model_id, upstream, count(*) as n from booked group by 1, 2, 3, 4) b
+      where v.day = b.day and v.kind = b.kind and v.model_id = b.model_id
+        and v.upstream = b.upstream
+    ), of_account as (
+      update spending v set cost_usd_micro = v.cost_usd_micro + b.n * ${cost}
+      from (select day, account_id, count(*) as n from booked group by 1, 2) b
+      where v.day = b.day and v.account_id = b.account_id
+    )
+    select request_id, attempt from booked`);
+}

@@ -1,0 +1,194 @@
+import { leastIdAt } from '../../lib/id.ts';
+import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
+import { monthStart, spentThisMonth } from './month.ts';
+
+/** What an account spends, as its overview shows it. */
+
+export interface SpendRow {
+  /** Midnight (UTC) of the day in which the requests were made. */
+  day: Date;
+  kind: 'video' | 'image' | 'text';
+  /** Null: all except those that cost most. */
+  model_id: string | null;
+  charged_usd_micro: bigint;
+  /** Requests that were made, whatever their end. */
+  requests: number;
+}
+
+/** An id is made a moment before its row is written, and by another machine's clock. */
+const idSlackMs = 60_000;
+
+/** Days whose sums are kept, as midnights (UTC): from the first, before the second. */
+export interface RolledUp {
+  since: Date;
+  until: Date;
+}
+
+export async function rolledUp(db: Connection, accountId: string): Promise<RolledUp | null> {
+  const [row] = await db.run<RolledUp>(sql`
+    select since::timestamp at time zone 'utc' as since,
+      until::timestamp at time zone 'utc' as until
+    from spend_rollups where account_id = ${accountId}`);
+  return row ?? null;
+}
+
+/**
+ * Locks the kept sums of an account, and begins them at `since` if there are none or they are older
+ * than that.
+ */
+export async function lockRolledUp(
+  tx: Connection,
+  accountId: string,
+  since: Date,
+): Promise<RolledUp> {
+  const [row] = await tx.run<RolledUp>(sql`
+    insert into spend_rollups as r (account_id, since, until)
+    values (${accountId}, (${since}::timestamptz at time zone 'utc')::date,
+      (${since}::timestamptz at time zone 'utc')::date)
+    on conflict (account_id) do update set
+      since = case when r.until < excluded.since then excluded.since else r.since end,
+      until = greatest(r.until, excluded.until)
+    returning since::timestamp at time zone 'utc' as since,
+      until::timestamp at time zone 'utc' as until`);
+  return row!;
+}
+
+/**
+ * Keeps the sums of the days from `from` up to `to`, or up to the first day with an open request.
+ */
+export async function rollUp(
+  tx: Connection,
+  accountId: string,
+  from: Date,
+  to: Date,
+): Promise<void> {
+  await tx.run(sql`
+    with made as (
+      select (date_bin('1 day', created_at, 'epoch') at time zone 'utc')::date as day, kind,
+        model_id, coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*)::int as requests,
+        bool_or(charged_usd_micro is null) as open
+      from requests
+      where account_id = ${accountId} and id >= ${leastIdAt(from.getTime() - idSlackMs)}
+        and id < ${leastIdAt(to.getTime() + idSlackMs)}
+        and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
+      group by 1, 2, 3
+    ), closed as (
+      select coalesce(min(day) filter (where open),
+        (${to}::timestamptz at time zone 'utc')::date) as until from made
+    ), kept as (
+      insert into spend_days (account_id, day, kind, model_id, charged_usd_micro, requests)
+      select ${accountId}::uuid, day, kind, model_id, charged, requests from made, closed
+      where day < until
+    )
+    update spend_rollups set until = closed.until from closed where account_id = ${accountId}`);
+}
+
+/**
+ * Charges by day, kind and model since a midnight (UTC); before `live` from the kept sums. They
+ * count on the day in which their request was made, as in the month of its key.
+ */
+export function byDay(
+  db: Connection,
+  accountId: string,
+  { since, live, modelsMax }: { since: Date; live: Date; modelsMax: number },
+): Promise<SpendRow[]> {
+  // `created_at` is in no index; the ids limit what is read to a range of time.
+  return db.run<SpendRow>(sql`
+    with made as (
+      select day::timestamp at time zone 'utc' as day, kind, model_id,
+        charged_usd_micro as charged, requests::bigint
+      from spend_days
+      where account_id = ${accountId} and day >= (${since}::timestamptz at time zone 'utc')::date
+        and day < (${live}::timestamptz at time zone 'utc')::date
+      union all
+      select date_bin('1 day', created_at, 'epoch'), kind, model_id,
+        coalesce(sum(charged_usd_micro), 0)::bigint, count(*)
+      from requests
+      where account_id = ${accountId} and id >= ${leastIdAt(live.getTime() - idSlackMs)}
+        and created_at >= ${live}::timestamptz
+      group by 1, 2, 3
+    ), dearest as (
+      select model_id from made group by model_id
+      order by sum(charged) desc, sum(requests) desc, model_id limit ${modelsMax}
+    )
+    select m.day, m.kind, d.model_id, sum(m.charged)::bigint as charged_usd_micro,
+      sum(m.requests)::int as requests
+    from made m left join dearest d using (model_id) group by 1, 2, 3 order by 1, 2, 3`);
+}
+
+export interface MonthRow {
+  key_id: string;
+  name: string;
+  is_studio: boolean;
+  revoked: boolean;
+  monthly_limit_usd_micro: bigint | null;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** Over all keys of the account. */
+  total_usd_micro: bigint;
+  keys: number;
+  open_requests: number;
+  /** First day of the next month. */
+  resets_at: Date;
+}
+
+/** This month (UTC) of an account's keys: those nearest to their limit first, then the largest. */
+export function thisMonth(db: Connection, accountId: string, limit: number): Promise<MonthRow[]> {
+  return db.run<MonthRow>(sql`
+    with used as (
+      select k.id as key_id, k.name, k.is_studio, k.revoked_at is not null as revoked,
+        k.monthly_limit_usd_micro, u.open_requests,
+        ${fragment(spentThisMonth)} as spent_usd_micro
+      from keys k join key_usage u on u.key_id = k.id where k.account_id = ${accountId}
+    )
+    select key_id, name, is_studio, revoked, monthly_limit_usd_micro, spent_usd_micro,
+      (sum(spent_usd_micro) over ())::bigint as total_usd_micro,
+      (count(*) filter (where not revoked and not is_studio) over ())::int as keys,
+      (sum(open_requests) over ())::int as open_requests,
+      (${fragment(monthStart)} + interval '1 month') at time zone 'utc' as resets_at
+    from used
+    order by revoked and spent_usd_micro = 0, revoked,
+      spent_usd_micro / nullif(monthly_limit_usd_micro, 0)::float8 desc nulls last,
+      spent_usd_micro desc, key_id desc
+    limit ${limit}`);
+}
+
+export interface RunningRow {
+  id: string;
+  model_id: string;
+  kind: 'video' | 'image';
+  status: 'IN_QUEUE' | 'IN_PROGRESS';
+  quoted_usd_micro: bigint;
+  created_at: Date;
+  started_at: Date | null;
+}
+
+/**
+ * Open jobs, newest first. Their number is counted beside, so that the search ends with the last of
+ * them and does not read all that have ended.
+ */
+export function running(db: Connection, accountId: string, limit: number): Promise<RunningRow[]> {
+  return db.run<RunningRow>(sql`
+    select id, model_id, kind, status, quoted_usd_micro, created_at, started_at from requests
+    where account_id = ${accountId} and status in ('IN_QUEUE', 'IN_PROGRESS') and kind <> 'text'
+    order by id desc
+    limit (select least(${limit}::bigint, coalesce(sum(u.open_requests), 0)) from keys k
+      join key_usage u on u.key_id = k.id where k.account_id = ${accountId})`);
+}
+
+export interface FirstSteps {
+  topped_up: boolean;
+  has_key: boolean;
+  has_request: boolean;
+}
+
+/** What a new account has still to do. */
+export async function firstSteps(db: Connection, accountId: string): Promise<FirstSteps> {
+  const [row] = await db.run<FirstSteps>(sql`
+    select
+      exists (select from transfers where account_id = ${accountId}
+        and kind in ('deposit', 'adjustment')) as topped_up,
+      exists (select from keys where account_id = ${accountId} and not is_studio) as has_key,
+      exists (select from requests where account_id = ${accountId}) as has_request`);
+  return row!;
+}

@@ -1,0 +1,40 @@
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** Encrypted secrets of authenticator apps. */
+export interface Sealed {
+  id: string;
+  secret: string;
+  backup_codes: string;
+}
+
+/** Those that are encrypted with another secret: their text does not begin so. */
+export function sealedOtherwise(db: Connection, prefix: string): Promise<Sealed[]> {
+  return db.run<Sealed>(sql`
+    select id, secret, backup_codes from two_factors
+    where not starts_with(secret, ${prefix}) or not starts_with(backup_codes, ${prefix})
+    limit 100000`);
+}
+
+/** No change if it was changed since it was read. */
+export async function replace(db: Connection, before: Sealed, after: Sealed): Promise<void> {
+  await db.run(sql`
+    update two_factors set secret = ${after.secret}, backup_codes = ${after.backup_codes}
+    where id = ${before.id} and secret = ${before.secret}
+      and backup_codes = ${before.backup_codes}`);
+}
+
+/** The encrypted secret of their app; null if there is none, or it is locked for a while. */
+export async function secretOf(db: Connection, personId: string): Promise<string | null> {
+  const [row] = await db.run<{ secret: string }>(sql`
+    select secret from two_factors
+    where person_id = ${personId} and (locked_until is null or locked_until <= now())`);
+  return row?.secret ?? null;
+}
+
+/** Uses up the code of this step; false if it, or a newer one, was used before. */
+export async function useStep(db: Connection, personId: string, step: number): Promise<boolean> {
+  const rows = await db.run(sql`
+    update two_factors set last_step = ${step}
+    where person_id = ${personId} and (last_step is null or last_step < ${step}) returning id`);
+  return rows.length > 0;
+}

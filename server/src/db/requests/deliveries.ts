@@ -1,0 +1,90 @@
+import { leastIdAt } from '../../lib/id.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** Notifications that were sent, with the receivers' answers. */
+
+export type DeliveryCause = 'final' | 'resend' | 'test' | 'low_balance';
+
+export interface DeliveryRow {
+  id: string;
+  request_id: string | null;
+  attempt: number | null;
+  cause: DeliveryCause;
+  url: string;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+  created_at: Date;
+}
+
+/** Records a delivery that no worker's step has made: by hand, or an alert. */
+export async function insert(
+  db: Connection,
+  delivery: {
+    id: string;
+    account_id: string;
+    request_id: string | null;
+    cause: Exclude<DeliveryCause, 'final'>;
+    url: string;
+    status: number | null;
+    error: string | null;
+    duration_ms: number;
+  },
+): Promise<void> {
+  const { id, account_id, request_id, cause, url, status, error, duration_ms } = delivery;
+  await db.run(sql`
+    insert into webhook_deliveries (id, account_id, request_id, cause, url, status, error,
+      duration_ms)
+    values (${id}, ${account_id}, ${request_id}, ${cause}, ${url}, ${status},
+      ${error?.slice(0, 500) ?? null}, ${duration_ms})`);
+}
+
+/** Whether an alert of this account was sent since then, whatever its result. */
+export async function alertedSince(db: Connection, accountId: string, at: Date): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from webhook_deliveries
+    where account_id = ${accountId} and id >= ${leastIdAt(at.getTime() - idSlackMs)}
+      and cause = 'low_balance' and created_at >= ${at}::timestamptz limit 1`);
+  return rows.length > 0;
+}
+
+/** An id is made a moment before its row is written, and by another machine's clock. */
+const idSlackMs = 60_000;
+
+/** Notes that a repeated delivery has succeeded. */
+export async function noteResent(db: Connection, requestId: string): Promise<void> {
+  await db.run(sql`
+    update requests set webhook_state = 'delivered'
+    where id = ${requestId} and webhook_state = 'failed'`);
+}
+
+export function ofRequest(db: Connection, requestId: string): Promise<DeliveryRow[]> {
+  return db.run<DeliveryRow>(sql`
+    select id, request_id, attempt, cause, url, status, error, duration_ms, created_at
+    from webhook_deliveries where request_id = ${requestId} order by created_at`);
+}
+
+/** Deliveries of an account, newest first; `failed`: only failed ones. */
+export function list(
+  db: Connection,
+  page: { account_id: string; failed: boolean; below_id: string | null; limit: number },
+): Promise<DeliveryRow[]> {
+  return db.run<DeliveryRow>(sql`
+    select id, request_id, attempt, cause, url, status, error, duration_ms, created_at
+    from webhook_deliveries
+    where account_id = ${page.account_id}
+      and id < coalesce(${page.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      and (not ${page.failed} or status is null or status not between 200 and 299)
+    order by id desc limit ${page.limit}`);
+}
+
+/** Deletes old deliveries without a request; the others go with their request. */
+export async function clear(db: Connection, olderThanDays: number, limit: number): Promise<number> {
+  const rows = await db.run(sql`
+    delete from webhook_deliveries where id = any(array(
+      select id from webhook_deliveries
+      where request_id is null and created_at < now() - ${olderThanDays} * interval '1 day'
+      limit ${limit}))
+    returning id`);
+  return rows.length;
+}

@@ -1,0 +1,164 @@
+import type { AttemptOutcome } from '../../core/request/request.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/**
+ * Open requests of all accounts, for the operator. They are found by the indexes that claims use,
+ * because the many that have ended do not matter here.
+ */
+
+export interface OpenFilter {
+  upstream: string | null;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | null;
+  account_id: string | null;
+  /** Made at this id or before; null: at any time. */
+  until_id: string | null;
+  above_id: string | null;
+  limit: number;
+  /**
+   * Running requests without a slot are due by then at the latest: a chat call is due at its
+   * deadline.
+   */
+  alarm_seconds: number;
+}
+
+export interface OpenRow {
+  id: string;
+  account_id: string;
+  email: string;
+  key_id: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS';
+  /** It has a slot at its upstream. */
+  slot: boolean;
+  /** Its start was tried, and it waits for a slot to be tried again. */
+  waits: boolean;
+  wake_at: Date;
+  deadline_at: Date | null;
+  past_deadline: boolean;
+  quoted_usd_micro: bigint;
+  created_at: Date;
+  started_at: Date | null;
+  /** Of its newest start, if any. */
+  started_upstream: string | null;
+  outcome: AttemptOutcome;
+  has_handle: boolean;
+  message: string | null;
+  progress: number | null;
+}
+
+/** Most waiting requests that are counted, and that a list searches. */
+export const depthMax = 50_000;
+
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const firstId = '00000000-0000-0000-0000-000000000000';
+
+/** Oldest first. Open requests are found first: walking all requests in order takes too long. */
+export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
+  const { upstream, account_id, status } = filter;
+  const above = filter.above_id ?? firstId;
+  const until = filter.until_id ?? lastId;
+  return db.run<OpenRow>(sql`
+    with open as materialized (
+      (select id, upstream, account_id, status from requests
+        where not slot and (status = 'IN_QUEUE' or waits) limit ${depthMax})
+      union all
+      select id, upstream, account_id, status from requests where slot
+      union all
+      select id, upstream, account_id, status from requests
+      where wake_at is not null and wake_at <= now() + ${filter.alarm_seconds} * interval '1 s'
+        and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot and not waits
+    ), page as (
+      select id from open
+      where (${status}::text is null or status = ${status})
+        and (${upstream}::text is null or upstream = ${upstream})
+        and (${account_id}::uuid is null or account_id = ${account_id})
+        and id > ${above} and id <= ${until}
+      order by id limit ${filter.limit}
+    )
+    select r.id, r.account_id, c.email, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
+      r.waits, r.wake_at, r.deadline_at, coalesce(r.deadline_at <= now(), false) as past_deadline,
+      r.quoted_usd_micro, r.created_at, r.started_at, a.upstream as started_upstream, a.outcome,
+      a.handle is not null as has_handle, a.message,
+      (a.progress ->> 'progress')::float8 as progress
+    from page join requests r using (id) join accounts c on c.id = r.account_id
+    left join lateral (
+      select upstream, outcome, handle, message, progress from attempts
+      where request_id = r.id order by attempt desc limit 1
+    ) a on true
+    order by r.id`);
+}
+
+export interface Depth {
+  /** One of the two is set. */
+  account_id: string | null;
+  model_id: string | null;
+  email: string | null;
+  waiting: number;
+  oldest_seconds: number;
+}
+
+/**
+ * The accounts with the most waiting requests and the models that most wait for, so many of each,
+ * most first.
+ */
+export function depths(db: Connection, top: number): Promise<Depth[]> {
+  return db.run<Depth>(sql`
+    with counted as (
+      select account_id, model_id, count(*)::int as waiting, min(created_at) as oldest
+      from (select account_id, model_id, created_at from requests
+        where not slot and (status = 'IN_QUEUE' or waits) limit ${depthMax}) w
+      group by grouping sets ((account_id), (model_id))
+    ), ranked as (
+      select *, row_number() over (partition by account_id is null
+        order by waiting desc, oldest) as rank from counted
+    )
+    select k.account_id, k.model_id, c.email, k.waiting,
+      extract(epoch from now() - k.oldest)::float8 as oldest_seconds
+    from ranked k left join accounts c on c.id = k.account_id
+    where k.rank <= ${top} order by k.account_id is null, k.rank`);
+}
+
+export interface Running {
+  upstream: string;
+  running: number;
+  /** How long ago the oldest of them was first sent. */
+  longest_seconds: number;
+}
+
+/** What runs now at each upstream, chat calls included. */
+export function running(db: Connection, alarm_seconds: number): Promise<Running[]> {
+  return db.run<Running>(sql`
+    select upstream, count(*)::int as running,
+      extract(epoch from now() - min(started_at))::float8 as longest_seconds
+    from (
+      select upstream, started_at from requests where slot and status = 'IN_PROGRESS'
+      union all
+      select upstream, started_at from requests where wake_at is not null
+        and wake_at <= now() + ${alarm_seconds} * interval '1 s'
+        and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot
+    ) r group by upstream order by upstream`);
+}
+
+/** Most upstreams that are named here. */
+const beyondMax = 100;
+
+/**
+ * How many jobs run at unknown upstreams, or with an unknown key of one (`name#key`), in order of
+ * name. Reads no more requests than there are slots taken.
+ */
+export function runningBeyond(
+  db: Connection,
+  known: string[],
+): Promise<{ upstream: string; jobs: number }[]> {
+  return db.run<{ upstream: string; jobs: number }>(sql`
+    select j.upstream, count(*)::int as jobs from (
+      select concat_ws('#', r.upstream, (
+        select case when outcome is distinct from 'not_accepted' then key end from attempts
+        where request_id = r.id order by attempt desc limit 1)) as upstream
+      from requests r where r.slot and r.status = 'IN_PROGRESS'
+    ) j
+    where j.upstream <> all(${known}::text[])
+    group by j.upstream order by j.upstream limit ${beyondMax}`);
+}

@@ -1,0 +1,66 @@
+import { leastIdAt } from '../../lib/id.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** How upstreams did lately. Ids contain the time, so recent rows are found by their key. */
+
+export interface Pace {
+  upstream: string;
+  completed: number;
+  /** Failed through the upstream, time-outs and unknown outcomes included. */
+  failed: number;
+  /** Refused for good: bad input, or the upstream's policy. */
+  rejected: number;
+  /** Over completed runs, from the first call to the end. Null: there was none. */
+  run_median_ms: number | null;
+  run_p95_ms: number | null;
+}
+
+export interface StartPace {
+  upstream: string;
+  starts: number;
+  /** Not taken, or without a clear answer. */
+  refused: number;
+  /**
+   * Median time from recorded intent to received handle, over accepted starts. Null: there was
+   * none.
+   */
+  start_median_ms: number | null;
+  start_p95_ms: number | null;
+}
+
+/** Most requests that are read, the newest: enough for stable figures. */
+export const paceMax = 10_000;
+
+/** Requests made in the last so many seconds, by upstream. */
+export function paces(db: Connection, seconds: number, now: number): Promise<Pace[]> {
+  return db.run<Pace>(sql`
+    select upstream, count(*) filter (where status = 'COMPLETED')::int as completed,
+      count(*) filter (where status = 'FAILED' and error_code <> 'upstream_rejected')::int
+        as failed,
+      count(*) filter (where error_code = 'upstream_rejected')::int as rejected,
+      percentile_cont(0.5) within group (order by ms) as run_median_ms,
+      percentile_cont(0.95) within group (order by ms) as run_p95_ms
+    from (
+      select upstream, status, error_code, case when status = 'COMPLETED'
+        then extract(epoch from completed_at - started_at)::float8 * 1000 end as ms
+      from requests where id >= ${leastIdAt(now - seconds * 1000)} and started_at is not null
+      order by id desc limit ${paceMax}
+    ) recent group by upstream`);
+}
+
+/** Starts of jobs, without chats, in the last so many seconds, by upstream. */
+export function startPaces(db: Connection, seconds: number, now: number): Promise<StartPace[]> {
+  return db.run<StartPace>(sql`
+    select upstream, count(*)::int as starts,
+      count(*) filter (where outcome in ('not_accepted', 'unknown', 'missing'))::int as refused,
+      percentile_cont(0.5) within group (order by ms) as start_median_ms,
+      percentile_cont(0.95) within group (order by ms) as start_p95_ms
+    from (
+      select a.upstream, a.outcome, case when a.outcome = 'accepted'
+        then extract(epoch from a.answered_at - a.created_at)::float8 * 1000 end as ms
+      from attempts a join requests r on r.id = a.request_id and r.kind <> 'text'
+      where a.request_id >= ${leastIdAt(now - seconds * 1000)}
+        and r.id >= ${leastIdAt(now - seconds * 1000)}
+      order by a.request_id desc, a.attempt desc limit ${paceMax}
+    ) recent group by upstream`);
+}

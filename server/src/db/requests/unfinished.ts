@@ -1,0 +1,77 @@
+import { stepFor, type Alarm, type Step } from '../../core/request/request.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** What a worker does next with some open requests of an upstream. */
+export interface Work {
+  does: Step;
+  upstream: string;
+  jobs: number;
+  reserved_usd_micro: bigint;
+}
+
+/** What a worker would do if everything were due at once. */
+export interface Unfinished {
+  work: Work[];
+  /** Final, and their notification not yet sent. */
+  to_notify: number;
+  /** Open, with a notification due at their end. */
+  to_notify_later: number;
+}
+
+interface Group extends Omit<Work, 'does'> {
+  status: 'IN_QUEUE' | 'IN_PROGRESS';
+  kind: Alarm['kind'];
+  past_deadline: boolean;
+  is_started: boolean;
+  has_handle: boolean;
+  outcome: NonNullable<Alarm['started']>['outcome'];
+  left: boolean;
+  to_notify_later: number;
+}
+
+export async function unfinished(db: Connection): Promise<Unfinished> {
+  const groups = await db.run<Group>(sql`
+    select r.status, r.kind, coalesce(r.deadline_at <= now(), false) as past_deadline,
+      a.attempt is not null as is_started, a.handle is not null as has_handle, a.outcome,
+      a.left_at is not null as left, r.upstream, count(*)::int as jobs,
+      sum(r.quoted_usd_micro)::bigint as reserved_usd_micro,
+      (count(*) filter (where r.webhook_state = 'pending'))::int as to_notify_later
+    from requests r left join lateral (
+      select attempt, handle, outcome, left_at from attempts
+      where request_id = r.id order by attempt desc limit 1
+    ) a on true
+    where r.status in ('IN_QUEUE', 'IN_PROGRESS')
+    group by 1, 2, 3, 4, 5, 6, 7, 8`);
+  const [ended] = await db.run<{ to_notify: number }>(sql`
+    select count(*)::int as to_notify from requests
+    where status not in ('IN_QUEUE', 'IN_PROGRESS') and webhook_state = 'pending'`);
+  const work = new Map<string, Work>();
+  for (const { upstream, jobs, reserved_usd_micro, ...group } of groups) {
+    const { is_started, has_handle, outcome, left } = group;
+    const started = is_started ? { has_handle, outcome, left } : null;
+    const does = stepFor({ ...group, started, webhook_state: null, outputs_due: false });
+    const of = work.get(`${upstream} ${does}`);
+    work.set(`${upstream} ${does}`, {
+      does,
+      upstream,
+      jobs: jobs + (of?.jobs ?? 0),
+      reserved_usd_micro: reserved_usd_micro + (of?.reserved_usd_micro ?? 0n),
+    });
+  }
+  const to_notify_later = groups.reduce((sum, each) => sum + each.to_notify_later, 0);
+  const sorted = [...work].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return { work: sorted.map(([, each]) => each), to_notify: ended!.to_notify, to_notify_later };
+}
+
+/** The same after everything open was released. */
+export function afterRelease({ to_notify, to_notify_later }: Unfinished): Unfinished {
+  return { work: [], to_notify: to_notify + to_notify_later, to_notify_later: 0 };
+}
+
+/** How many requests, and what is reserved for them. */
+export function sumOf({ work }: Unfinished): { requests: number; reserved_usd_micro: bigint } {
+  return {
+    requests: work.reduce((sum, { jobs }) => sum + jobs, 0),
+    reserved_usd_micro: work.reduce((sum, each) => sum + each.reserved_usd_micro, 0n),
+  };
+}

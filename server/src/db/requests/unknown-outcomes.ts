@@ -1,0 +1,227 @@
+import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import type { OutcomeId } from '../accounts/revenue.ts';
+
+/**
+ * Unknown outcomes and their resolutions: of requests that ended so, and of starts whose answer was
+ * lost and after which the next route was called. A job that was known to have cost nothing at its
+ * deadline is not one of them: its cost is 0.
+ */
+
+export interface UnknownRow {
+  id: string;
+  account_id: string;
+  email: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  /** The upstream where it may have run. */
+  upstream: string;
+  /** Of the request. */
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  error_code: string | null;
+  quoted_usd_micro: bigint;
+  charged_usd_micro: bigint | null;
+  cost_usd_micro: bigint | null;
+  error_message: string | null;
+  deadline_at: Date | null;
+  created_at: Date;
+  started_at: Date;
+  completed_at: Date | null;
+  /** Set: the outcome is that of the start below, which was left then, not that of the request. */
+  left_at: Date | null;
+  /** That start, otherwise the newest; null: it is no longer kept, or it was a chat call. */
+  attempt: number | null;
+  class: string | null;
+  handle: Record<string, unknown> | null;
+  message: string | null;
+  attempted_at: Date | null;
+  /** The resolution; null: none yet. */
+  resolved: 'ran' | 'did_not_run' | null;
+  note: string | null;
+  by_email: string | null;
+  resolved_at: Date | null;
+}
+
+/** Outcomes of an upstream that ended, or were left, in that time; null: all. */
+export interface Selection {
+  upstream: string | null;
+  since: Date | null;
+  /** Before that time. */
+  until?: Date | null;
+  /** Of this catalog row. */
+  model?: string | null;
+}
+
+export interface UnknownFilter extends Selection {
+  /** Null: all of them. */
+  resolved: boolean | null;
+  /** Those after this one; null: from the first. */
+  below: OutcomeId | null;
+  limit: number;
+}
+
+const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', attempt: 0 };
+
+/** Unresolved ones, newest first, by indexes that contain no others. */
+export function inDoubt(
+  db: Connection,
+  { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
+): Promise<OutcomeId[]> {
+  const { request_id: id, attempt } = below ?? last;
+  return db.run<OutcomeId>(sql`
+    (select request_id, 0 as attempt from request_results
+    where doubt_upstream is not null and cost_usd_micro is null
+      and request_id <= ${id} and (request_id < ${id} or ${attempt}::int > 0)
+      and (${upstream}::text is null or doubt_upstream = ${upstream})
+      and (${since}::timestamptz is null or created_at >= ${since})
+      and (${until}::timestamptz is null or created_at < ${until})
+      and (${model}::text is null or ${model} = (select model_id from requests r
+        where r.id = request_id))
+    order by request_id desc limit ${limit})
+    union all
+    (select request_id, attempt from attempts
+    where left_at is not null and cost_usd_micro is null
+      and (request_id, attempt) < (${id}, ${attempt}::int)
+      and (${upstream}::text is null or upstream = ${upstream})
+      and (${since}::timestamptz is null or left_at >= ${since})
+      and (${until}::timestamptz is null or left_at < ${until})
+      and (${model}::text is null or ${model} = (select model_id from requests r
+        where r.id = request_id))
+    order by request_id desc, attempt desc limit ${limit})
+    order by request_id desc, attempt desc limit ${limit}`);
+}
+
+/** Every unknown outcome, or with `resolved` only the resolved ones. */
+function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
+  const { upstream, since, until = null, model = null, below, limit } = filter;
+  const { request_id: id, attempt } = below ?? last;
+  return db.run<OutcomeId>(sql`
+    (select r.id as request_id, 0 as attempt
+    from requests r left join request_results s on s.request_id = r.id
+    where r.error_code in ('outcome_unknown', 'timeout')
+      and r.id <= ${id} and (r.id < ${id} or ${attempt}::int > 0)
+      and (${filter.resolved}::bool is null or s.cost_usd_micro is not null)
+      and (${upstream}::text is null or r.upstream = ${upstream})
+      and (${since}::timestamptz is null or r.completed_at >= ${since})
+      and (${until}::timestamptz is null or r.completed_at < ${until})
+      and (${model}::text is null or r.model_id = ${model})
+    order by r.id desc limit ${limit})
+    union all
+    (select request_id, attempt from attempts
+    where left_at is not null and (request_id, attempt) < (${id}, ${attempt}::int)
+      and (${filter.resolved}::bool is null or cost_usd_micro is not null)
+      and (${upstream}::text is null or upstream = ${upstream})
+      and (${since}::timestamptz is null or left_at >= ${since})
+      and (${until}::timestamptz is null or left_at < ${until})
+      and (${model}::text is null or ${model} = (select model_id from requests r
+        where r.id = request_id))
+    order by request_id desc, attempt desc limit ${limit})
+    order by request_id desc, attempt desc limit ${limit}`);
+}
+
+/** Unknown outcomes, newest first. One whose cost is known needs no resolution. */
+export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
+  const ids = await (filter.resolved === false ? inDoubt(db, filter) : everInDoubt(db, filter));
+  return db.run<UnknownRow>(sql`
+    select r.id, r.account_id, c.email, r.model_id, r.kind,
+      case when d.attempt = 0 then r.upstream else a.upstream end as upstream, r.status,
+      r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
+      case when d.attempt = 0 then s.cost_usd_micro else a.cost_usd_micro end as cost_usd_micro,
+      s.error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
+      a.attempt, a.class, a.handle, a.message, a.created_at as attempted_at, n.outcome as resolved,
+      n.note, n.by_email, n.created_at as resolved_at
+    from ${rowsOf(ids, { request_id: 'uuid', attempt: 'int' })} as d
+    join requests r on r.id = d.request_id
+    join accounts c on c.id = r.account_id
+    left join request_results s on s.request_id = r.id
+    left join resolutions n on n.request_id = r.id and n.attempt = d.attempt
+    left join lateral (
+      select * from attempts where request_id = r.id
+        and (attempt = d.attempt or d.attempt = 0 and left_at is null)
+      order by attempt desc limit 1
+    ) a on true
+    order by r.id desc, d.attempt desc`);
+}
+
+/** Most waiting ones that are read: they are few, or something is very wrong. */
+const waitingMax = 200;
+
+/** Those that still run: their answer was lost, and it is waited for until their deadline. */
+export function waiting(db: Connection): Promise<UnknownRow[]> {
+  return db.run<UnknownRow>(sql`
+    with running as materialized (select * from requests where slot)
+    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
+      r.quoted_usd_micro, r.charged_usd_micro, null::bigint as cost_usd_micro,
+      null as error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
+      a.attempt, a.class, a.handle, a.message,
+      a.created_at as attempted_at, null as resolved, null as note, null as by_email,
+      null::timestamptz as resolved_at
+    from running r join accounts c on c.id = r.account_id
+    join lateral (
+      select * from attempts where request_id = r.id order by attempt desc limit 1
+    ) a on a.outcome in ('unknown', 'missing') and a.handle is null and a.left_at is null
+    where r.status = 'IN_PROGRESS'
+    order by r.id limit ${waitingMax}`);
+}
+
+export interface DoubtSum {
+  upstream: string;
+  count: number;
+  /** The one that was made first. */
+  oldest_id: string;
+}
+
+/** How many are unresolved, by upstream, most first. */
+export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
+  return db.run<DoubtSum>(sql`
+    select upstream, count(*)::int as count, min(request_id::text) as oldest_id from (
+      select doubt_upstream as upstream, request_id from request_results
+      where doubt_upstream is not null and cost_usd_micro is null
+      union all
+      select upstream, request_id from attempts
+      where left_at is not null and cost_usd_micro is null
+    ) d group by upstream order by 2 desc, 1`);
+}
+
+export interface Ended {
+  id: string;
+  account_id: string;
+  error_code: string | null;
+  is_final: boolean;
+}
+
+export async function findEnded(db: Connection, id: string): Promise<Ended | null> {
+  const rows = await db.run<Ended>(sql`
+    select id, account_id, error_code, completed_at is not null as is_final
+    from requests where id = ${id}`);
+  return rows[0] ?? null;
+}
+
+/** The request of a left start. */
+export async function findLeft(
+  db: Connection,
+  { request_id, attempt }: OutcomeId,
+): Promise<{ account_id: string } | null> {
+  const rows = await db.run<{ account_id: string }>(sql`
+    select r.account_id from attempts a join requests r on r.id = a.request_id
+    where a.request_id = ${request_id} and a.attempt = ${attempt} and a.left_at is not null`);
+  return rows[0] ?? null;
+}
+
+export interface NewResolution {
+  outcome: 'ran' | 'did_not_run';
+  /** For each of them. */
+  cost_usd_micro: bigint;
+  note: string | null;
+  person_id: string | null;
+  by_email: string;
+}
+
+export function insertMany(tx: Transaction, outcomes: OutcomeId[], row: NewResolution): void {
+  tx.send(sql`
+    insert into resolutions (request_id, attempt, account_id, outcome, cost_usd_micro, note,
+      person_id, by_email)
+    select r.id, d.attempt, r.account_id, ${row.outcome}::text, ${row.cost_usd_micro}::bigint,
+      ${row.note}::text, ${row.person_id}::uuid, ${row.by_email}::text
+    from ${rowsOf(outcomes, { request_id: 'uuid', attempt: 'int' })} as d
+      join requests r on r.id = d.request_id`);
+}

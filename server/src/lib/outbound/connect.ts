@@ -1,0 +1,135 @@
+/**
+ * Opens sockets for the outbound client. It keeps strangers' URLs away from this machine's own
+ * network.
+ */
+import { isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
+
+import { buildConnector } from 'undici';
+
+import { isPublicAddress } from './address.ts';
+import { FetchError } from './fetch-error.ts';
+import { createLookup, ownAddresses, systemLookup, type Lookup } from './lookup.ts';
+import { withTimeout } from '../with-timeout.ts';
+
+export interface ConnectorOptions {
+  guard: boolean;
+  /** Whether a host may be connected to although it is not public. IPv6 comes without brackets. */
+  isExempt: (hostname: string, port: string) => boolean;
+  connectTimeoutMs: number;
+  lookup?: Lookup;
+  /** Further names and addresses of this installation. */
+  own?: ReadonlySet<string>;
+}
+
+/** Bounds the attempts for a name with very many addresses. */
+const attemptsMax = 8;
+
+/** Node's default of 250 ms gives up on every address of a distant host. */
+const attemptTimeoutMs = 1000;
+
+/**
+ * A connector for undici. A guarded one judges addresses at the last possible moment: literal ones
+ * first, because a socket looks nothing up for them; then all results of the look-up that the
+ * socket uses; and the peer's address after connecting.
+ */
+export function createConnector(options: ConnectorOptions): buildConnector.connector {
+  const { guard, isExempt, connectTimeoutMs, lookup, own } = options;
+  const areFit = (addresses: string[]): boolean => {
+    // Determined each time, because interfaces come and go while the service runs.
+    const ours = ownAddresses(own);
+    return addresses.every((ip) => isPublicAddress(ip, ours));
+  };
+  const trusted = connector(connectTimeoutMs, (hostname) =>
+    resolve(hostname, lookup ?? systemLookup, connectTimeoutMs),
+  );
+  if (!guard) return trusted;
+
+  const strange = lookup ?? createLookup();
+  const guarded = connector(connectTimeoutMs, async (hostname) => {
+    const addresses = await resolve(hostname, strange, connectTimeoutMs);
+    // A bad address among good ones is no accident, so the whole name is refused.
+    if (!areFit(addresses)) throw blocked();
+    return addresses;
+  });
+
+  return (target, callback) => {
+    const { hostname } = target;
+    const port = target.port || defaultPort(target.protocol);
+    if (isExempt(hostname, port)) return trusted(target, callback);
+    if (isIP(hostname) !== 0 && !areFit([hostname])) {
+      return queueMicrotask(() => callback(blocked(), null));
+    }
+    return guarded(target, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      if (areFit([socket.remoteAddress ?? ''])) return callback(null, socket);
+      socket.destroy();
+      return callback(blocked(), null);
+    });
+  };
+}
+
+/**
+ * The test for a list of `host` or `host:port`, each matched exactly. IPv6 is in brackets in the
+ * list. Throws on an entry that is neither.
+ */
+export function hostList(entries: readonly string[]): (hostname: string, port: string) => boolean {
+  const allowed = new Set(entries.map(hostEntry));
+  return (hostname, port) => {
+    const host = hostname.includes(':') ? `[${hostname}]` : hostname;
+    return allowed.has(host) || allowed.has(`${host}:${port}`);
+  };
+}
+
+export function defaultPort(protocol: string): string {
+  return protocol === 'https:' ? '443' : '80';
+}
+
+function hostEntry(entry: string): string {
+  const [, host = '', port] = /^(\[[^\]]+\]|[^:[\]/@?#\s]+)(?::(\d{1,5}))?$/.exec(entry) ?? [];
+  const url = URL.parse(`http://${host}/`);
+  if (host === '' || url === null) throw new Error(`"${entry}" is neither host nor host:port`);
+  return port === undefined ? url.hostname : `${url.hostname}:${Number(port)}`;
+}
+
+function connector(
+  connectTimeoutMs: number,
+  resolve: (hostname: string) => Promise<string[]>,
+): buildConnector.connector {
+  return buildConnector({
+    // One request at a time on a connection, so that it stays certain what was sent.
+    allowH2: false,
+    timeout: connectTimeoutMs,
+    lookup: forSocket(resolve),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+  });
+}
+
+async function resolve(hostname: string, lookup: Lookup, timeoutMs: number): Promise<string[]> {
+  try {
+    const addresses = await withTimeout(lookup(hostname), timeoutMs);
+    if (addresses.length > 0) return addresses;
+  } catch (cause) {
+    throw new FetchError('dns', 'the name did not resolve', { cause });
+  }
+  throw new FetchError('dns', 'the name did not resolve');
+}
+
+function forSocket(resolve: (hostname: string) => Promise<string[]>): LookupFunction {
+  const withCallback = callbackify(resolve);
+  return (hostname, options, callback) => {
+    withCallback(hostname, (error, addresses) => {
+      if (error !== null) return callback(error, '');
+      const found = addresses
+        .slice(0, attemptsMax)
+        .map((address) => ({ address, family: isIP(address) }));
+      if (options.all) return callback(null, found);
+      return callback(null, found[0]?.address ?? '', found[0]?.family);
+    });
+  };
+}
+
+function blocked(): FetchError {
+  return new FetchError('blocked', 'does not lead to a public address');
+}

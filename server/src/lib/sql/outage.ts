@@ -1,0 +1,37 @@
+import { throttled } from '../log-throttle.ts';
+
+interface Log {
+  warn(fields: object, message: string): void;
+}
+
+/**
+ * Logs that the database does not answer, once a minute while that lasts, and that it is back.
+ * Without it, many loops and callers would log it several times a second.
+ */
+export class Outage {
+  readonly #log: Log;
+  readonly #tell: (error: unknown) => void;
+  /** False until the database has answered; until then the caller that opens it reports errors. */
+  #isKnown = false;
+  /** The outage was logged, and its end was not yet. */
+  #isTold = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+    this.#tell = throttled((told) => {
+      this.#isTold = true;
+      log.warn(told, 'the database does not answer');
+    });
+  }
+
+  failed(error: unknown): void {
+    if (this.#isKnown) this.#tell(error);
+  }
+
+  answered(): void {
+    this.#isKnown = true;
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    this.#log.warn({}, 'the database is back');
+  }
+}

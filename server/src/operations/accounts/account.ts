@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { newWebhookSecret } from '../../core/request/webhook.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import { openBooks, writeBooks } from '../../ledger/ledger.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { commandLine, noteBooking } from '../act.ts';
+import { Refused } from '../refused.ts';
+
+const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
+
+/** The address as it is stored: in lower case. Throws `Refused` if it is not an e-mail address. */
+export function emailOf(given: string): string {
+  const email = given.trim().toLowerCase();
+  if (!emailForm.test(email)) throw new Refused(`"${given}" is no e-mail address.`);
+  return email;
+}
+
+/**
+ * Creates an account with an empty balance or a first deposit, both in one transaction. Throws
+ * `Refused` if the address is invalid or taken.
+ */
+export async function createAccount(
+  db: Database,
+  account: { email: string; is_operator: boolean; first_deposit?: bigint },
+): Promise<accounts.AccountRow> {
+  const email = emailOf(account.email);
+  const webhook_secret = newWebhookSecret(randomBytes);
+  const id = newId();
+  const { is_operator, first_deposit = 0n } = account;
+  const made = await db.tx(async (tx) => {
+    const inserted = await accounts.insert(tx, { id, email, is_operator, webhook_secret });
+    if (inserted && first_deposit > 0n) {
+      const books = await openBooks(tx, [id]);
+      const made = { transfer_id: newId(), reference: `first deposit of ${id}` };
+      books.deposit(made.transfer_id, id, first_deposit, made.reference);
+      writeBooks(tx, books);
+      const booked = { account_id: id, amount: first_deposit, reason: null, ...made };
+      noteBooking(tx, commandLine, booked);
+    }
+    return inserted;
+  });
+  if (!made) throw new Refused(`There is an account for ${email} already.`);
+  return needAccount(db, email);
+}
+
+/** The account with this e-mail address or id. Throws `Refused` if there is none. */
+export async function needAccount(db: Database, emailOrId: string): Promise<accounts.AccountRow> {
+  const account = await accounts.find(db, emailOrId.trim());
+  if (!account)
+    throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`);
+  return account;
+}
+
+/** A hundred times the list price; more is a typing mistake. */
+export const ppmMax = 100_000_000;
+
+/**
+ * From the next call on, the account pays this many millionths of every list price. Earlier
+ * requests keep the price they were submitted at. Throws `Refused` if it is not a valid factor.
+ */
+export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
+  if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
+    throw new Refused('A price multiplier is a number from 0 to 100 with at most 6 decimals.');
+  await accounts.setPrice(db, id, price_ppm);
+}
+
+/** "0.85" → 850000 millionths. Throws `Refused` if it is not a valid factor. */
+export function ppmOf(text: string): number {
+  const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
+  const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
+  if (ppm >= 0 && ppm <= ppmMax) return ppm;
+  throw new Refused(
+    `"${text}" is no price multiplier: a number from 0 to 100 with at most 6 decimals, such as 0.85.`,
+  );
+}
+
+/**
+ * Adds a new webhook secret beside the present one. Both sign from now on, the new one first.
+ * Throws `Refused` if two are active already: the older may still be in use.
+ */
+export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
+  const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
+  if (!secrets) throw new Refused('Two secrets are active already. Drop the older with --retire.');
+  return secrets;
+}
+
+/** Removes the older of two webhook secrets. Throws `Refused` if there is only one. */
+export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
+  const secrets = await accounts.dropOlderSecret(db, account_id);
+  if (!secrets)
+    throw new Refused('Only one secret is active, and it stays. Make another with --rotate.');
+  return secrets;
+}

@@ -1,0 +1,96 @@
+import { isVoucherReference } from '../../core/account/voucher.ts';
+import { unseen } from '../../core/account/name.ts';
+import { findReference } from '../../ledger/statement.ts';
+import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
+import { newId } from '../../lib/id.ts';
+import { codeOf, type Database } from '../../lib/sql/sql.ts';
+import { Refused } from '../refused.ts';
+import { commandLine, noteBooking, type Author } from '../act.ts';
+
+export const referenceMax = 255;
+export const reasonMax = 1000;
+
+export interface Deposit {
+  account_id: string;
+  amount: bigint;
+  /** The payment's name outside of Farebox: the same one is booked once. */
+  reference: string;
+}
+
+export interface Booked extends Funds {
+  transfer_id: string;
+  /** True if this same deposit had booked the reference before. */
+  replayed: boolean;
+}
+
+/**
+ * Books a deposit, with its row in the operator's log. Repeating it changes nothing; the same
+ * reference for anything else is `Refused`.
+ */
+export function deposit(db: Database, wanted: Deposit, by: Author = commandLine): Promise<Booked> {
+  if (wanted.amount <= 0n) throw new Refused('A deposit must be more than 0.');
+  return book(db, wanted, null, by);
+}
+
+/** Corrects a balance, upwards or downwards, never below zero. */
+export function adjust(
+  db: Database,
+  wanted: Deposit & { reason: string },
+  by: Author = commandLine,
+): Promise<Booked> {
+  if (wanted.amount === 0n) throw new Refused('A correction must not be 0.');
+  return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
+}
+
+/** Trimmed, on one line. Two texts that look the same would book a payment twice. */
+function plainText(name: string, given: string, max: number): string {
+  const text = given.trim();
+  if (unseen.test(text)) throw new Refused(`A ${name} has no control characters.`);
+  if (text.length < 1 || text.length > max) {
+    throw new Refused(`A ${name} has 1 to ${max} characters.`);
+  }
+  return text;
+}
+
+async function book(
+  db: Database,
+  wanted: Deposit,
+  reason: string | null,
+  by: Author,
+): Promise<Booked> {
+  const { account_id, amount } = wanted;
+  const reference = plainText('reference', wanted.reference, referenceMax);
+  if (isVoucherReference(reference))
+    throw new Refused('A reference that begins with "voucher:" belongs to a voucher.');
+  try {
+    return await db.tx(async (tx) => {
+      const books = await openBooks(tx, [account_id]);
+      const earlier = await findReference(tx, reference);
+      if (earlier) {
+        const kind = reason === null ? 'deposit' : 'adjustment';
+        const same =
+          earlier.account_id === account_id &&
+          earlier.kind === kind &&
+          earlier.amount === amount &&
+          earlier.reason === reason;
+        if (!same)
+          throw new Refused(`The reference "${reference}" was booked before for something else.`);
+        return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
+      }
+      const id = newId();
+      if (reason === null) books.deposit(id, account_id, amount, reference);
+      else if (!books.adjust(id, account_id, amount, reference, reason)) {
+        throw new Refused('That would take more than the account has available.');
+      }
+      writeBooks(tx, books);
+      noteBooking(tx, by, { account_id, amount, reference, reason, transfer_id: id });
+      return { ...books.funds(account_id), transfer_id: id, replayed: false };
+    });
+  } catch (error) {
+    // Two accounts were given the same reference at the same moment; the other one was first.
+    if (codeOf(error) === '23505') {
+      throw new Refused(`The reference "${reference}" was booked before for something else.`);
+    }
+    throw error;
+  }
+}

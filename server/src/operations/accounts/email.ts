@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import * as people from '../../db/accounts/people.ts';
+import * as sessions from '../../db/accounts/sessions.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database, Transaction } from '../../lib/sql/sql.ts';
+import { emailOf } from './account.ts';
+import { Refused } from '../refused.ts';
+import { hashToken } from './person.ts';
+
+/** A new e-mail address to sign in with: proven by a link, or vouched for by an operator. */
+
+const linkSeconds = 3600;
+
+export interface Changed {
+  email: string;
+  before: string;
+}
+
+/**
+ * Returns the token of the link for the new address. The next link voids it, and so does everything
+ * that ends open links of that person, such as a new password. The browser that asks stays signed
+ * in. Throws `Refused` if the address is invalid.
+ */
+export async function askForEmail(
+  db: Database,
+  asked: { person_id: string; session_id: string; email: string },
+): Promise<string> {
+  const { person_id, session_id } = asked;
+  const token = randomBytes(24).toString('base64url');
+  const identifier = `${nameOf(token)} ${session_id} ${emailOf(asked.email)}`;
+  await db.tx(async (tx) => {
+    await people.dropEmailLinks(tx, person_id);
+    await people.insertLink(tx, { id: newId(), person_id, identifier, seconds: linkSeconds });
+  });
+  return token;
+}
+
+/** Throws `Refused` if the link is invalid or someone got the address meanwhile. */
+export function confirmEmail(db: Database, token: string): Promise<Changed> {
+  return db.tx(async (tx) => {
+    const link = await people.takeEmailLink(tx, nameOf(token));
+    if (!link) throw new Refused('This link is used up or too old. Ask for another one.');
+    const [, session_id = '', email = ''] = link.identifier.split(' ');
+    await sessions.endOthers(tx, link.person_id, session_id);
+    return replace(tx, link.person_id, email);
+  });
+}
+
+/** For operators, who vouch for the address. All browsers are signed out. Throws `Refused`. */
+export function changeEmail(db: Database, before: string, given: string): Promise<Changed> {
+  const email = emailOf(given);
+  return db.tx(async (tx) => {
+    const person = await people.find(tx, before.trim());
+    if (!person) throw new Refused(`Nobody signs in with ${before}.`);
+    await sessions.endAll(tx, person.id);
+    return replace(tx, person.id, email);
+  });
+}
+
+/** Links that were sent to the old address stop working. */
+async function replace(tx: Transaction, person_id: string, email: string): Promise<Changed> {
+  await people.forgetSteps(tx, person_id);
+  const before = await people.setEmail(tx, person_id, email);
+  if (before === null) throw new Refused(`There is somebody with the address ${email} already.`);
+  return { email, before };
+}
+
+/** Only a hash of the link is stored; the sign-in library knows no identifier like this. */
+function nameOf(token: string): string {
+  return `email:${hashToken(token).toString('base64url')}`;
+}

@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto';
+import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
+import { formatUsd } from '../../core/price/money.ts';
+import { unseen, unseenWords } from '../../core/account/name.ts';
+import * as ceilings from '../../db/accounts/key-ceilings.ts';
+import * as changes from '../../db/accounts/key-changes.ts';
+import * as keys from '../../db/accounts/keys.ts';
+import { newId } from '../../lib/id.ts';
+import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
+import { Refused } from '../refused.ts';
+
+export interface KeyLimits {
+  monthly_limit_usd_micro: bigint | null;
+  rpm: number | null;
+  open_jobs: number | null;
+  /** When it stops working; null: never. */
+  expires_at?: Date | null;
+  /** The only models it may use; null: all. */
+  models?: string[] | null;
+}
+
+/** A week, for teams that deploy on one day of it. */
+export const overlapMaxHours = 168;
+/** High enough that only a runaway script reaches it. */
+export const livingKeysMax = 1_000;
+
+/**
+ * The hash of the key with which an account's people spend on the web pages, made with its first
+ * use. Nobody has its secret.
+ */
+export async function studioKey(db: Database, account_id: string, bounds: Bounds): Promise<Buffer> {
+  const found = await keys.findStudio(db, account_id);
+  if (found) return found;
+  const key = newKey(randomBytes);
+  const hints = { ...keyHint(key), name: 'Studio' };
+  const set = await ceilingsOf(db, account_id, bounds);
+  await keys.insertStudio(db, { id: newId(), account_id, hash: hashKey(key), ...hints, ...set });
+  return (await keys.findStudio(db, account_id))!;
+}
+
+/** Limits that an account's people may give a key without asking the operator. */
+export interface Bounds {
+  rpm: number;
+  open_jobs: number;
+}
+
+/**
+ * Ceilings that an operator has set for the keys that people of the account make: the newest change
+ * of each limit of one of its keys, even of a key that is revoked by now. They never raise a limit
+ * above the service's own.
+ */
+export async function ceilingsOf(
+  db: Connection,
+  account_id: string,
+  bounds: Bounds,
+): Promise<ceilings.Ceilings> {
+  const set = await ceilings.ofAccount(db, account_id);
+  const below = (ceiling: number | null, most: number) =>
+    ceiling !== null && ceiling < most ? ceiling : null;
+  return {
+    ...set,
+    rpm_ceiling: below(set.rpm_ceiling, bounds.rpm),
+    open_jobs_ceiling: below(set.open_jobs_ceiling, bounds.open_jobs),
+  };
+}
+
+type WantedKey = { account_id: string; name: string } & KeyLimits;
+
+/**
+ * Makes a key; its secret is returned here and never again. `is_fixed`: made by an operator, so its
+ * people may lower the limits but neither raise nor remove them. They apply to this key alone.
+ * Throws `Refused`.
+ */
+export function createKey(
+  db: Database,
+  { is_fixed = false, ...wanted }: WantedKey & { is_fixed?: boolean },
+): Promise<{ key: string; key_id: string }> {
+  const { monthly_limit_usd_micro, rpm, open_jobs } = wanted;
+  const own = {
+    monthly_ceiling_usd_micro: monthly_limit_usd_micro,
+    rpm_ceiling: rpm,
+    open_jobs_ceiling: open_jobs,
+  };
+  return db.tx((tx) => insertKey(tx, wanted, is_fixed ? own : nothing));
+}
+
+/** Makes a key for the people of the account, within the operator's ceilings. Throws `Refused`. */
+export function makeKey(
+  db: Database,
+  wanted: WantedKey,
+  bounds: Bounds,
+): Promise<{ key: string; key_id: string }> {
+  return db.tx(async (tx) => {
+    const set = await ceilingsOf(tx, wanted.account_id, bounds);
+    const limits = {
+      monthly_limit_usd_micro: wanted.monthly_limit_usd_micro ?? set.monthly_ceiling_usd_micro,
+      rpm: wanted.rpm ?? set.rpm_ceiling,
+      open_jobs: wanted.open_jobs ?? set.open_jobs_ceiling,
+    };
+    demandCeilings(limits, set);
+    return insertKey(tx, { ...wanted, ...limits }, set);
+  });
+}
+
+const nothing: ceilings.Ceilings = {
+  monthly_ceiling_usd_micro: null,
+  rpm_ceiling: null,
+  open_jobs_ceiling: null,
+};
+
+async function insertKey(
+  tx: Transaction,
+  wanted: WantedKey,
+  set: ceilings.Ceilings,
+): Promise<{ key: string; key_id: string }> {
+  demandName(wanted.name);
+  if (await keys.hasLiving(tx, wanted.account_id, livingKeysMax)) {
+    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`);
+  }
+  const key = newKey(randomBytes);
+  const key_id = newId();
+  const open = { expires_at: null, models: null };
+  await keys.insert(tx, {
+    id: key_id,
+    hash: hashKey(key),
+    ...keyHint(key),
+    ...open,
+    ...wanted,
+    ...set,
+  });
+  return { key, key_id };
+}
+
+/**
+ * For operators: changes the given limits, which are ceilings for the key's people from then on,
+ * and for keys that they make. Null: there is no such key.
+ */
+export function limitKey(
+  db: Database,
+  key_id: string,
+  limits: keys.Limits,
+): Promise<'changed' | 'revoked' | null> {
+  return db.tx(async (tx) => {
+    const done = await keys.setLimits(tx, key_id, limits);
+    if (done === 'changed') await ceilings.set(tx, key_id, limits);
+    return done;
+  });
+}
+
+/**
+ * Changes the given fields of a key. Its people can go as high as the service's own limits, or as
+ * the operator has set for this very key, which they cannot remove; they can always go lower.
+ * Throws `Refused`.
+ */
+export function changeKey(
+  db: Database,
+  wanted: { key_id: string; bounds: Bounds; name?: string; limits: keys.Limits },
+): Promise<void> {
+  const { key_id, bounds, name, limits } = wanted;
+  return db.tx(async (tx) => {
+    const now = await changes.lock(tx, key_id);
+    if (!now || now.revoked) throw new Refused('This key is revoked: nothing of it changes.');
+    const fixed = [name, limits.expires_at, limits.models].some((value) => value !== undefined);
+    if (now.is_studio && fixed) {
+      throw new Refused('The studio key keeps its name, never expires and may use all models.');
+    }
+    demandBelow(limits, now, bounds);
+    if (name !== undefined) {
+      demandName(name);
+      await changes.rename(tx, key_id, name);
+    }
+    await keys.setLimits(tx, key_id, limits, 'people');
+  });
+}
+
+function demandBelow(limits: keys.Limits, now: changes.KeyHead, bounds: Bounds): void {
+  demandCeilings(limits, now);
+  for (const field of ['rpm', 'open_jobs'] as const) {
+    const most = now[`${field}_ceiling`] ?? Math.max(bounds[field], now[field] ?? 0);
+    if ((limits[field] ?? 0) > most)
+      throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`);
+  }
+}
+
+function demandCeilings(limits: keys.Limits, set: ceilings.Ceilings): void {
+  for (const field of ['rpm', 'open_jobs'] as const)
+    demandCeiling(field, limits[field], set[`${field}_ceiling`], String);
+  const { monthly_limit_usd_micro: wanted } = limits;
+  const usd = (amount: bigint) => `${formatUsd(amount)} USD`;
+  demandCeiling('monthly_limit_usd_micro', wanted, set.monthly_ceiling_usd_micro, usd);
+}
+
+/** Refuses more than the operator has set, and the removal of such a limit. */
+function demandCeiling<T extends number | bigint>(
+  field: string,
+  wanted: T | null | undefined,
+  ceiling: T | null,
+  words: (ceiling: T) => string,
+): void {
+  if (ceiling === null || wanted === undefined) return;
+  if (wanted !== null && wanted <= ceiling) return;
+  throw new Refused(
+    `The operator has set ${field} to at most ${words(ceiling)}: you can lower it, and neither ` +
+      'raise it nor take it away.',
+  );
+}
+
+/**
+ * Gives a key a new secret, returned here and never again. The old secret works until the overlap
+ * ends; id, limits and spending stay. `last4` names the secret to replace, so that of two rotations
+ * at once only one happens. Throws `Refused`.
+ */
+export function rotateKey(
+  db: Database,
+  wanted: { key_id: string; last4: string; overlap_hours: number },
+): Promise<{ key: string; previous_until: Date | null }> {
+  const { key_id, last4, overlap_hours } = wanted;
+  if (!Number.isInteger(overlap_hours) || overlap_hours < 0 || overlap_hours > overlapMaxHours) {
+    throw new Refused(`An overlap has 0 to ${overlapMaxHours} whole hours.`);
+  }
+  return db.tx(async (tx) => {
+    const now = await changes.lock(tx, key_id);
+    if (!now || now.revoked) throw new Refused('This key is revoked. Make another one.');
+    if (now.is_studio) throw new Refused('Nobody has the text of the studio key to rotate it.');
+    if (now.expired) throw new Refused('This key has expired. Give it a later end first.');
+    if (now.last4 !== last4) {
+      throw new Refused(
+        'This key was rotated meanwhile, so that nothing was done now. Look at it again.',
+      );
+    }
+    const key = newKey(randomBytes);
+    const next = { hash: hashKey(key), ...keyHint(key), overlap_hours };
+    return { key, ...(await changes.rotate(tx, key_id, next)) };
+  });
+}
+
+/** Ends the overlap of the last rotation now. Throws `Refused`. */
+export async function endOverlap(db: Database, key_id: string): Promise<void> {
+  if (!(await changes.dropPrevious(db, key_id)))
+    throw new Refused('No earlier text of this key is good any more.');
+}
+
+/** Revokes a key for good, from the next call on. Throws `Refused`. */
+export async function revokeKey(db: Database, key_id: string): Promise<void> {
+  if (await keys.revoke(db, key_id)) return;
+  throw new Refused(
+    (await changes.isStudio(db, key_id))
+      ? 'The studio key is not revoked: set its monthly limit to 0 to stop it.'
+      : 'This key is revoked already.',
+  );
+}
+
+/** On one line, because it is shown in lists and typed to confirm a revocation. */
+function demandName(name: string): void {
+  if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
+    throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`);
+  }
+}

@@ -1,0 +1,287 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { unseen, unseenWords } from '../../core/account/name.ts';
+import { newWebhookSecret } from '../../core/request/webhook.ts';
+import type { Role } from '../../core/account/role.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
+import * as members from '../../db/accounts/members.ts';
+import * as people from '../../db/accounts/people.ts';
+import * as sessions from '../../db/accounts/sessions.ts';
+import { newId } from '../../lib/id.ts';
+import { hashPassword } from '../../lib/password.ts';
+import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
+import { emailOf } from './account.ts';
+import { Refused } from '../refused.ts';
+import { noteTeam } from '../act.ts';
+
+const nameMax = 100;
+const resetSeconds = 3600;
+const invitationDays = 7;
+
+export interface SignUp {
+  name: string;
+  email: string;
+  password: string;
+  /** The token of the invitation link; null: they signed up by themselves. */
+  token: string | null;
+  email_verified: boolean;
+  /** A mail server is set up: an address must be proven before the first sign-in. */
+  has_mail: boolean;
+}
+
+/**
+ * Makes a person, with an account of their own or a membership of the one they were invited to. The
+ * address may belong to a known person (`known`) or to one who has not proven it (`unproven`); the
+ * caller must not learn that. Throws `Refused` if the invitation has expired or is for another
+ * address.
+ */
+export async function signUp(
+  db: Database,
+  wanted: SignUp,
+): Promise<{ person: 'new' | 'unproven' | 'known'; email: string; email_verified: boolean }> {
+  const email = emailOf(wanted.email);
+  const name = displayName(wanted.name);
+  const password = await hashPassword(wanted.password);
+  const id = newId();
+  return db.tx(async (tx) => {
+    const invitation = wanted.token === null ? null : await need(tx, wanted.token, email);
+    const email_verified = wanted.email_verified || invitation?.proves === true;
+    const person = { id, name, email, email_verified, login_id: newId(), password };
+    if (!(await people.insert(tx, person))) {
+      const unproven = wanted.has_mail ? await people.lockUnproven(tx, email) : null;
+      if (unproven === null) return { person: 'known', email, email_verified };
+      await startAnew(tx, { ...person, id: unproven });
+      if (invitation && email_verified) {
+        await use(tx, invitation, { id: unproven, email });
+      }
+      return { person: 'unproven', email, email_verified };
+    }
+    if (invitation) await use(tx, invitation, { id, email });
+    if (!invitation?.account_id) await ownAccount(tx, { id, email });
+    return { person: 'new', email, email_verified };
+  });
+}
+
+/**
+ * If several people sign up with one address, only its owner reads the e-mails, and nobody knows
+ * yet which one that is. So no password counts except one that is set through a link sent there.
+ */
+async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
+  const { id, name, password, email_verified } = person;
+  await people.setPassword(tx, id, email_verified ? password : null);
+  await people.rename(tx, id, name);
+  await sessions.endAll(tx, id);
+  if (email_verified) await people.verify(tx, id);
+}
+
+/** Adds a signed-in person to the account they were invited to. Throws `Refused`. */
+export function acceptInvitation(
+  db: Database,
+  person: { id: string; email: string },
+  token: string,
+): Promise<invitations.Invitation> {
+  return db.tx(async (tx) => {
+    const invitation = await need(tx, token, person.email);
+    await use(tx, invitation, person);
+    // An invitation to an account of their own, for someone who has none.
+    if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
+      await ownAccount(tx, person);
+    return invitation;
+  });
+}
+
+async function need(tx: Transaction, token: string, email: string) {
+  const invitation = await invitations.findOpen(tx, hashToken(token));
+  if (!invitation) throw new Refused('This invitation is used up or no longer good. Ask again.');
+  if (invitation.email !== email)
+    throw new Refused('This invitation is for another e-mail address.');
+  return invitation;
+}
+
+async function use(
+  tx: Transaction,
+  invitation: invitations.Found,
+  { id: person_id, email }: { id: string; email: string },
+) {
+  const { id, account_id, role } = invitation;
+  // A removal of the inviter is ordered before or after this.
+  if (account_id) await members.lock(tx, account_id);
+  if (!(await invitations.accept(tx, id)))
+    throw new Refused('This invitation is used up or no longer good. Ask again.');
+  if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
+  const done = { action: 'team.join', account_id, target: email, details: { role } };
+  await noteTeam(tx, { person_id, email }, done);
+}
+
+/**
+ * An account that an operator made for this address before is not taken over: only an invitation
+ * leads into it.
+ */
+async function ownAccount(tx: Transaction, person: { id: string; email: string }): Promise<string> {
+  const account_id = newId();
+  const made = {
+    id: account_id,
+    is_operator: false,
+    webhook_secret: newWebhookSecret(randomBytes),
+  };
+  const taken = !(await accounts.insert(tx, { ...made, email: person.email }));
+  if (taken) {
+    // Operators name an account by its address, so this one gets another.
+    await accounts.insert(tx, { ...made, email: `${account_id}@people.invalid` });
+    await accounts.setName(tx, account_id, person.email.slice(0, nameMax));
+  }
+  await people.join(tx, { account_id, person_id: person.id, role: 'owner' });
+  return account_id;
+}
+
+/** Whether someone whose address is proven was invited with it. */
+export async function isInvited(db: Database, email: string): Promise<boolean> {
+  return (await invitations.listFor(db, email.toLowerCase())).length > 0;
+}
+
+/**
+ * Gives someone who came from an identity provider an account of their own, unless they were
+ * invited into another one: they accept that invitation themselves.
+ */
+export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
+  return db.tx(async (tx) => {
+    const found = await people.find(tx, person.email);
+    const invited = found?.email_verified ? await invitations.listFor(tx, person.email) : [];
+    if (invited.some(({ account_id }) => account_id !== null)) return;
+    for (const { id } of invited) await invitations.accept(tx, id);
+    if ((await people.memberships(tx, person.id)).length === 0) await ownAccount(tx, person);
+  });
+}
+
+/** For someone who belongs to no account. Throws `Refused` if they belong to one. */
+export function openAccount(db: Database, person: { id: string; email: string }): Promise<string> {
+  return db.tx(async (tx) => {
+    await people.lock(tx, person.id);
+    if ((await people.memberships(tx, person.id)).length > 0)
+      throw new Refused('You belong to an account already.');
+    return ownAccount(tx, person);
+  });
+}
+
+/** For operators: makes a person who owns an account, with a password. */
+export async function createOwner(
+  db: Database,
+  wanted: { account_id: string; name: string; email: string; password: string },
+): Promise<void> {
+  const { account_id, password: text, email } = wanted;
+  const password = await hashPassword(text);
+  const name = displayName(wanted.name);
+  await db.tx(async (tx) => {
+    const person = { id: newId(), name, email, email_verified: true, login_id: newId(), password };
+    if (!(await people.insert(tx, person)))
+      throw new Refused(`There is somebody with the address ${email} already.`);
+    await people.join(tx, { account_id, person_id: person.id, role: 'owner' });
+  });
+}
+
+/** The tokens of an invitation's links, returned here and never again. */
+export interface NewInvitation {
+  id: string;
+  email: string;
+  /** For the inviter, to hand over. */
+  token: string;
+  /** For the e-mail to the address: using it also proves the address. */
+  mail_token: string;
+}
+
+interface WantedInvitation {
+  /** Null: to sign up, with an account of their own. */
+  account_id: string | null;
+  email: string;
+  role: Role;
+  /** Null: the command line. */
+  invited_by: string | null;
+}
+
+/** For operators, who vouch for the address. */
+export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
+  return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
+}
+
+/**
+ * An owner of an account may invite any address, and gets a link to hand over. Signing up with that
+ * link does not prove the address, unless the inviter is trusted.
+ */
+export async function insertInvitation(
+  db: Connection,
+  { vouched, ...wanted }: WantedInvitation & { vouched: boolean },
+): Promise<NewInvitation> {
+  const id = newId();
+  const token = randomBytes(32).toString('base64url');
+  const mail_token = vouched ? token : randomBytes(32).toString('base64url');
+  const hashes = { token_hash: hashToken(token), proof_hash: hashToken(mail_token) };
+  await invitations.insert(db, { ...wanted, ...hashes, id, days: invitationDays });
+  return { id, email: wanted.email, token, mail_token };
+}
+
+/** The token of a link with which a person sets a new password within an hour. */
+export async function resetLink(db: Database, email: string): Promise<string> {
+  const person = await people.find(db, email.trim());
+  if (!person) throw new Refused(`Nobody signs in with ${email}.`);
+  const token = randomBytes(24).toString('base64url');
+  const identifier = resetIdentifier(token);
+  const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
+  await people.insertLink(db, reset);
+  return token;
+}
+
+/**
+ * What is stored of such a link. The sign-in library looks for other identifiers, none of which
+ * begins like this, so a stored row opens nothing.
+ */
+export function resetIdentifier(token: string): string {
+  return `reset:${hashToken(token).toString('base64url')}`;
+}
+
+/** They have set a new password with such a link, which proves their address. */
+export function resetPassword(db: Database, id: string): Promise<void> {
+  return people.verify(db, id);
+}
+
+/** Signs all other browsers out. Returns how many. */
+export function endOtherSessions(db: Database, id: string, keptId: string): Promise<number> {
+  return db.tx(async (tx) => {
+    await people.forgetSteps(tx, id);
+    return sessions.endOthers(tx, id, keptId);
+  });
+}
+
+/** Signs one browser out; false if it is not theirs. */
+export function endSession(db: Database, id: string, endedId: string): Promise<boolean> {
+  return db.tx(async (tx) => {
+    if (!(await sessions.end(tx, id, endedId))) return false;
+    await people.forgetSteps(tx, id);
+    return true;
+  });
+}
+
+/** Throws `Refused` if the name is invalid. */
+export async function renamePerson(db: Database, id: string, name: string): Promise<void> {
+  await people.rename(db, id, displayName(name));
+}
+
+/** Removes the authenticator app of someone who has lost it. Throws `Refused`. */
+export async function dropTwoFactor(db: Database, email: string): Promise<void> {
+  const person = await people.find(db, email.trim());
+  if (!person) throw new Refused(`Nobody signs in with ${email}.`);
+  await db.tx((tx) => people.dropTwoFactor(tx, person.id));
+}
+
+/** Only this hash of a link's token is stored. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** The display name of a person or an account. Throws `Refused`. */
+export function displayName(given: string): string {
+  const name = given.trim();
+  if (name.length < 1 || name.length > nameMax || unseen.test(name)) {
+    throw new Refused(`A name has 1 to ${nameMax} characters, ${unseenWords}.`);
+  }
+  return name;
+}

@@ -1,0 +1,111 @@
+import type { Role } from '../../core/account/role.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
+import * as members from '../../db/accounts/members.ts';
+import * as people from '../../db/accounts/people.ts';
+import type { Database, Transaction } from '../../lib/sql/sql.ts';
+import { emailOf } from './account.ts';
+import { Refused } from '../refused.ts';
+import { noteTeam, type Operator } from '../act.ts';
+import { displayName, insertInvitation, type NewInvitation } from './person.ts';
+
+/** Most people and open invitations of one account together. */
+const peopleMax = 100;
+
+/**
+ * Returns false if they do not belong to the account. Throws `Refused` for its last owner. The open
+ * invitations of a former owner are withdrawn.
+ */
+export function setRole(
+  db: Database,
+  member: { account_id: string; person_id: string; role: Role },
+  by: Operator,
+): Promise<boolean> {
+  const { account_id, role } = member;
+  return change(db, account_id, async (tx) => {
+    const before = await members.find(tx, member);
+    if (!before || !(await members.setRole(tx, member))) return false;
+    if (role !== 'owner') await invitations.withdrawBy(tx, member);
+    const details = { role, before: { role: before.role } };
+    await noteTeam(tx, by, { action: 'team.role', account_id, target: before.email, details });
+    return true;
+  });
+}
+
+/** Removes a member, or lets one leave. Returns and throws as `setRole`. */
+export function removeMember(
+  db: Database,
+  member: { account_id: string; person_id: string },
+  by: Operator,
+): Promise<boolean> {
+  const { account_id } = member;
+  return change(db, account_id, async (tx) => {
+    const before = await members.find(tx, member);
+    if (!before || !(await members.remove(tx, member))) return false;
+    await invitations.withdrawBy(tx, member);
+    const { email: target, role } = before;
+    await noteTeam(tx, by, { action: 'team.remove', account_id, target, details: { role } });
+    return true;
+  });
+}
+
+/** The database enforces the rule as well; here it is said in words. */
+function change(
+  db: Database,
+  account_id: string,
+  work: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> {
+  return db.tx(async (tx) => {
+    await members.lock(tx, account_id);
+    if (!(await work(tx))) return false;
+    if ((await members.countOwners(tx, account_id)) > 0) return true;
+    throw new Refused('An account keeps at least one owner. Make somebody else an owner first.');
+  });
+}
+
+/**
+ * Invites an address into an account and replaces an earlier invitation of it. Throws `Refused` if
+ * the person is a member already or the account is full.
+ */
+export async function inviteMember(
+  db: Database,
+  wanted: { account_id: string; email: string; role: Role },
+  by: Operator,
+): Promise<NewInvitation> {
+  const email = emailOf(wanted.email);
+  const { account_id } = wanted;
+  return db.tx(async (tx) => {
+    await members.lock(tx, account_id);
+    if (await members.has(tx, account_id, email))
+      throw new Refused(`${email} belongs to this account already.`);
+    await invitations.withdrawOf(tx, account_id, email);
+    const open = await invitations.listOpen(tx, account_id);
+    if ((await people.countMembers(tx, account_id)) + open.length >= peopleMax)
+      throw new Refused(`An account has at most ${peopleMax} people, invited ones included.`);
+    const { role } = wanted;
+    await noteTeam(tx, by, { action: 'team.invite', account_id, target: email, details: { role } });
+    const made = { account_id, email, role, invited_by: by.person_id, vouched: false };
+    return insertInvitation(tx, made);
+  });
+}
+
+/** Withdraws an open invitation; false if there is none. */
+export function withdrawInvitation(
+  db: Database,
+  { account_id, id }: { account_id: string; id: string },
+  by: Operator,
+): Promise<boolean> {
+  return db.tx(async (tx) => {
+    await members.lock(tx, account_id);
+    const withdrawn = await invitations.withdraw(tx, id, account_id);
+    if (!withdrawn) return false;
+    const { email: target, role } = withdrawn;
+    await noteTeam(tx, by, { action: 'team.withdraw', account_id, target, details: { role } });
+    return true;
+  });
+}
+
+/** Renames the account on its pages. Throws `Refused` if the name is invalid. */
+export async function renameAccount(db: Database, account_id: string, name: string): Promise<void> {
+  await accounts.setName(db, account_id, displayName(name));
+}

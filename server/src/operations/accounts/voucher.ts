@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { hashVoucherCode, newVoucherCode, voucherReference } from '../../core/account/voucher.ts';
+import { unseen } from '../../core/account/name.ts';
+import * as vouchers from '../../db/accounts/vouchers.ts';
+import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
+import { findReference } from '../../ledger/statement.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { Refused } from '../refused.ts';
+import { commandLine, note, type Author } from '../act.ts';
+
+/** Most vouchers of one call: each has a line of its own. */
+export const vouchersMax = 1000;
+const noteMax = 200;
+
+export interface NewVouchers {
+  amount: bigint;
+  count: number;
+  /** Null: they never expire. */
+  expires_at: Date | null;
+  note: string | null;
+}
+
+/**
+ * Makes vouchers; their codes are returned here and never again. The row in the operator's log has
+ * the same time as the vouchers: the audit compares the two.
+ */
+export async function createVouchers(
+  db: Database,
+  wanted: NewVouchers,
+  by: Author = commandLine,
+): Promise<{ id: string; code: string }[]> {
+  const { amount, count, expires_at } = wanted;
+  if (amount <= 0n) throw new Refused('A voucher must be worth more than 0.');
+  if (!Number.isInteger(count) || count < 1 || count > vouchersMax)
+    throw new Refused(`From 1 to ${vouchersMax} vouchers are made at a time.`);
+  if (expires_at !== null && !(expires_at.getTime() > Date.now()))
+    throw new Refused('A voucher expires at a moment to come.');
+  const text = wanted.note?.trim() || null;
+  if (text !== null && (text.length > noteMax || unseen.test(text)))
+    throw new Refused(`A note has at most ${noteMax} characters, on one line.`);
+  const made = Array.from({ length: count }, () => ({
+    id: newId(),
+    code: newVoucherCode(randomBytes),
+  }));
+  const rows = made.map(({ id, code }) => {
+    return { id, code_hash: hashVoucherCode(code), last4: code.slice(-4) };
+  });
+  const created_by = by.person_id;
+  await db.tx(async (tx) => {
+    const all = { amount_usd_micro: amount, expires_at, note: text, created_by };
+    await vouchers.insertMany(tx, rows, all);
+    const details = { amount_usd_micro: String(amount), count, expires_at, first_id: made[0]!.id };
+    note(tx, by, { action: 'voucher.create', target: text, details });
+  });
+  return made;
+}
+
+/** Voids a voucher that nobody has redeemed; repeating it changes nothing. Throws `Refused`. */
+export async function voidVoucher(
+  db: Database,
+  id: string,
+  by: Author = commandLine,
+): Promise<void> {
+  const found = await db.tx(async (tx) => {
+    const after = await vouchers.cancel(tx, id);
+    if (after?.redeemed_at === null) note(tx, by, { action: 'voucher.void', target: id });
+    return after;
+  });
+  if (!found)
+    throw new Refused(`There is no voucher with the id ${id}. "farebox voucher list" shows them.`);
+  if (found.redeemed_at === null) return;
+  const when = found.redeemed_at.toISOString();
+  throw new Refused(`It was redeemed at ${when}. What it was worth is corrected with "adjust".`);
+}
+
+export interface Redemption extends Funds {
+  amount_usd_micro: bigint;
+  transfer_id: string;
+  /** True if this account had redeemed it before: nothing was booked now. */
+  replayed: boolean;
+}
+
+/**
+ * Books the value of a voucher once: taking it and its deposit are one transaction. `code` comes
+ * from `parseVoucherCode`. Throws `Refused` with the reason, which the owner of the whole code may
+ * know.
+ */
+export function redeemVoucher(
+  db: Database,
+  { account_id, code }: { account_id: string; code: string },
+): Promise<Redemption> {
+  const code_hash = hashVoucherCode(code);
+  return db.tx(async (tx) => {
+    // The balance is locked before the voucher: balances come first everywhere.
+    const books = await openBooks(tx, [account_id]);
+    const taken = await vouchers.take(tx, code_hash, account_id);
+    if (taken) {
+      const transfer_id = newId();
+      const { id, amount_usd_micro } = taken;
+      books.deposit(transfer_id, account_id, amount_usd_micro, voucherReference(id));
+      writeBooks(tx, books);
+      return { ...books.funds(account_id), amount_usd_micro, transfer_id, replayed: false };
+    }
+    const known = await vouchers.find(tx, code_hash);
+    const booked = known && (await findReference(tx, voucherReference(known.id)));
+    if (!known || known.redeemed_by !== account_id || !booked) throw worthNothing(known);
+    const { amount_usd_micro } = known;
+    const transfer_id = booked.id;
+    return { ...books.funds(account_id), amount_usd_micro, transfer_id, replayed: true };
+  });
+}
+
+function worthNothing(known: vouchers.Known | null): Refused {
+  if (!known) return new Refused('There is no voucher with this code. Look at it once more.');
+  if (known.redeemed_by !== null) return new Refused('This voucher was redeemed before.');
+  if (known.voided_at !== null) return new Refused('This voucher was taken back by the operator.');
+  return new Refused(`This voucher expired at ${known.expires_at!.toISOString()}.`);
+}

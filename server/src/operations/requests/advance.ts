@@ -1,0 +1,149 @@
+import type { Ending, Moving } from '../../core/request/request.ts';
+import * as requests from '../../db/requests/requests.ts';
+import { newId } from '../../lib/id.ts';
+import { storableJson, storableText } from '../../lib/json.ts';
+import type { Books } from '../../ledger/ledger.ts';
+import type { KeyUsage } from '../../ledger/usage.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+
+/**
+ * All transitions of requests are written here. Every write names the attempt that decided it. If a
+ * later claim, a cancel or the end came first, the write changes nothing and returns false.
+ */
+
+/**
+ * Transitions without money, in order. A repeat may have been written before its answer was lost.
+ */
+export async function moveMany(
+  db: Database,
+  moves: Moving[],
+  { isRepeat = false } = {},
+): Promise<boolean[]> {
+  const only = <To extends Moving['to']>(to: To) =>
+    moves.filter((move): move is Extract<Moving, { to: To }> => move.to === to);
+  const run = async <To extends Moving['to']>(
+    to: To,
+    write: (db: Database, moves: Extract<Moving, { to: To }>[]) => Promise<{ id: string }[]>,
+  ) => {
+    const wanted = only(to);
+    return wanted.length === 0 ? [] : (await write(db, wanted)).map(({ id }) => `${to} ${id}`);
+  };
+  const ended = await Promise.allSettled([
+    run('begin', (on, begins) => requests.beginMany(on, begins, isRepeat)),
+    run('accepted', (on, accepts) => requests.acceptMany(on, accepts, isRepeat)),
+    run('wait', (on, waits) => requests.waitMany(on, waits, isRepeat)),
+    run('requeue', requests.requeueMany),
+    run('notified', requests.notifiedMany),
+    run('expired', requests.expiredMany),
+    run('rest', requests.restMany),
+  ]);
+  // None of them is in flight any longer, so a failed one can be repeated safely.
+  const moved = new Set(ended.flatMap(valueOf));
+  return moves.map((move) => moved.has(`${move.to} ${move.id}`));
+}
+
+function valueOf<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
+}
+
+/**
+ * Decides on endings of locked requests: true if it ends the request, false if another attempt was
+ * faster, an error for an impossible charge or an output that cannot be written. Rows to write are
+ * added to `ended`. A repeat also returns true if it had ended the request before its answer was
+ * lost.
+ */
+export function decideEndings(
+  endings: Ending[],
+  books: Books,
+  usage: KeyUsage,
+  rows: requests.Locked[],
+  ended: requests.Ended[],
+  { isRepeat = false } = {},
+): (boolean | Error)[] {
+  const open = new Map(rows.map((row) => [row.id, row]));
+  return endings.map((ending) => {
+    const { account_id, key_id, opens_job } = ending;
+    const row = open.get(ending.id);
+    if (!row) return false;
+    if (isRepeat && hasEnded(ending, row)) return true;
+    if (!mayEnd(ending, row)) return false;
+    const { id: request_id, quoted_usd_micro: reserved, month } = row;
+    const charge = ending.to === 'COMPLETED' ? ending.charge : null;
+    if (charge !== null && (charge < 0n || charge > reserved))
+      return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
+    const written = writtenAs(ending);
+    // Only this ending fails; the others of the batch go on.
+    if (written instanceof Error) return written;
+    const closes_job = opens_job;
+    books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });
+    usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
+    ended.push(written);
+    // A second ending of the same request in this batch finds it closed.
+    open.delete(ending.id);
+    return true;
+  });
+}
+
+function mayEnd(ending: Ending, row: requests.Locked): boolean {
+  if (ending.attempt === null) return row.status === 'IN_QUEUE';
+  if (row.attempt !== ending.attempt) return false;
+  return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
+}
+
+function hasEnded(ending: Ending, row: requests.Locked): boolean {
+  const isSame = ending.attempt === null || ending.attempt === row.attempt;
+  return isSame && row.status === ending.to;
+}
+
+function writtenAs(ending: Ending): requests.Ended | Error {
+  try {
+    return endOf(ending);
+  } catch (error) {
+    return new Error(`the end of ${ending.id} cannot be written`, { cause: error });
+  }
+}
+
+function endOf(ending: Ending): requests.Ended {
+  const { id, account_id, to: status, upstream = null } = ending;
+  const empty = {
+    error_code: null,
+    error_message: null,
+    error_cause: null,
+    ttl_seconds: null,
+    output: null,
+    quantity: null,
+  };
+  const base = {
+    id,
+    account_id,
+    status,
+    upstream,
+    charged_usd_micro: 0n,
+    cost_usd_micro: null,
+    outputs: [],
+    frees_key: ending.to === 'FAILED' && !ending.opens_job,
+    ...empty,
+  };
+  if (ending.to === 'CANCELLED') return base;
+  if (ending.to === 'FAILED') {
+    const { message, cause = message } = ending;
+    const error_message = storableText(message.slice(0, 2000));
+    return {
+      ...base,
+      error_code: ending.code,
+      error_message,
+      error_cause: cause === message ? null : storableText(cause.slice(0, 2000)),
+      cost_usd_micro: ending.cost_usd_micro,
+    };
+  }
+  return {
+    ...base,
+    charged_usd_micro: ending.charge,
+    ttl_seconds: ending.outputs.length > 0 ? ending.ttl_seconds : null,
+    output: ending.output === null ? null : storableJson(ending.output),
+    quantity: ending.quantity,
+    cost_usd_micro: ending.cost_usd_micro,
+    outputs: ending.outputs,
+  };
+}

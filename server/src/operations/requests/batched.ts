@@ -1,0 +1,207 @@
+import { ApiError } from '../../core/errors.ts';
+import type { Ending, Moving, Transition } from '../../core/request/request.ts';
+import type { Hints } from '../../db/hints.ts';
+import { authenticateMany, type Caller, type Lapsed, type Quotas } from '../../db/accounts/keys.ts';
+import * as requests from '../../db/requests/requests.ts';
+import { batch, type Batch, type BatchOptions } from '../../lib/batch.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import { persistent, type Persist } from '../../lib/sql/persistent.ts';
+import { isDataError, isUnavailable, type Database } from '../../lib/sql/sql.ts';
+import type { Submit, Submitted } from './admit.ts';
+import { moveMany } from './advance.ts';
+import type { Events } from '../events.ts';
+import { settleBatch, type Settlement } from './settle.ts';
+
+/**
+ * Operations on single requests. Calls that arrive together share one statement or one transaction,
+ * and each gets its own answer.
+ */
+export interface Operations {
+  /** Accepts a request and reserves its price. Throws the `ApiError` that refuses it. */
+  submit(submit: Submit): Promise<Submitted>;
+  /** Ends a request: its money and its status. False: another attempt was faster. */
+  end(ending: Ending): Promise<boolean>;
+  /** Writes any transition. False: another attempt was faster. */
+  advance(transition: Transition): Promise<boolean>;
+  /** An upstream called back: the request's next poll is due. */
+  calledBack(call: requests.CalledBack): Promise<void>;
+  /** The caller with the key of this SHA-256, or null. Counts the call against the key's limits. */
+  authenticate(hash: Buffer): Promise<Caller | Lapsed | null>;
+  status(id: string): Promise<requests.StatusRow | null>;
+  card(id: string): Promise<requests.CardRow | null>;
+}
+
+/** Bounds that replace those of every batch. */
+export interface BatchBounds {
+  max: number;
+  concurrency: number;
+}
+
+export interface BatchDeps {
+  db: Database;
+  hints: Hints;
+  metrics: Metrics;
+  events: Events;
+  /** Calls a minute of keys and accounts without their own limits. */
+  quotas: Quotas;
+  leaseSeconds: number;
+  bounds?: BatchBounds | undefined;
+}
+
+/** Pause between two tries while the database is away. */
+const pauseMs = 100;
+const dark =
+  'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.';
+
+export function batchOperations(deps: BatchDeps): Operations {
+  const { hints, events, metrics } = deps;
+  const { settle, move, callBack, ...others } = openBatches(deps);
+
+  async function submit(wanted: Submit): Promise<Submitted> {
+    const { submitted } = await settle({ submits: [wanted], endings: [] });
+    const verdict = submitted[0]!;
+    if (verdict instanceof Error) throw verdict;
+    if (verdict.replayed) return verdict;
+    hints.created([verdict.request_id]);
+    if (wanted.row.call_seconds === null) hints.work();
+    return verdict;
+  }
+  async function end(ending: Ending): Promise<boolean> {
+    const { ended } = await settle({ submits: [], endings: [ending] });
+    const verdict = ended[0]!;
+    if (verdict instanceof Error) throw verdict;
+    if (!verdict) return overtaken(ending);
+    events.ended(ending);
+    hints.changed([ending.id]);
+    // Its slot at the upstream is free.
+    hints.work();
+    return true;
+  }
+  async function moveOne(moving: Moving): Promise<boolean> {
+    if (!(await move(moving))) return overtaken(moving);
+    if (shows(moving)) hints.changed([moving.id]);
+    if (moving.to === 'notified') events.notified(moving);
+    return true;
+  }
+  function overtaken(transition: Transition): false {
+    if (transition.attempt !== null) metrics.fencedWrites.inc({ to: transition.to });
+    return false;
+  }
+  return {
+    submit,
+    end,
+    advance: (transition) =>
+      transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
+        ? end(transition)
+        : moveOne(transition),
+    calledBack: async (call) => {
+      if (await callBack(call)) hints.work();
+    },
+    ...others,
+  };
+}
+
+function openBatches(deps: BatchDeps) {
+  const { db, quotas } = deps;
+  const persist = persistence(deps.leaseSeconds);
+  const batched = batchesOf(deps);
+  return {
+    settle: batched('books', (members: Member[]) => settleMany(db, persist, members), 128),
+    move: batched('move', moves(db, persist), 256),
+    callBack: batched('called_back', callBacks(db), 256),
+    authenticate: batched(
+      'authenticate',
+      (hashes: Buffer[]) => authenticateMany(db, hashes, quotas),
+      256,
+    ),
+    status: batched(
+      'status',
+      byId((ids) => requests.findMany(db, ids)),
+      256,
+    ),
+    card: batched(
+      'card',
+      byId((ids) => requests.findCards(db, ids)),
+      64,
+    ),
+  };
+}
+
+function batchesOf({ metrics, bounds }: Pick<BatchDeps, 'metrics' | 'bounds'>) {
+  return <T, R>(
+    name: string,
+    many: (items: T[]) => Promise<(R | Error)[]>,
+    max: BatchOptions['max'],
+  ): Batch<T, R> =>
+    batch<T, R>(
+      (items) => {
+        metrics.batchSize.observe({ batch: name }, items.length);
+        return many(items);
+      },
+      { split: isDataError, max, ...bounds },
+    );
+}
+
+/** True for transitions that change what callers or pages see. */
+function shows(moving: Moving): boolean {
+  if (moving.to === 'wait') return moving.progress !== null;
+  return moving.to === 'begin' || moving.to === 'notified';
+}
+
+/**
+ * A write whose answer was lost is repeated for as long as a lease lasts. Giving up at once would
+ * leave unknown what was reserved and charged, or lose the handle of a paid job.
+ */
+function persistence(leaseSeconds: number): Persist {
+  return persistent({ isPassing: isUnavailable, patienceMs: leaseSeconds * 1000, pauseMs });
+}
+
+function moves(db: Database, persist: Persist) {
+  return (members: Moving[]): Promise<boolean[]> =>
+    persist((isRepeat) => moveMany(db, members, { isRepeat }));
+}
+
+/** One submit or one ending. */
+interface Member {
+  submits: Submit[];
+  endings: Ending[];
+}
+
+/** The verdicts of each member, in order. */
+async function settleMany(
+  db: Database,
+  persist: Persist,
+  members: Member[],
+): Promise<Settlement[]> {
+  const submits = members.flatMap((member) => member.submits);
+  const endings = members.flatMap((member) => member.endings);
+  const settled = await persist((isRepeat) =>
+    settleBatch(db, submits, endings, { isRepeat }),
+  ).catch((cause: unknown) => {
+    if (!isUnavailable(cause)) throw cause;
+    // Stock clients repeat a 503 by themselves, and this call may have been charged.
+    const headers = { 'x-should-retry': 'false' };
+    throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
+  });
+  let [submitted, ended] = [0, 0];
+  return members.map((member) => ({
+    submitted: settled.submitted.slice(submitted, (submitted += member.submits.length)),
+    ended: settled.ended.slice(ended, (ended += member.endings.length)),
+  }));
+}
+
+/** True for those whose poll is due now. */
+function callBacks(db: Database) {
+  return async (calls: requests.CalledBack[]): Promise<boolean[]> => {
+    const due = new Set((await requests.calledBackMany(db, calls)).map(({ id }) => id));
+    return calls.map(({ request_id }) => due.has(request_id));
+  };
+}
+
+/** A row for each id, in order; null if there is none. */
+function byId<Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]>) {
+  return async (ids: string[]): Promise<(Row | null)[]> => {
+    const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
+    return ids.map((id) => rows.get(id) ?? null);
+  };
+}

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
+import { isOfKey } from '../../core/catalog/upstream-key.ts';
+import type { Chat } from '../../core/chat/chat.ts';
+import type { Quote } from '../../core/price/price.ts';
+import { withoutInput } from '../../core/request/quiet.ts';
+import { goesOn } from '../../core/request/routing.ts';
+import { insertLeft } from '../../db/requests/left-starts.ts';
+import { canonicalJson } from '../../lib/json.ts';
+import type { Connection } from '../../lib/sql/sql.ts';
+import { byKey } from '../../upstreams/keys.ts';
+import type { ChatOutcome, InputFile, Upstream } from '../../upstreams/upstream.ts';
+import type { Circuit } from '../upstreams/circuit.ts';
+
+/** A chat call that is reserved. */
+export interface ChatRun {
+  request_id: string;
+  account_id: string;
+  key_id: string;
+  chat: Chat;
+  model: Model;
+  /** Stored files of the media in the messages, by the value that names them. */
+  files: Record<string, InputFile>;
+  /** In the order in which they are tried; never empty. */
+  routes: readonly ModelUpstream[];
+  quote: Quote;
+  max_tokens: number;
+  /** The reply is kept for a replay. */
+  keep: boolean;
+  /** Someone still waits for the reply. */
+  isAwaited: () => boolean;
+  /** True once the caller has left; a reply that is kept can still be fetched. */
+  hasLeft: () => boolean;
+  /** Unix seconds, for the reply. */
+  created: number;
+}
+
+export interface ChatCallDeps {
+  db: Connection;
+  upstreams: ReadonlyMap<string, Upstream>;
+  circuit: Circuit;
+}
+
+/** The answer of the route that took the call, or was tried last. */
+export interface ChatAnswer {
+  outcome: ChatOutcome;
+  run: RoutedRun;
+}
+
+/** With the route that took it, or was tried last. */
+export interface RoutedRun extends ChatRun {
+  route: ModelUpstream;
+  /** Which of several keys of the upstream was used. */
+  key: string | null;
+}
+
+export const leftBefore: ChatOutcome = {
+  outcome: 'not_accepted',
+  message: 'the caller left before anything was sent',
+};
+
+/**
+ * Tries one route after the other, and at each route one key after the other, until one takes the
+ * call. A route whose answer was lost is left if the catalog allows it; what it may have cost is
+ * written down first.
+ */
+export async function callRoutes(
+  wanted: ChatRun,
+  deps: ChatCallDeps,
+  streamed: boolean,
+  signal: AbortSignal,
+): Promise<ChatAnswer> {
+  let called: ChatAnswer | undefined;
+  for (const route of wanted.routes) {
+    const refused: string[] = [];
+    let key = await deps.circuit.keyFor(route, refused);
+    do {
+      const run = { ...wanted, route, key };
+      if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
+      const began = performance.now();
+      const outcome = await callAt(run, deps, streamed, signal);
+      called = { outcome, run };
+      if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
+        const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
+        if (isAnswer) await deps.circuit.succeeded({ ...route, key }, wanted.account_id, began);
+        return called;
+      }
+      // A call that was aborted says nothing about the upstream.
+      if (signal.aborted) return called;
+      const { message } = outcome;
+      const cause = withoutInput(message, run.chat.body);
+      const { account_id, model } = run;
+      const failed = { ...outcome, account_id, model_id: model.id, cause };
+      await deps.circuit.failed({ ...route, key }, failed);
+      if (outcome.outcome === 'unknown') {
+        if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
+        const seconds = (performance.now() - began) / 1000;
+        const left = { ...leftOf(run), message: cause, seconds };
+        // Write down what this call may have cost before another route is called.
+        if (!(await isWritten(insertLeft(deps.db, left)))) return called;
+        called = undefined;
+        break;
+      }
+      if (key === null || !isOfKey(outcome)) break;
+      refused.push(key);
+      key = await deps.circuit.keyFor(route, refused);
+    } while (key !== null);
+  }
+  return called!;
+}
+
+/** If it cannot be written, the call stays with the route that may have taken it. */
+async function isWritten(write: Promise<unknown>): Promise<boolean> {
+  return write.then(
+    () => true,
+    () => false,
+  );
+}
+
+function leftOf({ request_id, chat, route: { upstream, model }, key }: RoutedRun) {
+  const request_hash = createHash('sha256')
+    .update(canonicalJson({ model, body: chat.body }))
+    .digest();
+  return { request_id, upstream, model, key, request_hash };
+}
+
+async function callAt(
+  run: RoutedRun,
+  { upstreams }: ChatCallDeps,
+  streamed: boolean,
+  signal: AbortSignal,
+): Promise<ChatOutcome> {
+  const { request_id, chat, max_tokens, route } = run;
+  const body = { ...chat.body, max_tokens };
+  // The first byte of a whole reply comes with its last, so its delay says nothing. After the last
+  // route nobody would be faster, and a call left there is billed to the operator alone.
+  const isLast = route === run.routes.at(-1);
+  const patience = streamed && !isLast ? patienceOf(route) : null;
+  try {
+    signal.throwIfAborted();
+    const upstream = byKey(upstreams.get(route.upstream), run.key);
+    if (!upstream?.chat) {
+      const message = `upstream ${route.upstream} has no chat`;
+      return { outcome: 'not_accepted', why: 'model', message };
+    }
+    const outcome = await upstream.chat({
+      request_id,
+      model: route.model,
+      body,
+      files: run.files,
+      context_tokens: run.model.context_tokens,
+      stream: streamed,
+      ...(patience && { first_byte_seconds: patience.seconds }),
+      signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
+    });
+    const isOpen = outcome.outcome === 'stream' || outcome.outcome === 'unknown';
+    if (!patience?.over.aborted || !isOpen) return outcome;
+    return { outcome: 'unknown', answer: 'slow', message: 'its first byte took too long' };
+  } catch (error) {
+    return { outcome: 'unknown', message: String(error) };
+  } finally {
+    patience?.end();
+  }
+}
+
+/** Aborts a call that has not begun to answer within its row's `first_byte_seconds`. */
+function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
+  if (seconds === undefined) return null;
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), seconds * 1000);
+  return { seconds, over: patience.signal, end: () => clearTimeout(timer) };
+}

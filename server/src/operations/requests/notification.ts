@@ -1,0 +1,36 @@
+import { signWebhook } from '../../core/request/webhook.ts';
+import { isSuccess, type Fetch } from '../../lib/outbound/fetch.ts';
+
+/** Most bytes of the receiver's reply that are read; the reply is not used. */
+const replyMaxBytes = 64 * 1024;
+
+export interface Sent {
+  /** Null: no answer came. */
+  status: number | null;
+  /** Why it counts as failed. */
+  error: string | null;
+  duration_ms: number;
+  delivered: boolean;
+}
+
+/** Sends one signed POST. `id` is the same in every delivery of the same message. Never throws. */
+export async function sendNotification(
+  notification: { id: string; url: string; body: string; secrets: readonly string[] },
+  { fetch, timeoutMs }: { fetch: Fetch; timeoutMs: number },
+  signal?: AbortSignal,
+): Promise<Sent> {
+  const { id, url, body, secrets } = notification;
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Farebox-Webhook/1',
+    ...signWebhook(secrets, id, Math.floor(Date.now() / 1000), body),
+  };
+  const call = { url, method: 'POST', headers, body, timeoutMs, maxBytes: replyMaxBytes } as const;
+  const started = performance.now();
+  const told = await fetch.request({ ...call, ...(signal && { signal }) }).then(
+    ({ status }) => ({ status, error: isSuccess(status) ? null : `answered ${status}` }),
+    (error: unknown) => ({ status: null, error: String((error as Error).message ?? error) }),
+  );
+  const duration_ms = Math.round(performance.now() - started);
+  return { ...told, duration_ms, delivered: told.error === null };
+}

@@ -1,0 +1,73 @@
+import type { ApiError } from '../../core/errors.ts';
+import type { Ending } from '../../core/request/request.ts';
+import * as requests from '../../db/requests/requests.ts';
+import { openBooks, writeBooks } from '../../ledger/ledger.ts';
+import { openUsage, writeUsage } from '../../ledger/usage.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { decideEndings } from './advance.ts';
+import { decideSubmits, type Submit, type Submitted } from './admit.ts';
+
+export interface Settlement {
+  /** A verdict for each submit, in order. */
+  submitted: (Submitted | ApiError)[];
+  /** True: it ended; false: another attempt was faster; an error: it cannot be written. */
+  ended: (boolean | Error)[];
+}
+
+/**
+ * Any number of submits and endings, their rows and their money, in one transaction. Submits and
+ * endings of one account wait for the same lock, so they take it together. A batch whose answer was
+ * lost may have been written: its repeat finds its own rows and answers as the first would have.
+ */
+
+export function settleBatch(
+  db: Database,
+  submits: Submit[],
+  endings: Ending[],
+  { isRepeat = false } = {},
+): Promise<Settlement> {
+  return db.tx(async (tx) => {
+    const members = [...submits.map(({ row }) => row), ...endings];
+    const keyed = submits.flatMap(({ row }) => (row.idempotency_key === null ? [] : [row]));
+    // Sent one after the other, answered in one round trip. The account's lock also orders submits
+    // with the same Idempotency-Key, so the look-up behind it is exact.
+    const [books, usage, earlier, rows, own] = await Promise.all([
+      openBooks(
+        tx,
+        members.map((member) => member.account_id),
+      ),
+      openUsage(
+        tx,
+        members.map((member) => member.key_id),
+      ),
+      keyed.length === 0 ? [] : requests.findEarlier(tx, keyed),
+      endings.length === 0
+        ? []
+        : requests.lockMany(
+            tx,
+            endings.map((ending) => ending.id),
+          ),
+      isRepeat
+        ? requests.findMany(
+            tx,
+            submits.map(({ row }) => row.id),
+          )
+        : [],
+    ]);
+    const ends: requests.Ended[] = [];
+    const accepted: requests.NewRequest[] = [];
+    // A submit of the same batch may spend what an ending gives back.
+    const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
+    const known = { earlier, own: new Set(own.map(({ id }) => id)) };
+    const submitted = decideSubmits(submits, books, usage, known, accepted);
+    if (ends.length > 0) requests.endMany(tx, ends);
+    if (accepted.length > 0) requests.insertMany(tx, accepted);
+    writeBooks(tx, books);
+    writeUsage(tx, usage);
+    return { submitted, ended };
+  });
+}
+
+export async function endMany(db: Database, endings: Ending[]): Promise<(boolean | Error)[]> {
+  return (await settleBatch(db, [], endings)).ended;
+}

@@ -1,0 +1,84 @@
+import { fileId } from '../../core/request/id.ts';
+import type { MediaInputs } from '../../core/catalog/media-input.ts';
+import { ownOutput } from '../../core/request/own-link.ts';
+import { verify } from '../../core/request/signature.ts';
+import { fileUrl, type Links } from '../../core/request/views.ts';
+import * as files from '../../db/accounts/files.ts';
+import { findOutputs } from '../../db/requests/requests.ts';
+import type { Connection } from '../../lib/sql/sql.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { InputFile } from '../../upstreams/upstream.ts';
+
+export interface StoredDeps {
+  db: Connection;
+  storage: Storage;
+  links: Links;
+  /** Signing secrets that are honoured, newest first. */
+  secrets: readonly Buffer[];
+}
+
+/**
+ * The stored files that an input names, by the value that names them: uploads, and outputs given by
+ * their signed links. Null if one of them is no longer kept.
+ */
+export async function gatherFiles(
+  { files: named, urls }: MediaInputs,
+  account_id: string,
+  deps: StoredDeps,
+): Promise<Record<string, InputFile> | null> {
+  const ids = named.map(({ id }) => id);
+  const found = ids.length === 0 ? [] : await files.findLiving(deps.db, account_id, ids);
+  if (found.length < ids.length) return null;
+  const gathered: Record<string, InputFile> = {};
+  const { links } = deps;
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  for (const file of found)
+    gathered[fileId(file.id)] = stored(file, fileUrl(file.id, nowSeconds, links), deps);
+  for (const { url } of urls) {
+    const own = ownOutput(url, links.baseUrl);
+    if (own === null) continue;
+    const output = await outputOf(own, deps);
+    if (output === null) return null;
+    gathered[url] = stored(output, links.isPublic ? url : null, deps);
+  }
+  return gathered;
+}
+
+async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: StoredDeps) {
+  const { request_id, index, exp, sig } = own;
+  // The link was valid at submit. That it has expired does not matter while the bytes are kept.
+  const verdict = verify(deps.secrets, { request_id, index, exp, sig, now_seconds: 0 });
+  if (verdict === 'invalid') return null;
+  const outputs = await findOutputs(deps.db, [request_id]);
+  const output = outputs.find((each) => each.index === index);
+  if (!output) return null;
+  // The row outlives the bytes.
+  const bytes = await deps.storage.open(output.storage_key);
+  await bytes?.[Symbol.asyncIterator]().return?.();
+  return bytes === null ? null : output;
+}
+
+function stored(
+  { storage_key, content_type, size, ...more }: Stored,
+  link: string | null,
+  { storage }: Pick<StoredDeps, 'storage'>,
+): InputFile {
+  return {
+    content_type,
+    size: Number(size),
+    ...(more.file_name !== undefined && { file_name: more.file_name }),
+    link,
+    open: async () => {
+      const stream = await storage.open(storage_key);
+      if (stream === null) throw new Error(`the bytes of ${storage_key} are gone`);
+      return stream;
+    },
+  };
+}
+
+interface Stored {
+  storage_key: string;
+  content_type: string;
+  size: bigint | number;
+  file_name?: string;
+}

@@ -1,0 +1,205 @@
+import type { Catalog, Model } from '../../core/catalog/catalog.ts';
+import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
+import type { MediaInputs } from '../../core/catalog/media-input.ts';
+import { badMessages, demandModalities, parseChat, type Chat } from '../../core/chat/chat.ts';
+import { chatMedia } from '../../core/chat/chat-media.ts';
+import { boundPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
+import { ApiError } from '../../core/errors.ts';
+import { price, type Quote } from '../../core/price/price.ts';
+import { quoteToJson } from '../../core/price/quote-json.ts';
+import { fingerprint } from '../../core/request/fingerprint.ts';
+import { parseFileId } from '../../core/request/id.ts';
+import type { Spender } from '../../db/accounts/keys.ts';
+import { newId } from '../../lib/id.ts';
+import type { Json } from '../../lib/json.ts';
+import { StorageAway } from '../../storage/storage.ts';
+import type { InputFile } from '../../upstreams/upstream.ts';
+import type { Operations } from './batched.ts';
+import type { ChatRun } from './chat-call.ts';
+import { checkMedia, type MediaDeps } from './check-media.ts';
+import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
+import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
+
+const maxTokensDefault = 4_096;
+/** Uploaded files and outputs that the messages of one call name, together. */
+const chatFilesMaxBytes = 20 * 1024 * 1024;
+
+export type ChatSubmitDeps = MediaDeps &
+  RouteDeps &
+  StoredDeps & {
+    operations: Pick<Operations, 'submit'>;
+    catalog: () => Catalog;
+    storage: { isAway: () => boolean };
+  };
+
+/** A chat call that was checked and priced. */
+export interface PreparedChat {
+  caller: Spender;
+  /** As it came, for the fingerprint of a repeat. */
+  body: Json;
+  chat: Chat;
+  model: Model;
+  /** Stored files of the media in the messages, by the value that names them. */
+  files: Record<string, InputFile>;
+  /** Size of the files, each as often as it is named. */
+  file_bytes: number;
+  max_tokens: number;
+  quote: Quote;
+}
+
+/** Checks and prices a chat call and gathers its files. Throws the `ApiError` that refuses it. */
+export async function prepareChat(
+  body: Json,
+  caller: Spender,
+  deps: ChatSubmitDeps,
+): Promise<PreparedChat> {
+  const { chat, model } = readChat(body, caller, deps.catalog());
+  const { files, file_bytes } = await chatFiles(chat, caller.account_id, deps);
+  return { caller, body, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
+}
+
+/** What would be reserved for a chat call, without making it. */
+export async function quoteChat(
+  body: unknown,
+  caller: Pick<Spender, 'account_id' | 'models' | 'price_ppm'>,
+  deps: StoredDeps & Pick<ChatSubmitDeps, 'catalog'>,
+): Promise<{ model: Model; max_tokens: number; quote: Quote }> {
+  const { chat, model } = readChat(body, caller, deps.catalog());
+  // Files that are no longer kept are left out here; the call itself refuses them.
+  const files = (await gatherFiles(chatMedia(chat.messages), caller.account_id, deps)) ?? {};
+  return { model, ...ceiling(chat, files, model, caller) };
+}
+
+function readChat(
+  body: unknown,
+  caller: Pick<Spender, 'models'>,
+  catalog: Catalog,
+): { chat: Chat; model: Model } {
+  const chat = parseChat(body);
+  const model = textModel(chat.model, catalog);
+  demandModel(caller, model.id, 'model');
+  demandModalities(chat.messages, model, catalog.models.values());
+  return { chat, model };
+}
+
+function textModel(id: string, catalog: Catalog): Model {
+  const model = catalog.models.get(id);
+  if (!model) throw new ApiError('unknown_model', { ...unknownModel(id, catalog), param: 'model' });
+  if (model.kind === 'text') return model;
+  throw new ApiError('unknown_model', {
+    message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`,
+    param: 'model',
+  });
+}
+
+async function chatFiles(
+  { messages }: Chat,
+  account_id: string,
+  deps: ChatSubmitDeps,
+): Promise<{ files: Record<string, InputFile>; file_bytes: number }> {
+  const media = chatMedia(messages);
+  await checkMedia(media, account_id, deps, badMessages);
+  const files = await gatherFiles(media, account_id, deps);
+  if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
+  if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
+  const file_bytes = Object.entries(files)
+    .map(([value, { size }]) => size * mentionsOf(value, media))
+    .reduce((sum, each) => sum + each, 0);
+  if (file_bytes > chatFilesMaxBytes) {
+    const most = chatFilesMaxBytes / 1024 / 1024;
+    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`);
+  }
+  return { files, file_bytes };
+}
+
+/** Each mention is sent as data of its own. */
+function mentionsOf(value: string, { files, urls }: MediaInputs): number {
+  const id = parseFileId(value);
+  const file = files.find((each) => each.id === id);
+  return file?.mentions ?? urls.filter(({ url }) => url === value).length;
+}
+
+/**
+ * The most that a call can cost, and the tokens that its reply may have for it. Throws
+ * `bad_messages` for a prompt that may be longer than the model is sold for.
+ */
+function ceiling(
+  chat: Chat,
+  files: StoredSizes,
+  model: Model,
+  { price_ppm }: Pick<Spender, 'price_ppm'>,
+): { max_tokens: number; quote: Quote } {
+  const max_tokens = Math.min(chat.max_tokens ?? maxTokensDefault, model.max_output_tokens);
+  const { id, context_tokens, refuse_longer_prompts } = model;
+  const counted = boundPromptTokens({ ...chat.body, files }, model, context_tokens + 1);
+  if (refuse_longer_prompts && counted > context_tokens) {
+    const most = `${context_tokens} tokens, the most that ${id} takes`;
+    throw badMessages('messages', `may count as more than ${most}; send less text, or no file`);
+  }
+  const input_tokens = Math.min(counted, context_tokens);
+  return {
+    max_tokens,
+    quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
+  };
+}
+
+/** A call that is reserved, or the id of the first one with the same Idempotency-Key. */
+export type ReservedChat =
+  | { replayed: true; request_id: string }
+  | { replayed: false; reserved: Omit<ChatRun, 'isAwaited' | 'hasLeft'> };
+
+/** Reserves the most that the call can cost. Throws the `ApiError` that refuses it. */
+export async function reserveChat(
+  { caller, body, chat, model, files, max_tokens, quote }: PreparedChat,
+  idempotency_key: string | null,
+  deps: ChatSubmitDeps,
+): Promise<ReservedChat> {
+  const { key_id, account_id, monthly_limit_usd_micro } = caller;
+  const { routes, refusal } = await chooseRoutes(model, account_id, deps);
+  const request_id = newId();
+  const submitted = await deps.operations.submit({
+    row: {
+      id: request_id,
+      account_id,
+      key_id,
+      model_id: model.id,
+      kind: 'text',
+      upstream: routes[0]!.upstream,
+      upstream_model: null,
+      quoted_usd_micro: quote.price_usd_micro,
+      idempotency_key,
+      fingerprint:
+        idempotency_key === null
+          ? null
+          : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
+      // Messages are not kept; the card shows their number.
+      input: JSON.stringify({
+        messages: chat.messages.length,
+        max_tokens,
+        stream: chat.stream,
+      }),
+      quote: JSON.stringify(quoteToJson(quote)),
+      queue_position: 0,
+      webhook_url: null,
+      call_seconds: model.job_age_seconds,
+    },
+    monthly_limit_usd_micro,
+    open_jobs: null,
+    refusal,
+  });
+  if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
+  const reserved = {
+    request_id,
+    account_id,
+    key_id,
+    chat,
+    files,
+    model,
+    routes,
+    quote,
+    max_tokens,
+    keep: idempotency_key !== null,
+    created: Math.floor(Date.now() / 1000),
+  };
+  return { replayed: false, reserved };
+}

@@ -1,0 +1,136 @@
+import type { Catalog, Model } from '../../core/catalog/catalog.ts';
+import { ApiError } from '../../core/errors.ts';
+import { demandModel, findModel } from '../../core/catalog/find-model.ts';
+import { fingerprint } from '../../core/request/fingerprint.ts';
+import { fieldOf, invalid, mediaInputs } from '../../core/catalog/media-input.ts';
+import {
+  keptInput,
+  unknownInputs,
+  validateInput,
+  withoutNulls,
+} from '../../core/catalog/model-input.ts';
+import { price } from '../../core/price/price.ts';
+import { quoteToJson, withUnknown } from '../../core/price/quote-json.ts';
+import type { Spender } from '../../db/accounts/keys.ts';
+import { newId } from '../../lib/id.ts';
+import { tooManyOpenJobs, type AccountLimits, type Submitted } from './admit.ts';
+import type { Operations } from './batched.ts';
+import { checkMedia, judgePublic, type MediaDeps } from './check-media.ts';
+import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
+
+/** A job that a caller wants, through any door. */
+export interface WantedJob {
+  caller: Spender;
+  model_id: string;
+  /** As parsed; it may hold a `webhook_url` beside the inputs of the model. */
+  body: Record<string, unknown>;
+  /** `webhook_url` of the query, or undefined. */
+  webhook_url: unknown;
+  idempotency_key: string | null;
+}
+
+export interface SubmitDeps extends MediaDeps, RouteDeps {
+  operations: Pick<Operations, 'submit'>;
+  catalog: () => Catalog;
+  settings: {
+    /** For keys without a limit of their own. */
+    openJobs: number;
+    account: AccountLimits;
+    webhookHttpsOnly: boolean;
+  };
+}
+
+/**
+ * Refuses a key that has all the open jobs it may have, before its body is read. A repeat opens no
+ * job, so only the transaction can judge it.
+ */
+export function demandFreeJob(
+  { caller, idempotency_key }: Pick<WantedJob, 'caller' | 'idempotency_key'>,
+  { settings }: Pick<SubmitDeps, 'settings'>,
+): void {
+  const openJobs = caller.open_jobs ?? settings.openJobs;
+  if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
+}
+
+/** Checks, prices and submits a job. Throws the `ApiError` that refuses it. */
+export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Submitted> {
+  const { caller, idempotency_key } = wanted;
+  const model = findModel(deps.catalog(), wanted.model_id);
+  if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
+  demandModel(caller, model.id, 'model_id');
+  const { webhook_url, input } = await takeWebhook(wanted.webhook_url, wanted.body, deps);
+  const quote = price(model, input, caller.price_ppm);
+  await checkInput(model, input, caller.account_id, deps);
+  const { routes, refusal } = await chooseRoutes(model, caller.account_id, deps);
+  const { upstream, model: upstream_model } = routes[0]!;
+  if (refusal && idempotency_key === null) throw refusal;
+  const unknown = unknownInputs(model, input);
+  const path = `/queue/${model.id}`;
+  const id = newId();
+  return deps.operations.submit({
+    row: {
+      id,
+      account_id: caller.account_id,
+      key_id: caller.key_id,
+      model_id: model.id,
+      kind: model.kind,
+      upstream,
+      upstream_model,
+      quoted_usd_micro: quote.price_usd_micro,
+      idempotency_key,
+      fingerprint:
+        idempotency_key === null
+          ? null
+          : fingerprint({ method: 'POST', path, body: input, webhook_url }),
+      input: JSON.stringify(keptInput(model, input)),
+      quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
+      queue_position: await deps.queue.enter(upstream, id),
+      webhook_url,
+      call_seconds: null,
+      ...(unknown.length > 0 && { unknown_inputs: unknown }),
+    },
+    monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
+    open_jobs: caller.open_jobs ?? deps.settings.openJobs,
+    account: deps.settings.account,
+    refusal,
+  });
+}
+
+/** Takes `webhook_url` out of query and body and checks it. Null counts as left out. */
+async function takeWebhook(
+  inQuery: unknown,
+  body: Record<string, unknown>,
+  deps: SubmitDeps,
+): Promise<{ webhook_url: string | null; input: Record<string, unknown> }> {
+  const { webhook_url: inBody, ...input } = withoutNulls(body);
+  const given = [inQuery, inBody].filter((value) => value !== undefined);
+  if (given.length === 0) return { webhook_url: null, input };
+  const bad = (reason: string) =>
+    new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
+  const [url] = given;
+  if (given.some((value) => typeof value !== 'string'))
+    throw bad('must be one address, as a string');
+  if (given.length === 2 && inQuery !== inBody)
+    throw bad('differs between the query and the body; give it once');
+  await judgePublic(url as string, deps, deps.settings.webhookHttpsOnly, (reason) => bad(reason));
+  return { webhook_url: url as string, input };
+}
+
+/** Checks the input against its schema, and every file and address that it names. */
+async function checkInput(
+  model: Model,
+  input: Record<string, unknown>,
+  accountId: string,
+  deps: SubmitDeps,
+): Promise<void> {
+  const errors = validateInput(model, input);
+  if (errors) {
+    const [first] = errors;
+    throw new ApiError('invalid_input', {
+      message: `The input does not fit the model's schema: ${first!.path || 'it'} ${first!.message}.`,
+      param: fieldOf(first!.path),
+      details: { errors },
+    });
+  }
+  await checkMedia(mediaInputs(input), accountId, deps, invalid);
+}

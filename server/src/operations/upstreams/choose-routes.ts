@@ -1,0 +1,75 @@
+import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
+import { ApiError } from '../../core/errors.ts';
+import { routesInOrder } from '../../core/request/routing.ts';
+import type { Circuit } from './circuit.ts';
+import type { QueueView } from './queue-view.ts';
+
+/** Routes that a new request may take. */
+export interface RouteChoice {
+  /** In the order in which they are tried; never empty. */
+  routes: readonly ModelUpstream[];
+  /** Why none takes it now; `routes` then lists all of them. */
+  refusal: ApiError | null;
+}
+
+/** When callers of a stopped model should try again. */
+const stoppedSeconds = 3_600;
+export interface RouteDeps {
+  queue: QueueView;
+  circuit: Pick<Circuit, 'isLast'>;
+  /** Fires when the process begins to stop. */
+  draining: AbortSignal;
+  /** Why nothing new is taken here; null if it is. Chat needs no storage. */
+  blocked: (needsStorage: boolean) => string | null;
+}
+
+/** The upstreams of a model that take work now, or why none does (503). */
+export async function chooseRoutes(
+  model: Model,
+  account_id: string,
+  deps: RouteDeps,
+): Promise<RouteChoice> {
+  const routes = routesInOrder(model.upstreams, Math.random());
+  const refusal = closedHere(deps, model.kind !== 'text') ?? (await stopped(model, deps));
+  if (refusal) return { routes, refusal };
+  const open: ModelUpstream[] = [];
+  const closed: { cause: string; seconds: number }[] = [];
+  for (const route of routes) {
+    const why = await deps.queue.closed({ ...route, account_id });
+    if (why === null) open.push(route);
+    else closed.push({ cause: `${route.upstream} ${why.reason}`, seconds: why.seconds });
+  }
+  if (open.length > 0) {
+    const isLast = (route: ModelUpstream) => deps.circuit.isLast(account_id, route);
+    const inOrder = open.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
+    return { routes: inOrder, refusal: null };
+  }
+  const seconds = Math.min(...closed.map((each) => each.seconds));
+  const cause = closed.map((each) => each.cause).join(', ');
+  return { routes, refusal: noCapacity(cause, seconds) };
+}
+
+async function stopped({ id, upstreams }: Model, { queue }: RouteDeps): Promise<ApiError | null> {
+  const isStopped = await queue.isStopped(id, upstreams[0]!.upstream);
+  return isStopped ? noCapacity(`${id}: stopped by the operator`, stoppedSeconds) : null;
+}
+
+function noCapacity(cause: string, seconds: number): ApiError {
+  return new ApiError('capacity_unavailable', {
+    message:
+      'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+    cause,
+  });
+}
+
+/** Why this process takes nothing new, whatever the upstreams' state. */
+function closedHere({ draining, blocked }: RouteDeps, needsStorage: boolean): ApiError | null {
+  if (draining.aborted) {
+    return new ApiError('capacity_unavailable', {
+      message: 'This server is about to stop. Send the request again.',
+    });
+  }
+  const why = blocked(needsStorage);
+  return why === null ? null : new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
+}

@@ -1,0 +1,233 @@
+import { isOfKey, pausedName } from '../../core/catalog/upstream-key.ts';
+import * as queue from '../../db/requests/queue.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { keysOf } from '../../upstreams/keys.ts';
+import type { Refusal, Upstream } from '../../upstreams/upstream.ts';
+import { countLostStarts } from './lost-starts.ts';
+import { openKeys, type KeyFor } from './upstream-keys.ts';
+
+/** Failures in a row after which an upstream, or a model of it, is paused, and for how long. */
+const limits = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
+/** Longest pause an upstream may ask for. */
+const pauseMaxSeconds = 120;
+/** Pause of an upstream that needs the operator's attention. */
+const alarmRestSeconds = 60;
+/** Pause after a rate limit that does not say when it ends. */
+const limitedSeconds = 2;
+/** Pause of a model that the upstream does not have. */
+const modelRestSeconds = 300;
+/** How long an upstream counts as healthy before a success checks its row again. */
+const wellMs = 1_000;
+/**
+ * The newest refusal of a poll is recorded at most this often, because each job's polls meet it.
+ */
+const pollNotedMs = 60_000;
+
+/** An upstream, its own name of a model, and which of several keys was used. */
+export interface UpstreamCall {
+  upstream: string;
+  model: string;
+  key?: string | null | undefined;
+}
+
+/** A call that was not taken, or not answered. */
+export interface FailedCall {
+  outcome: 'not_accepted' | 'unknown';
+  account_id: string;
+  /** The catalog row that was asked for. */
+  model_id: string;
+  message: string;
+  /** The message, as far as it may be logged. */
+  cause: string;
+  why?: Refusal | undefined;
+  /** How long the upstream asks to be left alone. */
+  retry_after_ms?: number | undefined;
+  /** A rate limit was met; `account_wide`: it is the limit of our whole account there. */
+  limited?: boolean | undefined;
+  account_wide?: boolean | undefined;
+}
+
+/** A poll of a running job that was refused. */
+type RefusedPoll = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_after_ms'> & {
+  why: Refusal;
+};
+
+/**
+ * Records how calls of upstreams went, for all processes, and pauses upstreams that fail too often.
+ */
+export interface Circuit {
+  keyFor: KeyFor;
+  failed(route: UpstreamCall, failed: FailedCall): Promise<void>;
+  /** `began`: when the call was made, by `performance.now`. */
+  succeeded(route: UpstreamCall, account_id: string, began: number): Promise<void>;
+  /** Whether this account's calls try this route last, because its newest ones there were lost. */
+  isLast(account_id: string, route: UpstreamCall): boolean;
+  /**
+   * A refused poll pauses the polls of this process for as long as the upstream asks; starts have
+   * limits of their own. Returns the seconds.
+   */
+  pollRefused(upstream: KeyedUpstream, refused: RefusedPoll): Promise<number>;
+  /** Seconds until polls are made there again; 0: now. */
+  pollWaitSeconds(upstream: KeyedUpstream): number;
+}
+
+/** An upstream together with the key that it is called with. */
+type KeyedUpstream = Pick<Upstream, 'name' | 'key'>;
+
+/** What the operator sees of a failed call: for which model, and what came of it. */
+export interface UpstreamFailure {
+  upstream: string;
+  /** If it has several keys and this one is at fault. */
+  key?: string;
+  /** The upstream's own name; a poll names the row only. */
+  model?: string;
+  model_id: string;
+  why: Refusal;
+  cause: string;
+}
+
+interface Listener {
+  startFailed(failure: UpstreamFailure, record: queue.PauseRecord): void;
+  /** The failure of a start could not be written down. */
+  failureNotRecorded(upstream: string, err: unknown): void;
+  /** Every key is paused now, and with them the upstream or a model of it. */
+  keysPaused(failure: UpstreamFailure, record: queue.PauseRecord): void;
+  /** `resumed`: models whose pause has ended; an empty name is the whole upstream. */
+  startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
+  pollRefused(failure: UpstreamFailure): void;
+}
+
+export function openCircuit(
+  db: Database,
+  upstreams: ReadonlyMap<string, Upstream>,
+  listener: Listener,
+): Circuit {
+  return {
+    keyFor: openKeys(db, upstreams),
+    ...startCircuit(db, upstreams, listener),
+    ...pollCircuit(db, listener),
+  };
+}
+
+function startCircuit(
+  db: Database,
+  upstreams: ReadonlyMap<string, Upstream>,
+  listener: Listener,
+): Pick<Circuit, 'failed' | 'succeeded' | 'isLast'> {
+  const lostStarts = countLostStarts({
+    threshold: limits.model_threshold,
+    seconds: limits.rest_seconds,
+  });
+  /** Until when each upstream and each of several keys counts as healthy, by model. */
+  const well = new Map<string, Map<string, number>>();
+
+  async function noteWell(name: string, model: string, began: number): Promise<string[]> {
+    const now = performance.now();
+    const known = well.get(name) ?? new Map<string, number>();
+    if (now < (known.get(model) ?? 0)) return [];
+    // Set at once, so that of many calls that succeed together only one checks the row.
+    well.set(name, known.set(model, now + wellMs));
+    const seconds = (now - began) / 1000;
+    // A job was just made and must go on; the next success is recorded as well.
+    const rested = await queue.noteSuccess(db, name, model, seconds).catch(() => []);
+    return rested.map((each) => each.model);
+  }
+
+  return {
+    async failed(route, failed) {
+      // The call it is about still has to be settled.
+      await noteFailed(route, failed).catch((err: unknown) =>
+        listener.failureNotRecorded(route.upstream, err),
+      );
+    },
+    async succeeded({ upstream, model, key }, account_id, began) {
+      lostStarts.answered(account_id, { upstream, model });
+      const names = await noteWell(upstream, model, began);
+      listener.startSucceeded({ upstream, model }, names);
+      if (typeof key !== 'string') return;
+      const ofKey = await noteWell(pausedName(upstream, key), model, began);
+      listener.startSucceeded({ upstream, model, key }, ofKey);
+    },
+    isLast: lostStarts.isLast,
+  };
+
+  async function noteFailed(
+    { upstream, model, key }: UpstreamCall,
+    failed: FailedCall,
+  ): Promise<void> {
+    const { account_id, model_id, message, cause, retry_after_ms } = failed;
+    const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
+    if (why === 'lost') lostStarts.lost(account_id, { upstream, model });
+    const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
+    const name = pausedName(upstream, blamed);
+    const failure = { account_id, message, why, model, account_wide: failed.account_wide };
+    const noted = await queue.noteFailure(db, name, {
+      ...failure,
+      pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
+      // One account's request may have caused it, so two accounts have to meet it.
+      pauses_at_once: why !== 'model',
+      counts_alone: why === 'unreachable',
+      ...limits,
+    });
+    well.delete(name);
+    const told = { upstream, model, model_id, why, cause };
+    if (blamed === null) return listener.startFailed(told, noted);
+    listener.startFailed({ ...told, key: blamed }, noted);
+    const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
+    const paused = await queue.pauseWithKeys(db, upstream, model, names);
+    if (paused.length > 0) well.delete(upstream);
+    for (const each of paused) listener.keysPaused(told, each);
+  }
+}
+
+function pollCircuit(
+  db: Database,
+  listener: Listener,
+): Pick<Circuit, 'pollRefused' | 'pollWaitSeconds'> {
+  /** Until when no poll is made, by upstream. */
+  const waits = new Map<string, number>();
+  /** Until when each kind of refusal is known, by upstream. */
+  const noted = new Map<string, number>();
+  return {
+    async pollRefused({ name: upstream, key }, refused) {
+      const { model_id, why, message, cause, retry_after_ms } = refused;
+      const now = performance.now();
+      const seconds = wishSeconds(retry_after_ms);
+      const name = pausedName(upstream, key);
+      waits.set(name, Math.max(waits.get(name) ?? 0, now + seconds * 1000));
+      listener.pollRefused({ upstream, ...(key !== undefined && { key }), model_id, why, cause });
+      const kind = `${name} ${why}`;
+      if (now >= (noted.get(kind) ?? 0)) {
+        noted.set(kind, now + pollNotedMs);
+        await queue.noteRefusedPoll(db, name, { message, why });
+      }
+      return seconds;
+    },
+    pollWaitSeconds: ({ name, key }) =>
+      Math.max(0, ((waits.get(pausedName(name, key)) ?? 0) - performance.now()) / 1000),
+  };
+}
+
+/**
+ * Ends a pause early, of the upstream with all its models or of one model. True if it was paused.
+ */
+export function endRest(db: Database, upstream: string, model: string | null): Promise<boolean> {
+  return queue.endRest(db, upstream, model);
+}
+
+/** The upstream was asked and takes our key, or this one of several. */
+export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
+  return queue.noteKeyTaken(db, pausedName(upstream, key));
+}
+
+/** How long the upstream asks to be left alone, within reason. */
+function wishSeconds(retryAfterMs = 0): number {
+  const isWish = Number.isFinite(retryAfterMs) && retryAfterMs > 0;
+  return isWish ? Math.min(retryAfterMs / 1000, pauseMaxSeconds) : 0;
+}
+
+function pauseSeconds(why: Refusal, retryAfterMs?: number): number {
+  const wish = wishSeconds(retryAfterMs);
+  if (why === 'model') return modelRestSeconds;
+  return why === 'account' || why === 'credential' ? Math.max(wish, alarmRestSeconds) : wish;
+}

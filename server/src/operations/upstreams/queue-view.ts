@@ -1,0 +1,107 @@
+import type { QueueState } from '../../db/requests/queue.ts';
+
+/**
+ * What this process knows of the queues: who waits, since when, and which upstreams are paused. It
+ * is read from the database at most four times a second, whatever the load, so positions are a
+ * moment old.
+ */
+export interface QueueView {
+  /** Requests ahead, counted up to `positionMax`. */
+  position(upstream: string, requestId: string): Promise<number>;
+  /** The position that a new request takes; the next call gets the one behind it. */
+  enter(upstream: string, requestId: string): Promise<number>;
+  /** Why this upstream takes nothing of this model now, and for how long; null if it does. */
+  closed(wanted: Wanted): Promise<{ reason: string; seconds: number } | null>;
+  /**
+   * Whether an operator stopped this model. `upstream`: one of its upstreams, whose view knows it.
+   */
+  isStopped(model_id: string, upstream: string): Promise<boolean>;
+}
+
+interface Wanted {
+  upstream: string;
+  model: string;
+  account_id: string;
+}
+
+export const positionMax = 1_000;
+const freshMs = 250;
+
+interface View {
+  at: number;
+  state: QueueState;
+  /** Requests that this process has accepted since, in order of id. */
+  entered: string[];
+}
+
+export function createQueueView(
+  read: (upstreams: string[], limit: number) => Promise<QueueState[]>,
+  waitedSeconds: (upstream: string, accountId: string) => Promise<number>,
+  queueAgeSeconds: number,
+): QueueView {
+  const views = new Map<string, View>();
+  const reading = new Map<string, Promise<View>>();
+
+  function view(upstream: string): Promise<View> | View {
+    const known = views.get(upstream);
+    if (known && performance.now() - known.at < freshMs) return known;
+    let promise = reading.get(upstream);
+    if (!promise) {
+      promise = load(upstream).finally(() => reading.delete(upstream));
+      reading.set(upstream, promise);
+    }
+    return promise;
+  }
+
+  async function load(upstream: string): Promise<View> {
+    const [state] = await read([upstream], positionMax);
+    const loaded = { at: performance.now(), state: state!, entered: [] };
+    views.set(upstream, loaded);
+    return loaded;
+  }
+
+  return {
+    async position(upstream, requestId) {
+      const { state, entered } = await view(upstream);
+      return Math.min(
+        positionMax,
+        countBelow(state.ids, requestId) + countBelow(entered, requestId),
+      );
+    },
+    async enter(upstream, requestId) {
+      const { state, entered } = await view(upstream);
+      const position = Math.min(positionMax, state.ids.length + entered.length);
+      entered.splice(countBelow(entered, requestId), 0, requestId);
+      return position;
+    },
+    async closed({ upstream, model, account_id }) {
+      const { state } = await view(upstream);
+      const seconds = Math.max(state.paused_seconds, state.resting_models[model] ?? 0);
+      if (seconds > 0) return { reason: 'is resting after failures', seconds };
+      // A longer queue does not show every account.
+      const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
+      // Claims go round the accounts, so another account's backlog does not delay this one.
+      if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
+        return { reason: 'has jobs of this account that wait for too long', seconds: 30 };
+      return null;
+    },
+    async isStopped(model_id, upstream) {
+      return (await view(upstream)).state.stopped_models.includes(model_id);
+    },
+  };
+}
+
+/**
+ * How many of these sorted ids are older. By bisection, because ten thousand streams may ask in one
+ * second.
+ */
+function countBelow(ids: readonly string[], id: string): number {
+  let low = 0;
+  let high = ids.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ids[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,41 @@
+import * as stopped from '../../db/stopped-models.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { act, type Author, type Done } from '../act.ts';
+
+interface ModelState {
+  model_id: string;
+  stopped: boolean;
+}
+
+/**
+ * Stops a catalog row until it is resumed, whatever its routes do. New requests get 503, waiting
+ * ones go on waiting, running ones are finished.
+ */
+export async function stopModel(
+  db: Database,
+  by: Author,
+  model_id: string,
+  reason: string | null,
+): Promise<Done<ModelState>> {
+  await stopped.insert(db, model_id, by.email);
+  const details = reason === null ? {} : { details: { reason } };
+  return { answer: { model_id, stopped: true }, target: model_id, ...details };
+}
+
+export async function resumeModel(db: Database, model_id: string): Promise<Done<ModelState>> {
+  await stopped.remove(db, model_id);
+  return { answer: { model_id, stopped: false }, target: model_id };
+}
+
+/** From the command line, with its row in the log. */
+export function stopOrResume(
+  db: Database,
+  by: Author,
+  model_id: string,
+  wanted: { stop: boolean; reason: string | null },
+): Promise<unknown> {
+  const action = wanted.stop ? 'model.stop' : 'model.resume';
+  return act(db, by, action, (within) =>
+    wanted.stop ? stopModel(within, by, model_id, wanted.reason) : resumeModel(within, model_id),
+  );
+}

@@ -1,0 +1,96 @@
+import * as resolutions from '../../db/requests/unknown-outcomes.ts';
+import { bookCosts, type OutcomeId } from '../../db/accounts/revenue.ts';
+import type { Database, Transaction } from '../../lib/sql/sql.ts';
+import { Refused } from '../refused.ts';
+import { note as log, type Author } from '../act.ts';
+
+/** Failure codes after which we don't know whether the upstream charged us. */
+const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
+/** As many as one transaction of a few seconds can write. */
+export const resolvedMax = 50_000;
+const noteMax = 1000;
+
+/** What an operator found out about unknown outcomes. */
+export interface Finding {
+  outcome: 'ran' | 'did_not_run';
+  /** What the upstream charged for each; 0 if it did not run. */
+  cost: bigint;
+  note: string | null;
+}
+
+/**
+ * Books once what the request, or a start of it that was left, cost the operator. The customer's
+ * charge stays. Null: there is no such request or start.
+ */
+export function resolveOutcome(
+  db: Database,
+  by: Author,
+  of: OutcomeId,
+  finding: Finding,
+): Promise<{ account_id: string } | null> {
+  return db.tx(async (tx) => {
+    const row = await (of.attempt === 0
+      ? findEnded(tx, of.request_id)
+      : resolutions.findLeft(tx, of));
+    if (row === null) return null;
+    if ((await book(tx, by, [of], finding)) === 0)
+      throw new Refused('What this request cost is booked already. It is booked once.');
+    const { account_id } = row;
+    const details = { ...(of.attempt > 0 && { attempt: of.attempt }), ...detailsOf(finding) };
+    log(tx, by, { action: 'request.resolve', account_id, target: of.request_id, details });
+    return { account_id };
+  });
+}
+
+async function findEnded(tx: Transaction, request_id: string) {
+  const row = await resolutions.findEnded(tx, request_id);
+  if (row === null) return null;
+  if (!row.is_final)
+    throw new Refused('The request has not ended: its answer may still come. Wait until it has.');
+  if (!inDoubt.has(row.error_code)) throw new Refused('The outcome of this request is known.');
+  return row;
+}
+
+/**
+ * The same for every unresolved outcome of a selection, the newest `resolvedMax` at most. Repeating
+ * it does not change resolved ones. Returns how many were resolved and how many are left.
+ */
+export function resolveOutcomes(
+  db: Database,
+  by: Author,
+  selected: resolutions.Selection,
+  finding: Finding,
+): Promise<{ resolved: number; is_all: boolean }> {
+  return db.tx(async (tx) => {
+    const page = { ...selected, below: null, limit: resolvedMax + 1 };
+    const found = await resolutions.inDoubt(tx, page);
+    const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
+    const { upstream: target, since, until, model } = selected;
+    const which = { since, ...(until && { until }), ...(model && { model }) };
+    const details = { ...which, resolved, ...detailsOf(finding) };
+    log(tx, by, { action: 'request.resolve_many', target, details });
+    return { resolved, is_all: found.length <= resolvedMax };
+  });
+}
+
+async function book(
+  tx: Transaction,
+  by: Author,
+  outcomes: OutcomeId[],
+  finding: Finding,
+): Promise<number> {
+  const { outcome, cost, note } = finding;
+  if (note !== null && (note.length < 1 || note.length > noteMax))
+    throw new Refused(`A note has 1 to ${noteMax} characters.`);
+  if (outcome === 'did_not_run' && cost !== 0n)
+    throw new Refused('What did not run has cost nothing.');
+  const booked = await bookCosts(tx, outcomes, cost);
+  const { person_id, email: by_email } = by;
+  const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };
+  if (booked.length > 0) resolutions.insertMany(tx, booked, found);
+  return booked.length;
+}
+
+function detailsOf({ outcome, cost, note }: Finding): Record<string, unknown> {
+  return { outcome, cost_usd_micro: String(cost), ...(note !== null && { note }) };
+}

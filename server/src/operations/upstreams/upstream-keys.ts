@@ -1,0 +1,63 @@
+import { pausedName } from '../../core/catalog/upstream-key.ts';
+import * as queue from '../../db/requests/queue.ts';
+import type { Connection } from '../../lib/sql/sql.ts';
+import { keysOf } from '../../upstreams/keys.ts';
+import type { Upstream } from '../../upstreams/upstream.ts';
+
+/** Which of its keys an upstream is called with: one after the other, without paused ones. */
+
+type Upstreams = ReadonlyMap<string, Upstream>;
+type Route = { upstream: string; model: string };
+
+/**
+ * Name of the next key of a route, except those that have refused this call. Null: no other key is
+ * open, or the upstream has only one. If all are paused, a first call goes to the key whose pause
+ * ends first.
+ */
+export type KeyFor = (route: Route, refused: readonly string[]) => Promise<string | null>;
+
+export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
+  /** Index of the next key, by upstream. */
+  const turns = new Map<string, number>();
+  return async ({ upstream, model }, refused) => {
+    const keys = keysOf(upstreams.get(upstream));
+    if (keys.length === 0) return null;
+    const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
+    // Call the upstream all the same: how that goes says more than the database.
+    const pauses = await queue.restingOf(db, routes).catch(() => new Map<string, number>());
+    const secondsOf = (key: string) => {
+      const name = pausedName(upstream, key);
+      return Math.max(pauses.get(name) ?? 0, pauses.get(`${name} ${model}`) ?? 0);
+    };
+    const turn = turns.get(upstream) ?? 0;
+    const inTurn = [...keys.slice(turn), ...keys.slice(0, turn)];
+    const [next] = inTurn
+      .filter((key) => !refused.includes(key))
+      .toSorted((one, other) => secondsOf(one) - secondsOf(other));
+    if (next === undefined || (refused.length > 0 && secondsOf(next) > 0)) return null;
+    turns.set(upstream, (keys.indexOf(next) + 1) % keys.length);
+    return next;
+  };
+}
+
+export interface KeyShown extends queue.KeyState {
+  /** Models that are paused for this key alone. */
+  resting_models: queue.RestingModel[];
+}
+
+/** The keys of all upstreams that have several, in their order. */
+export async function keyStates(db: Connection, upstreams: Upstreams): Promise<KeyShown[]> {
+  const keys = [...upstreams].flatMap(([upstream, live]) =>
+    keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
+  );
+  if (keys.length === 0) return [];
+  const names = keys.map(({ name }) => name);
+  const [states, models] = await Promise.all([
+    queue.keyStates(db, keys),
+    queue.restingModels(db, names),
+  ]);
+  return states.map((state, i) => {
+    const resting_models = models.filter((model) => model.upstream === names[i]);
+    return { ...state, resting_models };
+  });
+}

@@ -1,0 +1,33 @@
+import { Box, Button, Container } from '@mantine/core';
+import { IconMapQuestion } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { Empty } from '../Empty.tsx';
+
+/** A whole page. */
+export function NotFound() {
+  return (
+    <Box component="main">
+      <NothingHere />
+    </Box>
+  );
+}
+
+/** The same within the frame of the pages. */
+export function NothingHere() {
+  const { t } = useTranslation('common');
+  return (
+    <Container pt={60}>
+      <Empty
+        order={1}
+        icon={<IconMapQuestion />}
+        title={t('not_found.title')}
+        text={t('not_found.text')}
+      >
+        <Button component={Link} to="/cabinet">
+          {t('not_found.home')}
+        </Button>
+      </Empty>
+    </Container>
+  );
+}

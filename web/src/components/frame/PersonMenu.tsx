@@ -1,0 +1,56 @@
+import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
+import { IconUserCircle } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import type { Me } from '../../api-types.ts';
+import { useSignOut } from '../../session.tsx';
+import { languages, setLanguage, type Language } from '../../words.ts';
+
+/** What concerns the person and not the account: their profile, how the pages look, leaving. */
+export default function PersonMenu({ me }: { me: Me }) {
+  const { t, i18n } = useTranslation('common');
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const signOut = useSignOut();
+  return (
+    <Menu position="bottom-end" width={240} defaultOpened>
+      <Menu.Target>
+        <ActionIcon variant="default" size="lg" aria-label={me.name}>
+          <IconUserCircle size={20} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{me.email}</Menu.Label>
+        <Menu.Item component={Link} to="/cabinet/settings">
+          {t('settings')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>{t('theme.label')}</Menu.Label>
+        {(['light', 'dark', 'auto'] as const).map((scheme) => (
+          <Menu.Item
+            key={scheme}
+            onClick={() => setColorScheme(scheme)}
+            fw={colorScheme === scheme ? 650 : 400}
+            closeMenuOnClick={false}
+          >
+            {t(`theme.${scheme}`)}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>{t('language')}</Menu.Label>
+        {Object.entries(languages).map(([code, name]) => (
+          <Menu.Item
+            key={code}
+            lang={code}
+            onClick={() => setLanguage(code as Language)}
+            fw={i18n.language === code ? 650 : 400}
+            closeMenuOnClick={false}
+          >
+            {name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => void signOut()}>{t('sign_out')}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,74 @@
+import {
+  IconActivity,
+  IconBook,
+  IconChartBar,
+  IconCoins,
+  IconHelpCircle,
+  IconHistory,
+  IconKey,
+  IconLayoutDashboard,
+  IconMailPlus,
+  IconMessage,
+  IconPhoto,
+  IconPlugConnected,
+  IconShieldLock,
+  IconStack2,
+  IconTicket,
+  IconUsers,
+  IconWebhook,
+} from '@tabler/icons-react';
+import type { ComponentType } from 'react';
+import type { Me } from '../../api-types.ts';
+
+/** The parts of the web pages and what they hold: the menu and the palette are made of it. */
+export interface Section {
+  path: '/cabinet' | '/studio' | '/operator';
+  /** Of its text. */
+  name: string;
+  pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
+}
+
+const sections: Section[] = [
+  {
+    path: '/cabinet',
+    name: 'cabinet',
+    pages: [
+      { path: '/cabinet', name: 'overview', icon: IconLayoutDashboard },
+      { path: '/cabinet/keys', name: 'keys', icon: IconKey },
+      { path: '/cabinet/requests', name: 'requests', icon: IconActivity },
+      { path: '/cabinet/money', name: 'money', icon: IconCoins },
+      { path: '/cabinet/webhooks', name: 'webhooks', icon: IconWebhook },
+      { path: '/cabinet/team', name: 'team', icon: IconUsers },
+      { path: '/cabinet/docs', name: 'docs', icon: IconBook },
+      { path: '/cabinet/settings', name: 'settings', icon: IconShieldLock },
+    ],
+  },
+  {
+    path: '/studio',
+    name: 'studio',
+    pages: [
+      { path: '/studio', name: 'models', icon: IconPhoto },
+      { path: '/studio/chat', name: 'chat', icon: IconMessage },
+    ],
+  },
+  {
+    path: '/operator',
+    name: 'operator',
+    pages: [
+      { path: '/operator', name: 'overview', icon: IconChartBar },
+      { path: '/operator/accounts', name: 'accounts', icon: IconUsers },
+      { path: '/operator/catalog', name: 'catalog', icon: IconBook },
+      { path: '/operator/upstreams', name: 'upstreams', icon: IconPlugConnected },
+      { path: '/operator/queue', name: 'queue', icon: IconStack2 },
+      { path: '/operator/unknown', name: 'unknown', icon: IconHelpCircle },
+      { path: '/operator/vouchers', name: 'vouchers', icon: IconTicket },
+      { path: '/operator/invitations', name: 'invitations', icon: IconMailPlus },
+      { path: '/operator/log', name: 'log', icon: IconHistory },
+    ],
+  },
+];
+
+/** Those that somebody can go to. */
+export function sectionsOf({ is_operator }: Pick<Me, 'is_operator'>): Section[] {
+  return sections.filter(({ path }) => path !== '/operator' || is_operator);
+}

@@ -1,0 +1,247 @@
+import { useMantineColorScheme } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import {
+  IconHash,
+  IconBell,
+  IconCode,
+  IconBuilding,
+  IconWallet,
+  IconContrast,
+  IconLanguage,
+  IconLogout,
+  IconMessage,
+  IconPhoto,
+  IconPlus,
+  IconSwitchHorizontal,
+  IconVideo,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import { useTranslation } from 'react-i18next';
+import { accountApi, operatorApi } from '../../api.ts';
+import type { Account, Me } from '../../api-types.ts';
+import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../../session.tsx';
+import { modelsQuery } from '../../studio/models.ts';
+import { languages, setLanguage, type Language } from '../../words.ts';
+import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
+import './palette-words.ts';
+import type { Section } from '../frame/sections.tsx';
+
+/** Who asks, and where they can go. */
+export interface Known {
+  me: Me;
+  sections: Section[];
+}
+
+const typingMs = 200;
+const idLength = 36;
+/** Of each kind, so that all of them are in sight. */
+const shownMax = 6;
+
+/** What is offered for what somebody has typed; `searching` while the service is still asked. */
+export function useOffers(
+  { me, sections }: Known,
+  typed: string,
+): { groups: OfferGroup[]; searching: boolean } {
+  const { t } = useTranslation('palette');
+  const account = chooseAccount(me.accounts);
+  const pages = usePageOffers(sections);
+  const models = useModelOffers();
+  const actions = useActionOffers(me, account);
+  const requests = useRequestOffers(account, typed);
+  const anyRequests = useAnyRequestOffers(me, typed);
+  const accounts = useAccountOffers(me, typed);
+  const named = (name: string, offers: Offer[]) => ({ name: t(name), offers });
+  const groups = typed.trim()
+    ? [
+        named('requests', [...requests.offers, ...anyRequests.offers]),
+        ...pages.map(({ name, offers }) => ({ name, offers: fitting(offers, typed, shownMax) })),
+        named('models', fitting(models, typed, shownMax)),
+        named('actions', fitting(actions, typed, shownMax)),
+        named('accounts', accounts.offers),
+      ]
+    : [
+        named('recent', known(recentOf(me.person_id), pages, models, actions)),
+        ...pages,
+        named('actions', actions),
+      ];
+  return {
+    groups: groups.filter(({ offers }) => offers.length > 0),
+    searching: requests.searching || anyRequests.searching || accounts.searching,
+  };
+}
+
+/** Of what was chosen before, what there still is. */
+function known(ids: string[], pages: OfferGroup[], ...more: Offer[][]): Offer[] {
+  const all = [...pages.flatMap(({ offers }) => offers), ...more.flat()];
+  return ids.flatMap((id) => all.find((offer) => offer.id === id) ?? []);
+}
+
+function usePageOffers(sections: Section[]): OfferGroup[] {
+  const { t } = useTranslation('common');
+  const navigate = useNavigate();
+  return sections.map(({ path: section, name, pages }) => ({
+    name: t(name),
+    offers: pages.map(({ path, name: page, icon }) => ({
+      id: `page ${path}`,
+      label: t(`nav.${page}`),
+      words: `${t(name)} ${section}`,
+      icon: drawn(icon),
+      run: () => void navigate({ to: path }),
+    })),
+  }));
+}
+
+const kindIcons = { image: IconPhoto, video: IconVideo, text: IconMessage };
+
+function useModelOffers(): Offer[] {
+  const navigate = useNavigate();
+  const { data = [] } = useQuery(modelsQuery);
+  return data.map(({ id, name, kind }) => ({
+    id: `model ${id}`,
+    label: name,
+    note: id,
+    icon: drawn(kindIcons[kind]),
+    run: () => void navigate({ to: `/studio/${id}` }),
+  }));
+}
+
+function useActionOffers(me: Me, account: Account | null): Offer[] {
+  const { t, i18n } = useTranslation(['palette', 'common']);
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const switchAccount = useSwitchAccount();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const go = (id: string, icon: Icon, to: string, search = {}): Offer => {
+    const run = () => void navigate({ to, search: search as never });
+    return { id, label: t(id), icon: drawn(icon), run };
+  };
+  const themes = (['light', 'dark', 'auto'] as const).filter((scheme) => scheme !== colorScheme);
+  const others = Object.entries(languages).filter(([code]) => code !== i18n.language);
+  return [
+    ...(account && mayIn(account, 'build')
+      ? [go('create_key', IconPlus, '/cabinet/keys', { create: true })]
+      : []),
+    ...(account
+      ? [
+          go('top_up', IconWallet, '/cabinet/money/top-up'),
+          go('alerts', IconBell, '/cabinet/money/alerts'),
+          go('reference', IconCode, '/cabinet/docs/reference'),
+        ]
+      : []),
+    ...me.accounts
+      .filter(({ account_id }) => account_id !== account?.account_id)
+      .map(({ account_id, name }) => ({
+        id: `account ${account_id}`,
+        label: t('switch_account', { name }),
+        words: t('common:account'),
+        icon: drawn(IconSwitchHorizontal),
+        run: () => {
+          switchAccount(account_id);
+          // What is open belongs to the other account.
+          void navigate({ to: '/cabinet' });
+        },
+      })),
+    ...themes.map((scheme) => ({
+      id: `theme ${scheme}`,
+      label: t('theme', { name: t(`common:theme.${scheme}`) }),
+      words: `theme тема ${scheme}`,
+      icon: drawn(IconContrast),
+      run: () => setColorScheme(scheme),
+    })),
+    ...others.map(([code, name]) => ({
+      id: `language ${code}`,
+      label: t('language', { name }),
+      // For who does not read the language that the pages speak now.
+      words: 'language язык',
+      icon: drawn(IconLanguage),
+      run: () => setLanguage(code as Language),
+    })),
+    {
+      id: 'sign_out',
+      label: t('common:sign_out'),
+      icon: drawn(IconLogout),
+      run: () => void signOut(),
+    },
+  ];
+}
+
+/** The account's requests whose ids begin so. */
+function useRequestOffers(account: Account | null, typed: string) {
+  const { t } = useTranslation(['palette', 'common']);
+  const navigate = useNavigate();
+  const wanted = idIn(typed);
+  const [id] = useDebouncedValue(wanted, typingMs);
+  const { data, isFetching } = useQuery({
+    queryKey: ['account', account?.account_id, 'palette', id],
+    enabled: account !== null && id !== null,
+    queryFn: ({ signal }) =>
+      accountApi(account!.account_id)('GET /requests', {
+        query: { id: id!, limit: shownMax },
+        signal,
+      }),
+  });
+  const rows = wanted !== null && id === wanted ? (data?.data ?? []) : [];
+  const offers = rows.map(({ request_id, model_id, status }): Offer => ({
+    id: `request ${request_id}`,
+    label: t('open_request', { id: request_id }),
+    note: `${model_id} · ${t(`common:status.${status}`)}`,
+    icon: drawn(IconHash),
+    run: () =>
+      void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } as never }),
+  }));
+  return { offers, searching: account !== null && (wanted !== id || isFetching) };
+}
+
+/** The request of any account that has this very id, for operators. */
+function useAnyRequestOffers(me: Me, typed: string) {
+  const { t } = useTranslation('palette');
+  const navigate = useNavigate();
+  const id = idIn(typed);
+  const isAsked = me.is_operator && id !== null && id.length === idLength;
+  const { data, isFetching } = useQuery({
+    queryKey: ['operator', 'request', id],
+    enabled: isAsked,
+    queryFn: ({ signal }) =>
+      operatorApi('GET /requests/:request_id', { params: { request_id: id! }, signal }),
+  });
+  const rows = isAsked && data ? [data] : [];
+  const offers = rows.map(({ request_id, model_id, email }): Offer => ({
+    id: `request of operator ${request_id}`,
+    label: t('open_request', { id: request_id }),
+    note: `${email} · ${model_id}`,
+    icon: drawn(IconHash),
+    run: () => void navigate({ to: `/operator/requests/${request_id}` }),
+  }));
+  return { offers, searching: isAsked && isFetching };
+}
+
+/** Accounts of everybody, for operators. */
+function useAccountOffers(me: Me, typed: string) {
+  const navigate = useNavigate();
+  // A letter alone would find most of them.
+  const wanted = me.is_operator && typed.trim().length > 1 ? typed.trim() : null;
+  const [q] = useDebouncedValue(wanted, typingMs);
+  const { data, isFetching } = useQuery({
+    queryKey: ['operator', 'palette', q],
+    enabled: q !== null,
+    queryFn: ({ signal }) =>
+      operatorApi('GET /accounts', { query: { q: q!, limit: shownMax }, signal }),
+  });
+  const rows = wanted !== null && q === wanted ? (data?.data ?? []) : [];
+  const offers = rows.map(({ account_id, email, name }): Offer => ({
+    id: `of operator ${account_id}`,
+    label: email,
+    ...(name !== null && { note: name }),
+    icon: drawn(IconBuilding),
+    run: () => void navigate({ to: `/operator/accounts/${account_id}` }),
+  }));
+  return { offers, searching: wanted !== q || isFetching };
+}
+
+type Icon = ComponentType<{ size?: number; stroke?: number }>;
+
+function drawn(Drawing: Icon) {
+  return <Drawing size={20} stroke={1.6} />;
+}

@@ -1,0 +1,162 @@
+import './docs-words.ts';
+import {
+  Anchor,
+  Button,
+  Card,
+  Group,
+  PasswordInput,
+  Select,
+  Skeleton,
+  Stack,
+  Tabs,
+  Text,
+  ThemeIcon,
+  Title,
+} from '@mantine/core';
+import { useSessionStorage } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useLocation, useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { Trans, useTranslation } from 'react-i18next';
+import { Copy } from '../components/Copy.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { PageTitle } from '../components/frame/PageTitle.tsx';
+import { Snippet } from '../components/Snippet.tsx';
+import { useSettings } from '../entry/signing-in.ts';
+import { firstChoice, modelsQuery } from '../studio/models.ts';
+import { examples, tools, type StepName } from './examples.ts';
+
+const Reference = lazy(() => import('./Reference.tsx'));
+
+/** How to begin, and every call there is. */
+export function Docs() {
+  const { t } = useTranslation('docs');
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const tab = pathname.endsWith('/reference') ? 'reference' : 'start';
+  return (
+    <>
+      <PageTitle title={t('title')} text={t('text')} />
+      <Tabs
+        value={tab}
+        onChange={(next) =>
+          void navigate({ to: next === 'reference' ? '/cabinet/docs/reference' : '/cabinet/docs' })
+        }
+        keepMounted={false}
+      >
+        <Tabs.List mb="lg">
+          <Tabs.Tab value="start">{t('start')}</Tabs.Tab>
+          <Tabs.Tab value="reference">{t('reference')}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="start">
+          <QuickStart />
+        </Tabs.Panel>
+        <Tabs.Panel value="reference">
+          <Suspense fallback={<Skeleton h={400} />}>
+            <Reference />
+          </Suspense>
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+const steps: StepName[] = ['price', 'submit', 'wait', 'result', 'chat'];
+
+function QuickStart() {
+  const { t } = useTranslation('docs');
+  const settings = useSettings();
+  const models = useQuery(modelsQuery);
+  const [key, setKey] = useSessionStorage({ key: 'farebox-docs-key', defaultValue: '' });
+  const [language, onLanguage] = useState('curl');
+  const spoken = { language, onLanguage };
+  const [wanted, setWanted] = useState<string | null>(null);
+  if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
+  if (!models.data || !settings) return <Skeleton h={400} />;
+  const media = models.data.filter(({ kind }) => kind !== 'text');
+  const chosen = media.find(({ id }) => id === wanted) ?? firstChoice(media);
+  const filled = examples({
+    base: settings.base_url,
+    key: key.trim() || 'YOUR_KEY',
+    model: chosen?.id ?? 'MODEL',
+    input: chosen?.example ?? {},
+    chat: firstChoice(models.data.filter(({ kind }) => kind === 'text'))?.id ?? null,
+  });
+  return (
+    <Stack gap="xl">
+      <Card withBorder padding="lg">
+        <Stack>
+          <Group gap="xs">
+            <Text size="sm" fw={500}>
+              {t('address')}
+            </Text>
+            <Group gap="xs" wrap="nowrap">
+              <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+                {settings.base_url}
+              </Text>
+              <Copy text={settings.base_url} what={t('address')} />
+            </Group>
+          </Group>
+          <Group align="flex-end">
+            <PasswordInput
+              label={t('key')}
+              description={t('key_text')}
+              placeholder="fbx_…"
+              autoComplete="off"
+              value={key}
+              onChange={(event) => setKey(event.currentTarget.value)}
+              style={{ flex: '1 1 280px' }}
+            />
+            <Button component={Link} to="/cabinet/keys" variant="default">
+              {t('make_key')}
+            </Button>
+          </Group>
+          <Select
+            label={t('model')}
+            searchable
+            allowDeselect={false}
+            data={media.map(({ id }) => id)}
+            value={chosen?.id ?? null}
+            onChange={setWanted}
+            maw={480}
+          />
+        </Stack>
+      </Card>
+      {steps.map((name, i) => (
+        <section key={name}>
+          <Group gap="sm" mb={4} wrap="nowrap">
+            <ThemeIcon variant="light" radius="xl" size={28}>
+              {i + 1}
+            </ThemeIcon>
+            <Title order={2} fz="lg">
+              {t(`steps.${name}.title`)}
+            </Title>
+          </Group>
+          <Text c="dimmed" mb="sm">
+            {t(`steps.${name}.text`)}
+          </Text>
+          <Snippet what={t(`steps.${name}.title`)} code={filled[name]} {...spoken} />
+        </section>
+      ))}
+      <section>
+        <Title order={2} fz="lg" mb={4}>
+          {t('tools')}
+        </Title>
+        <Text c="dimmed" mb="sm">
+          {t('tools_text')}
+        </Text>
+        <Snippet what={t('tools')} code={tools({ base: settings.base_url })} {...spoken} />
+      </section>
+      <Text size="sm">
+        <Trans
+          t={t}
+          i18nKey="more"
+          components={[
+            <Anchor key="0" href={`${settings.base_url}/openapi.json`} size="sm" />,
+            <Anchor key="1" href={`${settings.base_url}/llms.txt`} size="sm" />,
+          ]}
+        />
+      </Text>
+    </Stack>
+  );
+}

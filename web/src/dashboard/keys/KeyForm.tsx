@@ -1,0 +1,287 @@
+import {
+  Button,
+  Group,
+  MultiSelect,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  TextInput,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
+import { Drawer } from '../../components/Dialog.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { formatUsd, parseUsd } from '../../money.ts';
+import { modelsQuery } from '../../studio/models.ts';
+import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
+
+/** Makes a key, or changes one. */
+export function KeyForm(props: {
+  opened: boolean;
+  /** Null: a new one is made. */
+  changed: Key | null;
+  defaults: Defaults;
+  ceilings: KeyCeilings;
+  onClose: () => void;
+  onMade: (key: NewKey) => void;
+}) {
+  const { t } = useTranslation('keys');
+  const { opened, onClose } = props;
+  // Stays what it is while the drawer slides away.
+  const [changed, setChanged] = useState(props.changed);
+  if (opened && changed !== props.changed) setChanged(props.changed);
+  return (
+    <Drawer
+      opened={opened}
+      onClose={onClose}
+      position="right"
+      size="md"
+      title={changed ? t('edit_title') : t('create')}
+    >
+      <Fields key={changed?.key_id ?? 'new'} {...props} changed={changed} />
+    </Drawer>
+  );
+}
+
+interface Typed {
+  name: string;
+  limit: string;
+  /** `keep`, `never`, `date`, or days from now. */
+  end: string;
+  date: string;
+  models: string[];
+  rpm: number | string;
+  open_jobs: number | string;
+}
+
+const spans = ['7', '30', '90', '365'];
+const dayMs = 86_400_000;
+
+function typedOf(key: Key | null, set: KeyCeilings): Typed {
+  const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;
+  return {
+    name: key?.name ?? '',
+    limit: limit === null ? '' : formatUsd(limit).replaceAll(',', ''),
+    end: key?.expires_at ? 'keep' : 'never',
+    date: '',
+    models: key?.models ?? [],
+    rpm: (key ? key.rpm : set.rpm_ceiling) ?? '',
+    open_jobs: (key ? key.open_jobs : set.open_jobs_ceiling) ?? '',
+  };
+}
+
+function Fields(props: {
+  changed: Key | null;
+  defaults: Defaults;
+  ceilings: KeyCeilings;
+  onClose: () => void;
+  onMade: (key: NewKey) => void;
+}) {
+  const { t } = useTranslation('keys');
+  const { changed, ceilings, onClose, onMade } = props;
+  const [typed, setTyped] = useState(() => typedOf(changed, ceilings));
+  const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
+  const save = useKeyChange((fields: KeyFields, api) =>
+    changed
+      ? api('PATCH /keys/:key_id', { params: { key_id: changed.key_id }, body: fields })
+      : api('POST /keys', { body: { ...fields, name: fields.name! } }),
+  );
+  const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
+  const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
+  const isStudio = changed?.is_studio ?? false;
+  const ceiling = (changed ?? ceilings).monthly_ceiling_usd_micro;
+  const labels = {
+    monthly_limit_usd_micro: t('limit'),
+    expires_at: t('end'),
+    rpm: t('rpm'),
+    open_jobs: t('open_jobs'),
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (isWrong) return;
+    const fields = fieldsOf(typed, limit, isStudio);
+    save.mutate(fields, {
+      onSuccess: (key) => ('key' in key ? onMade(key as NewKey) : onClose()),
+    });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {!isStudio && (
+          <TextInput
+            label={t('name')}
+            description={t('name_hint')}
+            value={typed.name}
+            onChange={(event) => set({ name: event.currentTarget.value })}
+            required
+            maxLength={100}
+            data-autofocus
+            autoComplete="off"
+          />
+        )}
+        <TextInput
+          label={t('limit')}
+          description={
+            ceiling === null
+              ? t(isStudio ? 'limit_hint_studio' : 'limit_hint')
+              : t('ceiling', { most: `$${formatUsd(ceiling)}` })
+          }
+          placeholder={t('no_limit_placeholder')}
+          required={ceiling !== null}
+          leftSection="$"
+          inputMode="decimal"
+          autoComplete="off"
+          value={typed.limit}
+          onChange={(event) => set({ limit: event.currentTarget.value })}
+          error={isWrong ? t('limit_wrong') : null}
+        />
+        {!isStudio && <End typed={typed} set={set} changed={changed} />}
+        {!isStudio && <Models chosen={typed.models} onChange={(models) => set({ models })} />}
+        <Rates {...props} typed={typed} set={set} />
+        {save.error && <Failure error={save.error} labels={labels} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('common:cancel')}
+          </Button>
+          <Button type="submit" loading={save.isPending}>
+            {changed ? t('common:save') : t('create')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+interface PartProps {
+  typed: Typed;
+  set: (change: Partial<Typed>) => void;
+}
+
+function End({ typed, set, changed }: PartProps & { changed: Key | null }) {
+  const { t, i18n } = useTranslation('keys');
+  const format = new Intl.DateTimeFormat(i18n.language, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
+  const kept = changed?.expires_at;
+  const data = [
+    ...(kept
+      ? [{ value: 'keep', label: t('end_keep', { at: format.format(new Date(kept)) }) }]
+      : []),
+    { value: 'never', label: t('end_never') },
+    ...spans.map((days) => ({ value: days, label: t('end_days', { count: Number(days) }) })),
+    { value: 'date', label: t('end_date') },
+  ];
+  return (
+    <>
+      <Select
+        label={t('end')}
+        description={t('end_hint')}
+        data={data}
+        value={typed.end}
+        allowDeselect={false}
+        onChange={(end) => set({ end: end ?? 'never' })}
+      />
+      {typed.end === 'date' && (
+        <TextInput
+          type="date"
+          label={t('end_last_day')}
+          required
+          min={localDay(new Date())}
+          max="2199-12-31"
+          value={typed.date}
+          onChange={(event) => set({ date: event.currentTarget.value })}
+        />
+      )}
+    </>
+  );
+}
+
+function Models({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
+  const { t } = useTranslation('keys');
+  const { data } = useQuery(modelsQuery);
+  const ids = new Set([...(data?.map(({ id }) => id) ?? []), ...chosen]);
+  return (
+    <MultiSelect
+      label={t('models')}
+      description={t('models_hint')}
+      placeholder={chosen.length === 0 ? t('models_all') : undefined}
+      data={[...ids].toSorted()}
+      value={chosen}
+      onChange={onChange}
+      searchable
+      clearable
+      limit={60}
+      maxValues={200}
+      nothingFoundMessage={t('common:nothing_found')}
+      clearButtonProps={{ 'aria-label': t('models_all') }}
+      hidePickedOptions
+    />
+  );
+}
+
+function Rates({
+  typed,
+  set,
+  changed,
+  defaults,
+  ceilings,
+}: PartProps & { changed: Key | null; defaults: Defaults; ceilings: KeyCeilings }) {
+  const { t } = useTranslation('keys');
+  const ceilingOf = (name: keyof Defaults) => (changed ?? ceilings)[`${name}_ceiling`];
+  const mostOf = (name: keyof Defaults) =>
+    ceilingOf(name) ?? Math.max(defaults[name], changed?.[name] ?? 0);
+  return (
+    <SimpleGrid cols={2}>
+      {(['rpm', 'open_jobs'] as const).map((name) => (
+        <NumberInput
+          key={name}
+          label={t(name)}
+          placeholder={String(defaults[name])}
+          description={t(ceilingOf(name) === null ? 'at_most' : 'ceiling', { most: mostOf(name) })}
+          required={ceilingOf(name) !== null}
+          value={typed[name]}
+          onChange={(value) => set({ [name]: value })}
+          min={1}
+          max={mostOf(name)}
+          clampBehavior="blur"
+          allowDecimal={false}
+          allowNegative={false}
+          hideControls
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFields {
+  const whole = (value: number | string) => (value === '' ? null : Number(value));
+  const limits = {
+    monthly_limit_usd_micro: limit === null ? null : String(limit),
+    rpm: whole(typed.rpm),
+    open_jobs: whole(typed.open_jobs),
+  };
+  if (isStudio) return limits;
+  return {
+    name: typed.name,
+    ...limits,
+    models: typed.models.length === 0 ? null : typed.models,
+    ...(typed.end !== 'keep' && { expires_at: endOf(typed) }),
+  };
+}
+
+function endOf({ end, date }: Typed): string | null {
+  if (end === 'never') return null;
+  if (end !== 'date') return new Date(Date.now() + Number(end) * dayMs).toISOString();
+  const [year, month, day] = date.split('-').map(Number);
+  // To the end of that day, where the person is.
+  return new Date(year!, month! - 1, day!, 23, 59, 59, 999).toISOString();
+}
+
+function localDay(at: Date): string {
+  const two = (n: number) => String(n).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}

@@ -1,0 +1,143 @@
+import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
+import { IconCheck, IconCopy, IconEyeOff } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Modal } from '../../components/Dialog.tsx';
+import { Snippet } from '../../components/Snippet.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { useSettings } from '../../entry/signing-in.ts';
+import { useAccount, useAccountApi } from '../../session.tsx';
+import type { Model } from '../../api-types.ts';
+import { firstChoice, modelsQuery } from '../../studio/models.ts';
+import type { NewKey } from '../../api-types.ts';
+import styles from './Keys.module.css';
+
+/** The text of a key, once: it goes away only when somebody says so. */
+export function KeyShown({ made, onClose }: { made: NewKey | null; onClose: () => void }) {
+  const { t } = useTranslation('keys');
+  // Stays in place while the dialog fades.
+  const [last, setLast] = useState(made);
+  if (made && made !== last) setLast(made);
+  return (
+    <Modal
+      opened={made !== null}
+      onClose={onClose}
+      title={last && t('shown_title', { name: last.name })}
+      size="lg"
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
+      {last && <Shown made={last} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
+  const { t } = useTranslation('keys');
+  return (
+    <Stack>
+      <Alert icon={<IconEyeOff />} color="yellow" variant="light" title={t('shown_once')}>
+        {t('shown_once_text')}
+      </Alert>
+      <Group gap="sm" align="stretch">
+        <code className={styles.text} data-testid="key">
+          {made.key}
+        </code>
+        <CopyButton value={made.key}>
+          {({ copied, copy }) => (
+            <Button
+              className={styles.copy}
+              h="auto"
+              mih={42}
+              onClick={copy}
+              leftSection={copied ? <IconCheck size={18} /> : <IconCopy size={18} />}
+              data-autofocus
+            >
+              {copied ? t('common:copied') : t('copy_key')}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+      {made.previous_until !== null && (
+        <Text size="sm">
+          {t('shown_overlap')} <When at={made.previous_until} />.
+        </Text>
+      )}
+      <Try made={made} />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {t('kept')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+/** A first call, with the key in it. */
+function Try({ made }: { made: NewKey }) {
+  const { t } = useTranslation('keys');
+  const settings = useSettings();
+  const { data } = useQuery(modelsQuery);
+  const model = data && exampleOf(data, made.models);
+  const price = usePrice(model ?? null);
+  if (!settings || !model) return null;
+  return (
+    <div>
+      <Text fw={600} mb={4}>
+        {t('try')}
+      </Text>
+      <Text size="sm" c="dimmed" mb="xs">
+        {t(model.kind === 'text' ? 'try_chat' : 'try_queue')} <Code>{model.id}</Code>.
+        {price !== null && (
+          <>
+            {' '}
+            {t('try_price')} <Usd micro={price} />.
+          </>
+        )}
+      </Text>
+      <Snippet code={curlOf(settings.base_url, made.key, model)} what="curl" />
+    </div>
+  );
+}
+
+/** What the example costs; null where that is not fixed before. */
+function usePrice(model: Model | null): string | null {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const { data } = useQuery({
+    queryKey: ['account', account_id, 'example-price', model?.id],
+    enabled: model !== null && model.kind !== 'text',
+    queryFn: () =>
+      api('POST /v1/estimate', {
+        body: { model_id: model!.id, input: model!.example },
+      }),
+    retry: false,
+  });
+  return data?.price_usd_micro ?? null;
+}
+
+/** A picture if there is one, else whatever needs no file of the caller's. */
+function exampleOf(models: Model[], allowed: string[] | null): Model | undefined {
+  const usable = models.filter(({ id }) => allowed === null || allowed.includes(id));
+  return (
+    firstChoice(usable.filter(({ task }) => task === 'text-to-image')) ??
+    firstChoice(usable.filter(({ kind }) => kind === 'text')) ??
+    firstChoice(usable)
+  );
+}
+
+function curlOf(baseUrl: string, key: string, model: Model): string {
+  const isChat = model.kind === 'text';
+  const body = isChat ? { model: model.id, ...model.example } : model.example;
+  const url = isChat ? `${baseUrl}/chat/completions` : `${baseUrl}/queue/${model.id}`;
+  const json = JSON.stringify(body).replaceAll("'", `'\\''`);
+  return [
+    `curl ${url} \\`,
+    `  -H 'Authorization: Key ${key}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${json}'`,
+  ].join('\n');
+}

@@ -1,0 +1,166 @@
+import { Box, Button, Card, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core';
+import { IconKey, IconPlus } from '@tabler/icons-react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { useMay } from '../../session.tsx';
+import type { Key, NewKey } from '../../api-types.ts';
+import { useKeys } from './key-data.ts';
+import { KeyForm } from './KeyForm.tsx';
+import { KeyRow } from './KeyRow.tsx';
+import { KeyShown } from './KeyShown.tsx';
+import { RevokeKey } from './RevokeKey.tsx';
+import { RotateKey } from './RotateKey.tsx';
+import './keys-words.ts';
+import styles from './Keys.module.css';
+
+interface KeysSearch {
+  show?: 'all';
+  /** The form of a new key is open. */
+  create?: true;
+}
+
+/** What else is open above the list. */
+type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
+
+/** The keys of the account: what each may do, what it does, and how it is changed. */
+export function Keys() {
+  const { t } = useTranslation('keys');
+  const { show, create: creates } = useSearch({ strict: false }) as KeysSearch;
+  const navigate = useNavigate();
+  const may = useMay('build');
+  const state = show ?? 'active';
+  const found = useKeys(state);
+  const [open, setOpen] = useState<Open>(null);
+  const [made, setMade] = useState<NewKey | null>(null);
+  const keys = found.data?.pages.flatMap((page) => page.data);
+  const first = found.data?.pages[0];
+  const go = (search: KeysSearch) =>
+    void navigate({ to: '.', search: search as never, replace: true });
+  const kept = show ? { show } : {};
+  // In the address: from other pages as well somebody is led to it.
+  const create = () => go({ ...kept, create: true });
+  const close = () => {
+    setOpen(null);
+    if (creates) go(kept);
+  };
+  const shown = (key: NewKey) => {
+    close();
+    setMade(key);
+  };
+  const rowOf = (key: Key) => (
+    <KeyRow
+      key={key.key_id}
+      shown={key}
+      defaults={first!.defaults}
+      refused={first!.refused.filter(({ key_id }) => key_id === key.key_id)}
+      onOpen={may ? (what) => setOpen({ what, key }) : null}
+    />
+  );
+  return (
+    <>
+      <PageTitle title={t('title')} text={t('text')}>
+        {may && (
+          <Button leftSection={<IconPlus size={18} />} onClick={create}>
+            {t('create')}
+          </Button>
+        )}
+      </PageTitle>
+      <SegmentedControl
+        mb="md"
+        aria-label={t('filter')}
+        value={state}
+        onChange={(value) => go(value === 'all' ? { show: value } : {})}
+        data={[
+          { value: 'active', label: t('active') },
+          { value: 'all', label: t('all') },
+        ]}
+      />
+      {found.error && <Failure error={found.error} retry={() => void found.refetch()} />}
+      {keys === undefined ? (
+        !found.error && <Loading />
+      ) : (
+        <Stack gap="md" aria-busy={found.isPlaceholderData}>
+          {keys.length === 0 ? (
+            <Card withBorder>
+              <Empty
+                icon={<IconKey size={28} />}
+                title={t(state === 'all' ? 'empty_all' : 'empty')}
+                text={t('empty_text')}
+              >
+                <Box component="code" className={styles.sample}>
+                  Authorization: Key fbx_…
+                </Box>
+                {may && <Button onClick={create}>{t('create')}</Button>}
+              </Empty>
+            </Card>
+          ) : (
+            <Card withBorder p={0} component="ul" className={styles.rows} aria-label={t('title')}>
+              {keys.map(rowOf)}
+            </Card>
+          )}
+          {found.hasNextPage && (
+            <Group justify="center">
+              <Button
+                variant="default"
+                loading={found.isFetchingNextPage}
+                onClick={() => void found.fetchNextPage()}
+              >
+                {t('common:more')}
+              </Button>
+            </Group>
+          )}
+          <section aria-labelledby="studio-key">
+            <Text component="h2" id="studio-key" fw={600} mt="sm">
+              {t('studio')}
+            </Text>
+            <Text c="dimmed" size="sm" mb="xs">
+              {t('studio_text')}
+            </Text>
+            <Card withBorder p={0} component="ul" className={styles.rows} aria-label={t('studio')}>
+              {rowOf(first!.studio)}
+            </Card>
+          </section>
+        </Stack>
+      )}
+      {first && (
+        <>
+          <KeyForm
+            opened={(creates === true && may) || open?.what === 'edit'}
+            changed={open?.what === 'edit' ? open.key : null}
+            defaults={first.defaults}
+            ceilings={first.ceilings}
+            onClose={close}
+            onMade={shown}
+          />
+          <RotateKey
+            rotated={open?.what === 'rotate' ? open.key : null}
+            onClose={close}
+            onMade={shown}
+          />
+          <RevokeKey revoked={open?.what === 'revoke' ? open.key : null} onClose={close} />
+        </>
+      )}
+      <KeyShown made={made} onClose={() => setMade(null)} />
+    </>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation('common');
+  return (
+    <Card withBorder p={0} role="status" aria-label={t('loading')}>
+      {[1, 2, 3].map((n) => (
+        <Box key={n} className={styles.row}>
+          <Skeleton h={40} maw={240} />
+          <Skeleton h={32} />
+          <Skeleton h={20} maw={110} />
+          <Skeleton h={28} w={28} />
+        </Box>
+      ))}
+    </Card>
+  );
+}

@@ -1,0 +1,27 @@
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Key } from '../../api-types.ts';
+import { Confirm } from '../../components/Confirm.tsx';
+import { useKeyChange } from './key-data.ts';
+
+/** Says what stops at once, and asks once: a new key is soon made. */
+export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: () => void }) {
+  const { t } = useTranslation('keys');
+  // Stays what it is while the dialog goes.
+  const [asked, setAsked] = useState(revoked);
+  if (revoked && revoked !== asked) setAsked(revoked);
+  const revoke = useKeyChange(({ key_id }: Key, api) =>
+    api('DELETE /keys/:key_id', { params: { key_id } }),
+  );
+  return (
+    <Confirm
+      opened={revoked !== null}
+      title={t('revoke_title', { name: asked?.name })}
+      action={t('revoke')}
+      onConfirm={() => revoke.mutateAsync(asked!)}
+      onClose={onClose}
+    >
+      {t('revoke_text', { hint: asked?.hint })}
+    </Confirm>
+  );
+}

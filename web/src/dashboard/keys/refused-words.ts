@@ -1,0 +1,41 @@
+import { addWords } from '../../words.ts';
+
+addWords('refused', {
+  en: {
+    title: 'Refused calls',
+    calls_one: '{{count}} call refused in the last hour',
+    calls_other: '{{count}} calls refused in the last hour',
+    why: {
+      key_limit_reached: 'monthly limit',
+      insufficient_balance: 'not enough balance',
+      rate_limited: 'too many calls or open jobs',
+      forbidden: 'the key may not use this model',
+      invalid_input: 'the input does not fit the model',
+      unpriceable: 'the input has no price',
+      unknown_model: 'unknown model',
+      bad_request: 'malformed call',
+      bad_messages: 'malformed messages',
+      bad_webhook_url: 'webhook address not allowed',
+      use_chat_completions: 'text model sent to the queue',
+    },
+  },
+  ru: {
+    title: 'Отклонённые вызовы',
+    calls_one: 'За последний час отклонён {{count}} вызов',
+    calls_few: 'За последний час отклонено {{count}} вызова',
+    calls_many: 'За последний час отклонено {{count}} вызовов',
+    why: {
+      key_limit_reached: 'месячный лимит',
+      insufficient_balance: 'не хватает баланса',
+      rate_limited: 'слишком много вызовов или открытых задач',
+      forbidden: 'ключу нельзя использовать эту модель',
+      invalid_input: 'ввод не подходит модели',
+      unpriceable: 'ввод нельзя оценить',
+      unknown_model: 'неизвестная модель',
+      bad_request: 'вызов составлен неверно',
+      bad_messages: 'сообщения составлены неверно',
+      bad_webhook_url: 'адрес вебхука не разрешён',
+      use_chat_completions: 'текстовая модель отправлена в очередь',
+    },
+  },
+});

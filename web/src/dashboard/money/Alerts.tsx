@@ -1,0 +1,189 @@
+import {
+  Alert,
+  Anchor,
+  Button,
+  Card,
+  Checkbox,
+  Group,
+  Skeleton,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { notice } from '../../components/frame/notice.ts';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiFailure } from '../../api.ts';
+import type { AlertSettings } from '../../api-types.ts';
+import { Failure, messageOf } from '../../components/Failure.tsx';
+import { When } from '../../components/text/When.tsx';
+import { formatUsd, parseUsd } from '../../money.ts';
+import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
+import { MoneyFrame } from './MoneyFrame.tsx';
+
+export function Alerts() {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const settings = useQuery({
+    queryKey: ['account', account_id, 'alerts'],
+    queryFn: () => api('GET /alerts'),
+  });
+  const { data, error } = settings;
+  return (
+    <MoneyFrame part="alerts">
+      {error && <Failure error={error} retry={() => void settings.refetch()} />}
+      {settings.isPending && <Skeleton h={380} maw={640} radius="md" />}
+      {data && <SettingsForm key={account_id} settings={data} />}
+    </MoneyFrame>
+  );
+}
+
+/** What a field begins with, where nothing was set yet. */
+const usualThreshold = '5.00';
+
+function SettingsForm({ settings }: { settings: AlertSettings }) {
+  const { t } = useTranslation('money');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const queries = useQueryClient();
+  const pays = useMay('pay');
+  const forbids = useRoleForbids('pay');
+  const { low_balance_usd_micro: before } = settings;
+  const [on, setOn] = useState(before !== null);
+  const [threshold, setThreshold] = useState(
+    before === null ? usualThreshold : formatUsd(before).replaceAll(',', ''),
+  );
+  const [emails, setEmails] = useState(settings.emails);
+  const [url, setUrl] = useState(settings.webhook_url ?? '');
+  const amount = parseUsd(threshold);
+  const isBad = on && (amount === null || amount <= 0n);
+  const isHeard =
+    (emails && settings.has_mail && settings.recipients.length > 0) || url.trim() !== '';
+  const [asked, setAsked] = useState(false);
+  const save = useMutation({
+    mutationFn: () =>
+      api('PUT /alerts', {
+        body: {
+          low_balance_usd_micro: on ? String(amount) : null,
+          emails,
+          webhook_url: url.trim() || null,
+        },
+      }),
+    onSuccess: (data) => {
+      queries.setQueryData(['account', account_id, 'alerts'], data);
+      notice({ color: 'fare', message: t('saved') });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setAsked(true);
+    if (!isBad) save.mutate();
+  };
+  const failure = save.error;
+  const ofUrl = failure instanceof ApiFailure && failure.param === 'webhook_url';
+  return (
+    <Card withBorder padding="lg" maw={640}>
+      <Title order={2} fz="lg" mb={4}>
+        {t('alert')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="lg">
+        {t('alert_text')}
+      </Text>
+      <form onSubmit={submit} noValidate>
+        <Stack gap="lg">
+          <Switch
+            label={t('alert_on')}
+            checked={on}
+            disabled={!pays}
+            onChange={(event) => setOn(event.currentTarget.checked)}
+          />
+          {on && (
+            <>
+              <TextInput
+                label={t('threshold')}
+                leftSection="$"
+                inputMode="decimal"
+                maw={240}
+                value={threshold}
+                disabled={!pays}
+                onChange={(event) => setThreshold(event.currentTarget.value)}
+                error={asked && isBad ? t('threshold_bad') : undefined}
+              />
+              <Checkbox
+                label={t('email')}
+                description={<MailText settings={settings} />}
+                checked={emails && settings.has_mail}
+                disabled={!pays || !settings.has_mail}
+                onChange={(event) => setEmails(event.currentTarget.checked)}
+              />
+              <TextInput
+                label={t('webhook')}
+                description={t('webhook_text')}
+                type="url"
+                placeholder="https://example.com/hooks/farebox"
+                value={url}
+                disabled={!pays}
+                onChange={(event) => setUrl(event.currentTarget.value)}
+                error={
+                  ofUrl ? messageOf(failure, { webhook_url: t('webhook_address') }) : undefined
+                }
+              />
+              <Anchor component={Link} to="/cabinet/webhooks" size="sm" mt={-12}>
+                {t('webhook_docs')}
+              </Anchor>
+            </>
+          )}
+          {failure && !ofUrl && <Failure error={failure} />}
+          {on && !isHeard && (
+            <Text size="sm" role="status">
+              {t('no_way')}
+            </Text>
+          )}
+          {(!on || before !== null) && <State settings={settings} />}
+          {pays && (
+            <Group>
+              <Button type="submit" loading={save.isPending}>
+                {t('save')}
+              </Button>
+            </Group>
+          )}
+          {forbids && (
+            <Text size="sm" c="dimmed">
+              {t('may_not_pay')}
+            </Text>
+          )}
+        </Stack>
+      </form>
+    </Card>
+  );
+}
+
+function MailText({ settings: { has_mail, recipients } }: { settings: AlertSettings }) {
+  const { t } = useTranslation('money');
+  if (!has_mail) return t('email_off');
+  if (recipients.length === 0) return t('email_nobody');
+  return t('email_to', { to: recipients.join(', ') });
+}
+
+/** What holds now, by what was saved. */
+function State({ settings: { low_balance_usd_micro, told_at } }: { settings: AlertSettings }) {
+  const { t } = useTranslation('money');
+  if (told_at === null) {
+    return (
+      <Text size="sm" c="dimmed">
+        {low_balance_usd_micro === null ? t('state_off') : t('state_above')}
+      </Text>
+    );
+  }
+  return (
+    <Alert color="orange" variant="light" p="sm">
+      <Text size="sm">
+        {t('state_told')} <When at={told_at} />
+      </Text>
+    </Alert>
+  );
+}

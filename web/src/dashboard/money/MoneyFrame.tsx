@@ -1,0 +1,61 @@
+import './money-words.ts';
+import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { useAccount, useAccountApi } from '../../session.tsx';
+
+const parts = {
+  statement: '/cabinet/money',
+  top_up: '/cabinet/money/top-up',
+  alerts: '/cabinet/money/alerts',
+} as const;
+
+/** Around the three pages of money: what there is, and the way from one to another. */
+export function MoneyFrame({ part, children }: { part: keyof typeof parts; children: ReactNode }) {
+  const { t } = useTranslation('money');
+  const { t: everywhere } = useTranslation('common');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const { data } = useQuery({
+    queryKey: ['account', account_id, 'balance'],
+    queryFn: () => api('GET /balance'),
+  });
+  const title = part === 'statement' ? t('title') : `${t('title')}: ${t(`tabs.${part}`)}`;
+  return (
+    <>
+      <PageTitle title={title}>
+        {(['available', 'reserved'] as const).map((name) => (
+          <div key={name}>
+            <Text size="xs" c="dimmed">
+              {everywhere(name)}
+            </Text>
+            <Text component="div" fw={650} fz="lg">
+              {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h={26} w={90} />}
+            </Text>
+          </div>
+        ))}
+      </PageTitle>
+      <Group component="nav" aria-label={t('parts')} gap={4} mb="lg">
+        {Object.entries(parts).map(([name, to]) => (
+          <Button
+            key={name}
+            component={Link}
+            to={to}
+            size="sm"
+            px={{ base: 10, xs: 18 }}
+            variant={name === part ? 'light' : 'subtle'}
+            color={name === part ? 'fare' : 'gray'}
+            aria-current={name === part ? 'page' : undefined}
+          >
+            {t(`tabs.${name}`)}
+          </Button>
+        ))}
+      </Group>
+      {children}
+    </>
+  );
+}

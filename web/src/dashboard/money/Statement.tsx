@@ -1,0 +1,351 @@
+import {
+  Anchor,
+  Button,
+  Card,
+  Chip,
+  Group,
+  Menu,
+  SegmentedControl,
+  Select,
+  Skeleton,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Movement } from '../../api-types.ts';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { formatUsd } from '../../money.ts';
+import { MoneyFrame } from './MoneyFrame.tsx';
+import { dayOf, kinds, type StatementSearch } from './money-search.ts';
+import { StatementLines } from './StatementLines.tsx';
+import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
+
+export function Statement() {
+  const { t } = useTranslation('money');
+  const navigate = useNavigate();
+  const search = useSearch({ strict: false }) as StatementSearch;
+  const isLedger = search.view === 'ledger';
+  const choose = (chosen: StatementSearch) =>
+    void navigate({
+      to: '/cabinet/money',
+      search: chosen,
+      replace: true,
+      resetScroll: false,
+    } as never);
+  const { view, ...filter } = search;
+  const isFiltered = Object.keys(filter).length > 0;
+  const kept: StatementSearch = view ? { view } : {};
+  const empty = (
+    <Empty
+      icon={isFiltered ? <IconFilterOff /> : <IconCoins />}
+      title={isFiltered ? t('none_filtered') : t('none')}
+      text={isFiltered ? t('none_filtered_text') : t('none_text')}
+    >
+      {isFiltered ? (
+        <Button variant="default" onClick={() => choose(kept)}>
+          {t('clear')}
+        </Button>
+      ) : (
+        <Button component={Link} to="/cabinet/money/top-up">
+          {t('tabs.top_up')}
+        </Button>
+      )}
+    </Empty>
+  );
+  return (
+    <MoneyFrame part="statement">
+      <SegmentedControl
+        mb="sm"
+        aria-label={t('view')}
+        data={(['requests', 'ledger'] as const).map((value) => ({
+          value,
+          label: t(`views.${value}`),
+        }))}
+        value={isLedger ? 'ledger' : 'requests'}
+        onChange={(chosen) => {
+          const { kind: _kind, view: _view, ...dates } = search;
+          choose(chosen === 'ledger' ? { ...dates, view: 'ledger' } : dates);
+        }}
+      />
+      <Text c="dimmed" size="sm" maw={720} mb="md">
+        {t(isLedger ? 'statement_text' : 'lines_text')}
+      </Text>
+      <Filters search={search} choose={choose} />
+      {isLedger ? (
+        <>
+          {isFiltered && <Sums search={search} />}
+          <Ledger search={search} empty={empty} />
+        </>
+      ) : (
+        <StatementLines search={search} empty={empty} />
+      )}
+    </MoneyFrame>
+  );
+}
+
+/** Every movement as it was booked. */
+function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
+  const { t: everywhere } = useTranslation('common');
+  const list = useStatement(search);
+  const isNarrow = useMediaQuery('(max-width: 48em)', undefined, {
+    getInitialValueInEffect: false,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data);
+  return (
+    <>
+      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
+      {list.isPending && <Skeleton h={360} radius="md" />}
+      {rows?.length === 0 && empty}
+      {rows && rows.length > 0 && (isNarrow ? <Cards rows={rows} /> : <Rows rows={rows} />)}
+      {list.hasNextPage && (
+        <Button
+          mt="md"
+          variant="default"
+          onClick={() => void list.fetchNextPage()}
+          loading={list.isFetchingNextPage}
+        >
+          {everywhere('more')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Filters(props: { search: StatementSearch; choose: (search: StatementSearch) => void }) {
+  const { t } = useTranslation('money');
+  const { search, choose } = props;
+  const exportPath = useExportPath(search);
+  const { from, to, kind } = search;
+  const periods = periodsAt(new Date());
+  const known = Object.keys(periods).find(
+    (name) => periods[name]!.from === from && periods[name]!.to === to,
+  );
+  const [own, setOwn] = useState(known === undefined);
+  const isOwn = own || known === undefined;
+  const choosePeriod = (name: string | null) => {
+    setOwn(name === 'own');
+    if (name === null || name === 'own') return;
+    choose({ ...(search.view && { view: search.view }), ...(kind && { kind }), ...periods[name] });
+  };
+  const chooseDay = (side: 'from' | 'to', text: string) => {
+    const { [side]: _before, ...rest } = search;
+    const day = dayOf(text);
+    choose({ ...rest, ...(day && { [side]: day }) });
+  };
+  return (
+    <Stack gap="sm" mb="md">
+      <Group align="flex-end" gap="sm">
+        <Select
+          label={t('period')}
+          data={[...Object.keys(periods), 'own'].map((name) => ({
+            value: name,
+            label: t(`periods.${name}`),
+          }))}
+          value={isOwn ? 'own' : known!}
+          onChange={choosePeriod}
+          allowDeselect={false}
+          w={{ base: '100%', xs: 200 }}
+        />
+        {isOwn &&
+          (['from', 'to'] as const).map((side) => (
+            <TextInput
+              key={side}
+              type="date"
+              label={t(side)}
+              value={search[side] ?? ''}
+              onChange={(event) => chooseDay(side, event.currentTarget.value)}
+              w={{ base: 'calc(50% - 6px)', xs: 160 }}
+            />
+          ))}
+        <Menu position="bottom-end" width={300}>
+          <Menu.Target>
+            <Button
+              variant="default"
+              leftSection={<IconDownload size={16} />}
+              ml={{ base: 0, sm: 'auto' }}
+            >
+              {t('export')}
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Label>{t('export_text')}</Menu.Label>
+            {(['csv', 'json'] as const).map((format) => (
+              <Menu.Item key={format} component="a" href={exportPath(format)} download>
+                {t(`export_${format}`)}
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
+      </Group>
+      {search.view === 'ledger' && (
+        <Chip.Group
+          multiple
+          value={kind?.split(',') ?? []}
+          onChange={(chosen) => {
+            const { kind: _before, ...rest } = search;
+            const wanted = kinds.filter((each) => chosen.includes(each)).join(',');
+            choose({ ...rest, ...(wanted && { kind: wanted }) });
+          }}
+        >
+          <Group gap={6} role="group" aria-label={t('only')}>
+            {kinds.map((each) => (
+              <Chip key={each} value={each} size="sm" variant="outline">
+                {t(`kinds_many.${each}`)}
+              </Chip>
+            ))}
+          </Group>
+        </Chip.Group>
+      )}
+    </Stack>
+  );
+}
+
+/** What all that is filtered comes to, not only the part that is loaded. */
+function Sums({ search }: { search: StatementSearch }) {
+  const { t } = useTranslation('money');
+  const totals = useTotals(search);
+  const sums: [name: string, shown: ReactNode][] = [
+    ['movements', <span className="number">{totals?.movements}</span>],
+    ['in', totals && <Usd micro={totals.in_usd_micro} signed />],
+    ['out', totals && <Usd micro={-BigInt(totals.out_usd_micro)} />],
+    ['net', totals && <Usd micro={totals.net_usd_micro} signed />],
+  ];
+  // A charge gives back what is left of its reservation: what was paid is no change of its own.
+  if (totals && totals.charged_usd_micro !== '0')
+    sums.push(['charged', <Usd micro={totals.charged_usd_micro} />]);
+  return (
+    <Group gap="4px 32px" mb="md" role="group" aria-label={t('sums.title')}>
+      {sums.map(([name, shown]) => (
+        <div key={name}>
+          <Text size="xs" c="dimmed">
+            {t(`sums.${name}`)}
+          </Text>
+          <Text component="div" fw={620}>
+            {totals ? shown : <Skeleton h={24} w={80} />}
+          </Text>
+        </div>
+      ))}
+    </Group>
+  );
+}
+
+function Rows({ rows }: { rows: Movement[] }) {
+  const { t } = useTranslation('money');
+  return (
+    <Card withBorder padding={0}>
+      <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('when')}</Table.Th>
+            <Table.Th>{t('what')}</Table.Th>
+            <Table.Th ta="right">{t('change')}</Table.Th>
+            <Table.Th ta="right">{t('after')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={row.transfer_id}>
+              <Table.Td style={{ verticalAlign: 'top' }}>
+                <When at={row.created_at} />
+              </Table.Td>
+              <Table.Td maw={420}>
+                <Text size="sm" fw={500}>
+                  {t(`kinds.${row.kind}`)}
+                </Text>
+                <About row={row} />
+              </Table.Td>
+              <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
+                <Change row={row} />
+              </Table.Td>
+              <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
+                <Usd micro={row.available_after_usd_micro} column />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Card>
+  );
+}
+
+/** The same where a table would not fit. */
+function Cards({ rows }: { rows: Movement[] }) {
+  const { t } = useTranslation('money');
+  return (
+    <Stack gap="xs" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+      {rows.map((row) => (
+        <Card key={row.transfer_id} component="li" withBorder padding="sm">
+          <Group justify="space-between" wrap="nowrap" gap="md">
+            <Text size="sm" fw={600}>
+              {t(`kinds.${row.kind}`)}
+            </Text>
+            <Change row={row} />
+          </Group>
+          <About row={row} />
+          <Group justify="space-between" mt={6} gap="md">
+            <Text size="xs" c="dimmed">
+              <When at={row.created_at} />
+            </Text>
+            <Text size="xs" c="dimmed">
+              {t('after')}: <Usd micro={row.available_after_usd_micro} />
+            </Text>
+          </Group>
+        </Card>
+      ))}
+    </Stack>
+  );
+}
+
+function Change({ row }: { row: Movement }) {
+  const change = BigInt(row.change_usd_micro);
+  // What comes back of a reservation is nothing gained.
+  const isIncome = change > 0n && row.request_id === null;
+  return (
+    <Text
+      component="span"
+      size="sm"
+      fw={600}
+      c={isIncome ? 'var(--mantine-color-fare-text)' : change === 0n ? 'dimmed' : undefined}
+    >
+      <Usd micro={change} signed column />
+    </Text>
+  );
+}
+
+/** What it was for, in a line or two. */
+function About({ row }: { row: Movement }) {
+  const { t } = useTranslation('money');
+  const { kind, request_id, model_id, reference, reason, amount_usd_micro: amount } = row;
+  const reserved = row.reserved_usd_micro;
+  return (
+    <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
+      {request_id && (
+        <Anchor component={Link} to={`/cabinet/requests/${request_id}`} size="xs" c="inherit">
+          {model_id ?? t('request', { id: request_id })}
+        </Anchor>
+      )}
+      {kind === 'charge' && (
+        <div>
+          {amount === reserved
+            ? t('charged_all', { amount: `$${formatUsd(amount)}` })
+            : t('charged_of', {
+                amount: `$${formatUsd(amount)}`,
+                rest: `$${formatUsd(row.change_usd_micro)}`,
+              })}
+        </div>
+      )}
+      {kind === 'release' && <div>{t('returned')}</div>}
+      {reason && <div>{reason}</div>}
+      {reference && <div>{reference.startsWith('voucher:') ? t('voucher') : reference}</div>}
+    </Text>
+  );
+}

@@ -1,0 +1,142 @@
+import { Anchor, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { StatementLine } from '../../api-types.ts';
+import { Failure } from '../../components/Failure.tsx';
+import { useLocale } from '../../components/text/locale.ts';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { formatUsd } from '../../money.ts';
+import { daysOf, useLines, type Day } from './statement-data.ts';
+import type { StatementSearch } from './money-search.ts';
+import classes from './StatementLines.module.css';
+
+/** What each request cost, by day. `empty` is shown where there is nothing. */
+export function StatementLines({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
+  const { t } = useTranslation('common');
+  const list = useLines(search);
+  const lines = list.data?.pages.flatMap(({ data }) => data);
+  if (list.error) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  if (!lines) return <Skeleton h={360} radius="md" />;
+  if (lines.length === 0) return empty;
+  return (
+    <Stack gap="lg">
+      {daysOf(lines, list.hasNextPage).map((day) => (
+        <DayOf key={day.date} day={day} />
+      ))}
+      {list.hasNextPage && (
+        <Button
+          variant="default"
+          style={{ alignSelf: 'start' }}
+          onClick={() => void list.fetchNextPage()}
+          loading={list.isFetchingNextPage}
+        >
+          {t('more')}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+function DayOf({ day }: { day: Day }) {
+  const { t } = useTranslation('money');
+  const locale = useLocale();
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(
+    new Date(day.lines[0]!.created_at),
+  );
+  const sums = day.sums && [
+    day.sums.out > 0n && t('day_out', { amount: `$${formatUsd(day.sums.out)}` }),
+    day.sums.in > 0n && t('day_in', { amount: `$${formatUsd(day.sums.in)}` }),
+  ];
+  return (
+    <section aria-label={date}>
+      <Group justify="space-between" mb={6} gap="md">
+        <Text component="h2" size="sm" fw={600}>
+          {date}
+        </Text>
+        <Text size="sm" c="dimmed" className="number" data-day={day.date}>
+          {sums?.filter(Boolean).join(' · ')}
+        </Text>
+      </Group>
+      <Card withBorder padding={0} component="ul" className={classes.lines}>
+        {day.lines.map((line) => (
+          <LineOf key={line.id} line={line} />
+        ))}
+      </Card>
+    </section>
+  );
+}
+
+function LineOf({ line }: { line: StatementLine }) {
+  const { t } = useTranslation('money');
+  const { held_usd_micro: held, effect_usd_micro: effect } = line;
+  return (
+    <li className={classes.line} data-line={line.kind}>
+      <div className={classes.what}>
+        <What line={line} />
+        <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
+          <When at={line.created_at} />
+          {line.reason && ` · ${line.reason}`}
+          {line.reference &&
+            ` · ${line.reference.startsWith('voucher:') ? t('voucher') : line.reference}`}
+        </Text>
+      </div>
+      {held === null ? (
+        <Text component="div" size="sm" ta="right" fw={600} c={colorOf(effect)}>
+          <Usd micro={effect} signed />
+        </Text>
+      ) : (
+        <Text component="div" size="sm" ta="right" c="dimmed">
+          {t('held')} <Usd micro={held} />
+        </Text>
+      )}
+      <Text component="div" size="sm" c="dimmed" className={classes.balance}>
+        {held === null && (
+          <>
+            {t('balance')} <Usd micro={line.balance_usd_micro} />
+          </>
+        )}
+      </Text>
+    </li>
+  );
+}
+
+function colorOf(effect: string): string | undefined {
+  if (effect === '0') return 'dimmed';
+  return effect.startsWith('-') ? undefined : 'var(--mantine-color-fare-text)';
+}
+
+function What({ line }: { line: StatementLine }) {
+  const { t } = useTranslation('money');
+  if (line.request_id === null) {
+    return (
+      <Text size="sm" fw={500}>
+        {t(`kinds.${line.kind}`)}
+      </Text>
+    );
+  }
+  const { unit, quantity } = line;
+  const isFree = line.kind === 'release';
+  const amount =
+    unit && quantity !== null && !isFree && t(`amount.${unit}`, amountOf(unit, quantity));
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Anchor component={Link} to={`/cabinet/requests/${line.request_id}`} size="sm" fw={500}>
+        {line.model_name ?? t('request', { id: line.request_id })}
+      </Anchor>
+      {amount && `, ${amount}`}
+      {isFree && (
+        <Text span size="sm" c="dimmed">
+          {' · '}
+          {t(line.status === 'CANCELLED' ? 'cancelled_free' : 'failed_free')}
+        </Text>
+      )}
+    </Text>
+  );
+}
+
+/** Tokens are counted in millions; nobody reads them so. */
+function amountOf(unit: NonNullable<StatementLine['unit']>, quantity: number) {
+  return { count: unit === '1M tokens' ? Math.round(quantity * 1e6) : quantity };
+}

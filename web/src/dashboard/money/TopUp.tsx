@@ -1,0 +1,165 @@
+import {
+  Alert,
+  Anchor,
+  Button,
+  Card,
+  Group,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from '../../components/Copy.tsx';
+import { Failure, messageOf } from '../../components/Failure.tsx';
+import { formatUsd } from '../../money.ts';
+import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
+import { MoneyFrame } from './MoneyFrame.tsx';
+
+export function TopUp() {
+  return (
+    <MoneyFrame part="top_up">
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+        <Redeem />
+        <Pay />
+      </SimpleGrid>
+    </MoneyFrame>
+  );
+}
+
+function Redeem() {
+  const { t } = useTranslation('money');
+  const pays = useMay('pay');
+  const forbids = useRoleForbids('pay');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const queries = useQueryClient();
+  const [code, setCode] = useState('');
+  const redeem = useMutation({
+    mutationFn: () => api('POST /vouchers', { body: { code } }),
+    onSuccess: async () => {
+      setCode('');
+      await queries.invalidateQueries({ queryKey: ['account', account_id] });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    redeem.mutate();
+  };
+  const { data, error } = redeem;
+  if (!pays && !forbids) return null;
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb={4}>
+        {t('redeem')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="md">
+        {pays ? t('redeem_text') : t('may_not_pay')}
+      </Text>
+      {pays && (
+        <form onSubmit={submit}>
+          <Stack>
+            <TextInput
+              label={t('code')}
+              placeholder="FB-XXXX-XXXX-XXXX-XXXX-XXXX"
+              required
+              maxLength={100}
+              autoComplete="off"
+              autoCapitalize="characters"
+              spellCheck={false}
+              value={code}
+              onChange={(event) => setCode(event.currentTarget.value.toUpperCase())}
+              error={error ? messageOf(error) : undefined}
+              styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+            />
+            <Group>
+              <Button type="submit" loading={redeem.isPending}>
+                {t('redeem_action')}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      )}
+      {data && (
+        <Alert color="fare" variant="light" icon={<IconCheck />} mt="md" role="status">
+          <Text size="sm">
+            {t(data.replayed ? 'redeemed_before' : 'redeemed', {
+              amount: `$${formatUsd(data.amount_usd_micro)}`,
+              available: `$${formatUsd(data.available_usd_micro)}`,
+            })}
+          </Text>
+          <Anchor component={Link} to="/cabinet/money" size="sm" c="inherit">
+            {t('see_statement')}
+          </Anchor>
+        </Alert>
+      )}
+    </Card>
+  );
+}
+
+function Pay() {
+  const { t } = useTranslation('money');
+  const { account_id, status } = useAccount();
+  const api = useAccountApi();
+  const told = useQuery({
+    queryKey: ['account', account_id, 'top-up'],
+    queryFn: () => api('GET /top-up'),
+    staleTime: 60_000,
+  });
+  const email = told.data?.email;
+  const how = status === 'suspended' ? t('pay_suspended') : (told.data?.text ?? t('pay_none'));
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb="md">
+        {t('pay')}
+      </Title>
+      {told.error && <Failure error={told.error} retry={() => void told.refetch()} />}
+      {told.isPending && <Skeleton h={90} />}
+      {told.data && (
+        <Text
+          size="sm"
+          component="div"
+          style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+        >
+          <Linked text={how} />
+        </Text>
+      )}
+      <Title order={3} fz="sm" mt="lg" mb={4}>
+        {t('your_account')}
+      </Title>
+      {/* One that signed up beside an account of the same address has none of its own. */}
+      {email && !email.endsWith('.invalid') && <Known name={t('account_email')} text={email} />}
+      <Known name={t('account_id')} text={account_id} />
+    </Card>
+  );
+}
+
+function Known({ name, text }: { name: string; text: string }) {
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Text size="sm" ff="monospace" title={name} style={{ overflowWrap: 'anywhere' }}>
+        {text}
+      </Text>
+      <Copy text={text} what={name} />
+    </Group>
+  );
+}
+
+/** The operator's plain text; addresses in it lead there. */
+function Linked({ text }: { text: string }) {
+  return text.split(/(https?:\/\/[^\s<>"]+[^\s<>".,;:!?)])/).map((part, i) =>
+    i % 2 === 0 ? (
+      part
+    ) : (
+      <Anchor key={i} href={part} target="_blank" rel="noreferrer" inherit>
+        {part}
+      </Anchor>
+    ),
+  );
+}

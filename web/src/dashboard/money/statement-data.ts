@@ -1,0 +1,99 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { withQuery } from '../../api.ts';
+import type { StatementLine } from '../../api-types.ts';
+import { useAccount, useAccountApi } from '../../session.tsx';
+import type { StatementSearch } from './money-search.ts';
+
+/** What the statement asks for. */
+
+/** As the service takes it: from the first midnight to the one after the last day. */
+export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
+  return { kind, from: from && midnight(from, 0), to: to && midnight(to, 1) };
+}
+
+function midnight(day: string, later: number): string {
+  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
+  return new Date(year, month - 1, date + later).toISOString();
+}
+
+export function useStatement(search: StatementSearch) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const query = queryOf(search);
+  return useInfiniteQuery({
+    queryKey: ['account', account_id, 'statement', query],
+    queryFn: ({ pageParam: cursor }) =>
+      api('GET /statement', { query: { ...query, cursor, limit: 50 } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+}
+
+export function useLines(search: StatementSearch) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const { kind: _kind, ...query } = queryOf(search);
+  return useInfiniteQuery({
+    queryKey: ['account', account_id, 'statement', 'lines', query],
+    queryFn: ({ pageParam: cursor }) =>
+      api('GET /statement/lines', { query: { ...query, cursor, limit: 50 } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+}
+
+export interface Day {
+  /** In the reader's own calendar. */
+  date: string;
+  lines: StatementLine[];
+  /** Null while some of the day is not loaded. */
+  sums: { in: bigint; out: bigint } | null;
+}
+
+/** Lines by day, with what each day comes to; where there are more, the last day may go on. */
+export function daysOf(lines: StatementLine[], more: boolean): Day[] {
+  const byDate = Map.groupBy(lines, ({ created_at }) =>
+    new Date(created_at).toLocaleDateString('sv'),
+  );
+  return [...byDate].map(([date, inDay], i) => {
+    const effects = inDay.map(({ effect_usd_micro }) => BigInt(effect_usd_micro));
+    const sum = (sign: bigint) =>
+      effects.reduce((all, each) => (each * sign > 0n ? all + each * sign : all), 0n);
+    const isWhole = !more || i < byDate.size - 1;
+    return { date, lines: inDay, sums: isWhole ? { in: sum(1n), out: sum(-1n) } : null };
+  });
+}
+
+export function useTotals(search: StatementSearch) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const query = queryOf(search);
+  return useQuery({
+    queryKey: ['account', account_id, 'statement', 'totals', query],
+    queryFn: () => api('GET /statement/totals', { query }),
+  }).data;
+}
+
+/** Where the file of what is shown is. */
+export function useExportPath(search: StatementSearch): (format: 'csv' | 'json') => string {
+  const { account_id } = useAccount();
+  const path = `/api/accounts/${account_id}/statement/export`;
+  return (format) => withQuery(path, { format, ...queryOf(search) });
+}
+
+/** Ready stretches of time, in the reader's own calendar. */
+export function periodsAt(now: Date): Record<string, Pick<StatementSearch, 'from' | 'to'>> {
+  const [year, month, date] = [now.getFullYear(), now.getMonth(), now.getDate()];
+  const text = (day: Date) =>
+    [day.getFullYear(), day.getMonth() + 1, day.getDate()]
+      .map((part) => String(part).padStart(2, '0'))
+      .join('-');
+  const today = text(now);
+  return {
+    all: {},
+    d7: { from: text(new Date(year, month, date - 6)), to: today },
+    d30: { from: text(new Date(year, month, date - 29)), to: today },
+    month: { from: text(new Date(year, month, 1)), to: text(new Date(year, month + 1, 0)) },
+    before: { from: text(new Date(year, month - 1, 1)), to: text(new Date(year, month, 0)) },
+  };
+}

@@ -1,0 +1,101 @@
+import { Button, Card, Group, Stack, Text, ThemeIcon, Title, VisuallyHidden } from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Overview } from '../../api-types.ts';
+import { useMay } from '../../session.tsx';
+
+/** What a new account has still to do: stands where its figures will be. */
+export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
+  const { t } = useTranslation('overview');
+  const pays = useMay('pay');
+  const builds = useMay('build');
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg">
+        {t('steps')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="lg">
+        {t('steps_text')}
+      </Text>
+      <Stack component="ol" gap="lg" m={0} p={0} style={{ listStyle: 'none' }}>
+        <Step number={1} done={steps.topped_up} title={t('step_money')} text={t('step_money_text')}>
+          {pays && (
+            <Button
+              component={Link}
+              to="/cabinet/money/top-up"
+              size="xs"
+              variant={steps.topped_up ? 'default' : 'filled'}
+            >
+              {t('top_up')}
+            </Button>
+          )}
+        </Step>
+        <Step number={2} done={steps.has_key} title={t('step_key')} text={t('step_key_text')}>
+          {builds && (
+            <Button
+              component={Link}
+              to="/cabinet/keys"
+              size="xs"
+              variant={steps.topped_up && !steps.has_key ? 'filled' : 'default'}
+            >
+              {t('keys_make')}
+            </Button>
+          )}
+        </Step>
+        <Step
+          number={3}
+          done={steps.has_request}
+          title={t('step_request')}
+          text={t('step_request_text')}
+        >
+          <Button component={Link} to="/studio" size="xs" variant="default">
+            {t('step_studio')}
+          </Button>
+          <Button component={Link} to="/cabinet/docs" size="xs" variant="default">
+            {t('step_docs')}
+          </Button>
+        </Step>
+      </Stack>
+    </Card>
+  );
+}
+
+function Step(props: {
+  number: number;
+  done: boolean;
+  title: string;
+  text: string;
+  children: ReactNode;
+}) {
+  const { t } = useTranslation('overview');
+  const { number, done, title, text, children } = props;
+  return (
+    <Group component="li" align="flex-start" wrap="nowrap" gap="md">
+      <ThemeIcon
+        radius="xl"
+        size={32}
+        variant={done ? 'filled' : 'default'}
+        aria-hidden
+        style={{ flexShrink: 0 }}
+      >
+        {done ? <IconCheck size={18} /> : <Text fw={600}>{number}</Text>}
+      </ThemeIcon>
+      <Stack gap={6}>
+        <Text fw={600} c={done ? 'dimmed' : undefined}>
+          {title}
+          <VisuallyHidden>: {done ? t('done') : t('to_do')}</VisuallyHidden>
+        </Text>
+        {!done && (
+          <>
+            <Text size="sm" c="dimmed" maw={520}>
+              {text}
+            </Text>
+            <Group gap="xs">{children}</Group>
+          </>
+        )}
+      </Stack>
+    </Group>
+  );
+}

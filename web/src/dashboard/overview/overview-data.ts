@@ -1,0 +1,84 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { Kind, Spend, SpendDay } from '../../api-types.ts';
+import { useAccount, useAccountApi } from '../../session.tsx';
+import type { SpendSearch } from '../money/money-search.ts';
+
+/** What the overview asks for. */
+
+/** Jobs come and go, and money with them. */
+const lookMs = 5_000;
+
+export function useOverview() {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  return useQuery({
+    queryKey: ['account', account_id, 'overview'],
+    queryFn: () => api('GET /overview'),
+    refetchInterval: lookMs,
+  });
+}
+
+export function useSpend(days: SpendSearch['days']) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  return useQuery({
+    queryKey: ['account', account_id, 'spend', days],
+    queryFn: () => api('GET /spend', { query: { days } }),
+    refetchInterval: 60_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** A part of each bar: a kind or a model. */
+export interface Series {
+  name: string;
+  kind: Kind | null;
+  model_id: string | null;
+  total: bigint;
+}
+
+export interface Day {
+  day: string;
+  /** In the order of the series. */
+  parts: bigint[];
+  total: bigint;
+  requests: number;
+}
+
+/** Days with their parts; the series that costs most comes first. */
+export function breakDown(
+  { days, data }: Spend,
+  by: 'kind' | 'model',
+): { series: Series[]; days: Day[]; total: bigint } {
+  const keyOf = (row: SpendDay) => (by === 'kind' ? row.kind : (row.model_id ?? ''));
+  const found = new Map<string, Series>();
+  for (const row of data) {
+    const key = keyOf(row);
+    const series = found.get(key) ?? {
+      name: key,
+      kind: by === 'kind' ? row.kind : null,
+      model_id: by === 'model' ? row.model_id : null,
+      total: 0n,
+    };
+    series.total += BigInt(row.charged_usd_micro);
+    found.set(key, series);
+  }
+  const series = [...found.values()]
+    .filter(({ total }) => total > 0n)
+    .sort((a, b) => Number(a.name === '') - Number(b.name === '') || (a.total < b.total ? 1 : -1));
+  const place = new Map(series.map(({ name }, i) => [name, i]));
+  const shown = new Map<string, Day>(
+    days.map((day) => [day, { day, parts: series.map(() => 0n), total: 0n, requests: 0 }]),
+  );
+  for (const row of data) {
+    const day = shown.get(row.day);
+    if (!day) continue;
+    const amount = BigInt(row.charged_usd_micro);
+    const i = place.get(keyOf(row));
+    if (i !== undefined) day.parts[i]! += amount;
+    day.total += amount;
+    day.requests += row.requests;
+  }
+  const total = series.reduce((sum, each) => sum + each.total, 0n);
+  return { series, days: [...shown.values()], total };
+}

@@ -1,0 +1,347 @@
+import {
+  Alert,
+  Anchor,
+  Button,
+  Card,
+  Code,
+  Grid,
+  Group,
+  Progress,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { Modal } from '../../components/Dialog.tsx';
+import { notice } from '../../components/frame/notice.ts';
+import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { isFinal } from '../../../../client/src/watch.ts';
+import { ApiFailure } from '../../api.ts';
+import type { RequestDetail } from '../../api-types.ts';
+import { Copy } from '../../components/Copy.tsx';
+import { Failure, showFailure } from '../../components/Failure.tsx';
+import { JsonView } from '../../components/JsonView.tsx';
+import { useLocale } from '../../components/text/locale.ts';
+import { Media } from '../../components/Media.tsx';
+import { NothingHere } from '../../components/frame/NotFound.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { RequestHead } from '../../components/RequestHead.tsx';
+import { Part } from '../../components/frame/Part.tsx';
+import { Snippets } from '../../components/Snippets.tsx';
+import { useSettings } from '../../entry/signing-in.ts';
+import { formatUsd } from '../../money.ts';
+import { useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { useRequest } from './request-detail.ts';
+import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
+import './request-words.ts';
+import { said } from '../../words.ts';
+
+/** Everything about one request. */
+export function Request() {
+  const { t } = useTranslation('request');
+  const { request_id } = useParams({ strict: false }) as { request_id: string };
+  const { data: request, error, refetch } = useRequest(request_id);
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
+  return (
+    <>
+      <Anchor component={Link} to="/cabinet/requests" size="sm" c="dimmed" underline="hover">
+        <Group gap={4} mb="xs" component="span" display="inline-flex">
+          <IconArrowLeft size={15} />
+          {t('list')}
+        </Group>
+      </Anchor>
+      {error && !request && <Failure error={error} retry={() => void refetch()} />}
+      {request ? <Whole request={request} /> : !error && <Loading />}
+    </>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation('common');
+  return (
+    <Grid gap="lg" role="status" aria-label={t('loading')}>
+      <Grid.Col span={{ base: 12, md: 8 }}>
+        <Skeleton h={34} w="60%" mb="lg" />
+        <Skeleton h={380} />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 4 }}>
+        <Skeleton h={220} mt={56} />
+      </Grid.Col>
+    </Grid>
+  );
+}
+
+function Whole({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const { request_id, model_id, status, kind } = request;
+  const mayBuild = useMay('build');
+  // Where all is in one column, price and course come before the code.
+  const isNarrow = useMediaQuery('(max-width: 62em)', undefined, {
+    getInitialValueInEffect: false,
+  });
+  return (
+    <>
+      <PageTitle title={model_id}>
+        {mayBuild && status === 'IN_QUEUE' && <Cancel request={request} />}
+        {mayBuild && kind !== 'text' && (
+          <Button
+            component="a"
+            href={`/studio/${model_id}?from=${request_id}`}
+            variant={status === 'IN_QUEUE' ? 'default' : 'filled'}
+            leftSection={<IconRefresh size={16} />}
+          >
+            {t('again')}
+          </Button>
+        )}
+      </PageTitle>
+      <RequestHead request_id={request_id} status={status} what={t('id')} />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 8 }}>
+          <Stack gap="lg">
+            <State request={request} />
+            {isNarrow && <Aside request={request} />}
+            {!request.cleared_at && <Input request={request} />}
+            <SameInCode request={request} />
+          </Stack>
+        </Grid.Col>
+        {!isNarrow && (
+          <Grid.Col span={4}>
+            <Stack gap="lg">
+              <Aside request={request} />
+            </Stack>
+          </Grid.Col>
+        )}
+      </Grid>
+    </>
+  );
+}
+
+function State({ request }: { request: RequestDetail }) {
+  const { error, cleared_at, status } = request;
+  return (
+    <>
+      {error && <Why error={error} />}
+      {!isFinal(request) && <UnderWay request={request} />}
+      {cleared_at && <Cleared at={cleared_at} />}
+      {status === 'COMPLETED' && !cleared_at && <Outputs request={request} />}
+    </>
+  );
+}
+
+function Aside({ request }: { request: RequestDetail }) {
+  return (
+    <>
+      <PriceCard request={request} />
+      <TimelineCard request={request} />
+      {request.webhook && <WebhookCard webhook={request.webhook} request={request} />}
+      <Facts request={request} />
+    </>
+  );
+}
+
+function Why({ error }: { error: NonNullable<RequestDetail['error']> }) {
+  const { t, i18n } = useTranslation('request');
+  const todo = `error.${error.code}`;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle />}
+      title={t('error_title')}
+      role="alert"
+    >
+      <Text size="sm" fw={550}>
+        {said(error.message)}
+      </Text>
+      <Text size="sm" mt={4}>
+        {i18n.exists(todo, { ns: 'request' }) && t(todo)} {t('error_free')}
+      </Text>
+      <Code mt="xs" display="inline-block">
+        {error.code}
+      </Code>
+    </Alert>
+  );
+}
+
+function UnderWay({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const { status, progress, queue_position: ahead, logs } = request;
+  const isQueued = status === 'IN_QUEUE';
+  return (
+    <Card withBorder component="section" aria-live="polite">
+      <Title order={2} fz="md">
+        {isQueued ? t('waiting') : t('running')}
+      </Title>
+      {isQueued && ahead !== null && (
+        <Text size="sm" c="dimmed" mt={4}>
+          {t('ahead', { count: ahead })}
+        </Text>
+      )}
+      {!isQueued && (
+        <Progress
+          mt="sm"
+          value={progress === null ? 100 : progress * 100}
+          animated={progress === null}
+          striped={progress === null}
+          aria-label={t('running')}
+        />
+      )}
+      {logs.length > 0 && (
+        <Code block mt="sm" mah={200} tabIndex={0} role="region" aria-label={t('logs')}>
+          {logs.join('\n')}
+        </Code>
+      )}
+    </Card>
+  );
+}
+
+function Cleared({ at }: { at: string }) {
+  const { t } = useTranslation('request');
+  const moment = useMoment();
+  return (
+    <Alert color="gray" variant="light">
+      {t('cleared', { when: moment(at) })}
+    </Alert>
+  );
+}
+
+function useMoment(): (at: string) => string {
+  const format = new Intl.DateTimeFormat(useLocale(), {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
+  return (at) => format.format(new Date(at));
+}
+
+function Outputs({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const moment = useMoment();
+  const { outputs, output, expires_at, model_id, kind } = request;
+  const when = expires_at ? moment(expires_at) : '';
+  const living = outputs.some(({ url }) => url !== null);
+  const { text, rest } = partsOf(output);
+  const isEmpty = outputs.length === 0 && text === null && rest === null;
+  const many = outputs.length > 1;
+  return (
+    <Part
+      title={kind === 'text' ? t('reply') : t('outputs')}
+      text={living ? t('kept_until', { when }) : undefined}
+    >
+      <Stack gap="md">
+        {isEmpty && (
+          <Text size="sm" c="dimmed">
+            {kind === 'text' ? t('chat_not_kept') : t('no_outputs')}
+          </Text>
+        )}
+        {outputs.length > 0 && (
+          <Grid gap="md">
+            {outputs.map((medium, i) => (
+              <Grid.Col key={medium.index} span={{ base: 12, xs: many ? 6 : 12 }}>
+                <Media
+                  medium={medium}
+                  alt={t('alt', { n: i + 1, model: model_id })}
+                  gone={t('gone', { when })}
+                />
+              </Grid.Col>
+            ))}
+          </Grid>
+        )}
+        {text !== null && (
+          <Group align="flex-start" wrap="nowrap" justify="space-between">
+            <Text style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{text}</Text>
+            <Copy text={text} what={t('reply')} />
+          </Group>
+        )}
+        {rest !== null && (
+          <div>
+            <Text size="sm" c="dimmed" mb={4}>
+              {t('more_output')}
+            </Text>
+            <JsonView value={rest} what={t('more_output')} />
+          </div>
+        )}
+      </Stack>
+    </Part>
+  );
+}
+
+/** The text that was made, of a chat call the model's message, and what else there is. */
+function partsOf(output: RequestDetail['output']): { text: string | null; rest: object | null } {
+  if (output === null) return { text: null, rest: null };
+  const { text, ...rest } = output;
+  const [choice] = (output.choices ?? []) as { message?: { content?: unknown } }[];
+  const said = typeof text === 'string' ? text : choice?.message?.content;
+  const other = typeof text === 'string' ? rest : output;
+  return {
+    text: typeof said === 'string' ? said : null,
+    rest: Object.keys(other).length === 0 ? null : other,
+  };
+}
+
+function Input({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const isChat = request.kind === 'text';
+  return (
+    <Part title={t('input')} text={isChat ? t('chat_input') : undefined}>
+      <JsonView value={request.input} what={t('input')} />
+    </Part>
+  );
+}
+
+function SameInCode({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const settings = useSettings();
+  const { model_id, kind, input, cleared_at } = request;
+  if (!settings || cleared_at !== null) return null;
+  const isChat = kind === 'text';
+  const { max_tokens } = input;
+  const messages = [{ role: 'user', content: '…' }];
+  const shown = isChat ? { messages, ...(max_tokens !== undefined && { max_tokens }) } : input;
+  return (
+    <Part title={t('code')} text={`${t('code_text')} ${isChat ? t('code_chat') : ''}`}>
+      <Snippets shown={{ base_url: settings.base_url, model_id, kind, input: shown }} />
+    </Part>
+  );
+}
+
+function Cancel({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const api = useAccountApi();
+  const { account_id } = useAccount();
+  const queries = useQueryClient();
+  const [open, { open: ask, close }] = useDisclosure(false);
+  const { request_id } = request;
+  const amount = `$${formatUsd(request.quoted_usd_micro)}`;
+  const cancel = useMutation({
+    mutationFn: () => api('POST /v1/requests/:request_id/cancel', { params: { request_id } }),
+    onSuccess: () => notice({ message: t('cancelled', { amount }) }),
+    // It may have begun in this moment: the page shows it.
+    onError: showFailure,
+    onSettled: () => {
+      close();
+      return queries.invalidateQueries({ queryKey: ['account', account_id] });
+    },
+  });
+  return (
+    <>
+      <Button variant="default" onClick={ask}>
+        {t('cancel')}
+      </Button>
+      <Modal opened={open} onClose={close} title={t('cancel_title')}>
+        <Text size="sm">{t('cancel_text', { amount })}</Text>
+        <Group justify="flex-end" mt="lg">
+          <Button variant="default" onClick={close}>
+            {t('cancel_keep')}
+          </Button>
+          <Button color="red.9" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+            {t('cancel')}
+          </Button>
+        </Group>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,217 @@
+import { Badge, Divider, Group, Stack, Text, Timeline } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { RequestDetail } from '../../api-types.ts';
+import { Duration, formatDuration } from '../../components/text/Duration.tsx';
+import { Part } from '../../components/frame/Part.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { formatUsd } from '../../money.ts';
+import { useKeyNames } from './requests-data.ts';
+import './requests-words.ts';
+
+/** Beside a request: what it costs, how it went, who was told. */
+
+export function PriceCard({ request }: { request: RequestDetail }) {
+  const { t, i18n } = useTranslation('request');
+  const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
+  const { breakdown, assumptions, unit, quantity } = quote;
+  const returned = charged === null ? null : BigInt(quoted) - BigInt(charged);
+  const inTokens = unit === '1M tokens';
+  const amount = (units: number) =>
+    new Intl.NumberFormat(i18n.language, { maximumFractionDigits: 6 }).format(
+      inTokens ? Math.round(units * 1e6) : units,
+    );
+  const assumed = Object.entries(assumptions).map(([name, value]) => `${name} ${String(value)}`);
+  const delivered = request.delivered_quantity;
+  return (
+    <Part title={t('price')}>
+      <Stack gap={6}>
+        <Amount name={t('quoted')} micro={quoted} strong={charged === null} />
+        {charged === null ? (
+          <Text size="sm" c="dimmed" ta="right">
+            {t('reserved')}
+          </Text>
+        ) : (
+          <Amount name={t('charged')} micro={charged} strong />
+        )}
+        {returned !== null && returned > 0n && <Amount name={t('returned')} micro={returned} />}
+      </Stack>
+      <Divider my="sm" />
+      <Stack gap="xs">
+        {breakdown.map((line, i) => (
+          <Group key={i} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
+            <div>
+              <Text size="sm">{line.label}</Text>
+              <Text size="xs" c="dimmed">
+                {amount(line.quantity)} × ${formatUsd(line.unit_price_usd_micro)} {t(`per.${unit}`)}
+              </Text>
+            </div>
+            <Text size="sm" span>
+              <Usd micro={line.amount_usd_micro} />
+            </Text>
+          </Group>
+        ))}
+        {delivered !== null && delivered !== quantity && (
+          <Text size="sm" c="dimmed">
+            {t('delivered', { quantity: amount(delivered), unit: t(`unit.${unit}`) })}
+          </Text>
+        )}
+        {assumed.length > 0 && (
+          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {t('assumed', { what: assumed.join(', ') })}
+          </Text>
+        )}
+      </Stack>
+    </Part>
+  );
+}
+
+function Amount(props: { name: string; micro: string | bigint; strong?: boolean }) {
+  const { name, micro, strong = false } = props;
+  return (
+    <Group justify="space-between" wrap="nowrap">
+      <Text size="sm" c={strong ? undefined : 'dimmed'}>
+        {name}
+      </Text>
+      <Text span fw={strong ? 650 : 400} fz={strong ? 'lg' : 'sm'}>
+        <Usd micro={micro} />
+      </Text>
+    </Group>
+  );
+}
+
+interface Moment {
+  at: string;
+  what: string;
+  more?: string | undefined;
+  color?: string;
+}
+
+export function TimelineCard({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const moments = useMoments(request);
+  return (
+    <Part title={t('timeline')}>
+      <Timeline bulletSize={14} lineWidth={2} active={moments.length - 1}>
+        {moments.map(({ at, what, more, color }, i) => (
+          <Timeline.Item
+            key={i}
+            {...(color && { color })}
+            title={
+              <Text size="sm" fw={550} span>
+                {what}
+              </Text>
+            }
+          >
+            <Text size="xs" c="dimmed">
+              <When at={at} />
+              {more && ` · ${more}`}
+            </Text>
+          </Timeline.Item>
+        ))}
+      </Timeline>
+    </Part>
+  );
+}
+
+function useMoments(request: RequestDetail): Moment[] {
+  const { t, i18n } = useTranslation('request');
+  const { created_at, started_at, completed_at, status, attempts, deliveries } = request;
+  const between = (from: string, to: string) =>
+    formatDuration(Math.max(0, Date.parse(to) - Date.parse(from)), i18n.language);
+  const moments: Moment[] = [{ at: created_at, what: t('created') }];
+  for (const [i, { at, outcome }] of attempts.entries()) {
+    const isBad = outcome === 'rejected' || outcome === 'missing';
+    moments.push({
+      at,
+      what: t(`attempt.${outcome ?? 'under_way'}`),
+      more: i === 0 ? t('waited', { time: between(created_at, at) }) : undefined,
+      ...(isBad && { color: 'red' }),
+    });
+  }
+  if (started_at && attempts.length === 0) moments.push({ at: started_at, what: t('started') });
+  if (completed_at) {
+    moments.push({
+      at: completed_at,
+      what: t(`end.${status}`),
+      more: started_at ? t('ran', { time: between(started_at, completed_at) }) : undefined,
+      color: { FAILED: 'red', CANCELLED: 'gray' }[status as string] ?? 'fare',
+    });
+  }
+  for (const { at, status: answered } of deliveries) {
+    const isGood = answered !== null && answered >= 200 && answered < 300;
+    const what = answered === null ? t('not_notified') : t('notified', { status: answered });
+    moments.push({ at, what, color: isGood ? 'fare' : 'red' });
+  }
+  const gone = request.outputs.length > 0 && request.outputs.every(({ url }) => url === null);
+  if (gone && request.expires_at)
+    moments.push({ at: request.expires_at, what: t('expired'), color: 'gray' });
+  return moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+const stateColors = { pending: 'gray', delivered: 'fare', failed: 'red' } as const;
+
+export function WebhookCard(props: {
+  webhook: NonNullable<RequestDetail['webhook']>;
+  request: RequestDetail;
+}) {
+  const { t } = useTranslation('request');
+  const { webhook, request } = props;
+  const state = webhook.state ?? 'pending';
+  const last = request.deliveries.at(-1);
+  return (
+    <Part title={t('webhook')}>
+      <Stack gap="xs">
+        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+          {webhook.url}
+        </Text>
+        <Group justify="space-between">
+          <Badge variant="dot" color={stateColors[state]} tt="none" fw={500}>
+            {t(`webhook_state.${state}`)}
+          </Badge>
+          {last && (
+            <Text size="sm" c="dimmed">
+              {t('last_answer')}: {last.status ?? t('no_answer')}
+            </Text>
+          )}
+        </Group>
+        {last?.error && (
+          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {last.error}
+          </Text>
+        )}
+      </Stack>
+    </Part>
+  );
+}
+
+export function Facts({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const { t: common } = useTranslation('common');
+  const { t: list } = useTranslation('requests');
+  const keys = useKeyNames();
+  const { kind, key_id, created_at, started_at, completed_at } = request;
+  const key = keys?.get(key_id);
+  const rows: [string, ReactNode][] = [
+    [t('kind'), common(`kind.${kind}`)],
+    [t('key'), keys && (key ? `${key.name} …${key.last4}` : list('unknown_key'))],
+    [list('column.duration'), <Duration from={started_at ?? created_at} to={completed_at} />],
+  ];
+  return (
+    <Part title={t('facts')}>
+      <Stack gap={6}>
+        {rows.map(([name, value]) => (
+          <Group key={name} justify="space-between" wrap="nowrap" gap="md">
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text size="sm" ta="right" span style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+          </Group>
+        ))}
+      </Stack>
+    </Part>
+  );
+}

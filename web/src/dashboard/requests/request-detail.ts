@@ -1,0 +1,16 @@
+import { useQuery } from '@tanstack/react-query';
+import { isFinal } from '../../../../client/src/watch.ts';
+import { useAccount, useAccountApi } from '../../session.tsx';
+
+/** How often an open request is looked at, should nothing be told of it: its place moves too. */
+const lookMs = 5_000;
+
+export function useRequest(request_id: string) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  return useQuery({
+    queryKey: ['account', account_id, 'request', request_id],
+    queryFn: ({ signal }) => api('GET /requests/:request_id', { params: { request_id }, signal }),
+    refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? lookMs : false),
+  });
+}

@@ -1,0 +1,94 @@
+import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
+import { dayOf } from '../money/money-search.ts';
+
+/** How a change finds its place in a list of requests. */
+
+/** What stands in the address of the list. Days are local ones: 2026-01-31. */
+export interface Search {
+  status?: Status | undefined;
+  model?: string | undefined;
+  key?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  id?: string | undefined;
+  before?: string | undefined;
+  after?: string | undefined;
+}
+
+export const pageSize = 25;
+export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
+export const filterNames = ['status', 'model', 'key', 'from', 'to', 'id'] as const;
+
+/** Takes from an address what makes sense there. */
+export function readSearch(given: Record<string, unknown>): Search {
+  const text = (name: keyof Search, form = /^.{1,300}$/) => {
+    const value = given[name];
+    const written = typeof value === 'number' ? String(value) : value;
+    return typeof written === 'string' && form.test(written) ? written : undefined;
+  };
+  const id = /^[0-9a-f-]{36}$/;
+  return {
+    status: statuses.find((status) => status === given.status),
+    model: text('model'),
+    key: text('key', id),
+    from: dayOf(given.from),
+    to: dayOf(given.to),
+    id: text('id', /^[0-9a-fA-F-]{1,36}$/),
+    before: text('before', id),
+    after: text('after', id),
+  };
+}
+
+/** The parameters of the call behind the list. */
+export function queryOf({ model, key, from, to, ...rest }: Search) {
+  return {
+    ...rest,
+    model_id: model,
+    key_id: key,
+    from: from && beginOf(from),
+    to: to && beginOf(to, 1),
+    limit: pageSize,
+  };
+}
+
+/** The first moment of a local day, or of one some days later. */
+function beginOf(day: string, later = 0): string {
+  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
+  return new Date(year, month - 1, date + later).toISOString();
+}
+
+/** Puts what changed in its place, and what is new on top, where this page shows the newest. */
+export function placed(page: RequestPage, search: Search, changed: RequestEntry[]): RequestPage {
+  let { data, older } = page;
+  for (const entry of changed) {
+    const at = data.findIndex(({ request_id }) => request_id === entry.request_id);
+    const fits = matches(entry, search);
+    if (at >= 0) data = fits ? data.with(at, entry) : data.toSpliced(at, 1);
+    else if (fits && belongsHere(entry, page)) data = [...data, entry];
+  }
+  data = data.toSorted((a, b) => (a.request_id < b.request_id ? 1 : -1));
+  if (data.length > pageSize) {
+    data = data.slice(0, pageSize);
+    older = data.at(-1)!.request_id;
+  }
+  return { ...page, data, older };
+}
+
+function belongsHere(entry: RequestEntry, { data, newer, older }: RequestPage): boolean {
+  const last = data.at(-1);
+  return (
+    newer === null && (older === null || (last !== undefined && entry.request_id > last.request_id))
+  );
+}
+
+function matches(entry: RequestEntry, search: Search): boolean {
+  const { status, model, key, from, to, id } = search;
+  return (
+    (!status || entry.status === status) &&
+    (!model || entry.model_id === model) &&
+    (!key || entry.key_id === key) &&
+    (!id || entry.request_id.startsWith(id.toLowerCase())) &&
+    (!from || entry.created_at >= beginOf(from)) &&
+    (!to || entry.created_at < beginOf(to, 1))
+  );
+}

@@ -1,0 +1,43 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import type { KeyName } from '../../api-types.ts';
+import { useAccount, useAccountApi } from '../../session.tsx';
+import { modelsQuery } from '../../studio/models.ts';
+import type { Choices } from './RequestFilters.tsx';
+import { queryOf, type Search } from './request-entries.ts';
+
+/** A page of the list. The one before stays until it is there. */
+export function usePage(search: Search) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  return useQuery({
+    queryKey: ['account', account_id, 'requests', 'page', search],
+    queryFn: ({ signal }) => api('GET /requests', { query: queryOf(search), signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The account's keys by id; undefined while they are not known. */
+export function useKeyNames(): Map<string, KeyName> | undefined {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const { data } = useQuery({
+    queryKey: ['account', account_id, 'request-choices'],
+    queryFn: () => api('GET /requests/choices'),
+    staleTime: 60_000,
+  });
+  return data && new Map(data.keys.map((key) => [key.key_id, key]));
+}
+
+export function useChoices(): Choices {
+  const { t } = useTranslation('requests');
+  const keys = useKeyNames();
+  const models = useQuery(modelsQuery);
+  return {
+    keys: [...(keys?.values() ?? [])].map(({ key_id, name, last4, revoked }) => ({
+      value: key_id,
+      label: `${name} …${last4}${revoked ? ` (${t('revoked')})` : ''}`,
+    })),
+    models: (models.data ?? []).map(({ id }) => id).toSorted(),
+  };
+}

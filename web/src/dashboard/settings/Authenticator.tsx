@@ -1,0 +1,296 @@
+import {
+  Alert,
+  Badge,
+  Box,
+  Button,
+  Code,
+  Group,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { IconDeviceMobileCode, IconDownload } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { QRCodeSVG } from 'qrcode.react';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { authCall } from '../../api.ts';
+import { useAuthFailure } from '../../auth-words.ts';
+import { Copy } from '../../components/Copy.tsx';
+import { Modal } from '../../components/Dialog.tsx';
+import type { Me } from '../../api-types.ts';
+import { meQuery } from '../../session.tsx';
+import { securityQuery } from './security.ts';
+import { SettingsCard } from './SettingsCard.tsx';
+
+type Dialog = 'enable' | 'disable' | 'codes' | null;
+
+/** The second half of signing in with a password: an app that shows six digits. */
+export function Authenticator({ me, hasPassword }: { me: Me; hasPassword: boolean }) {
+  const { t } = useTranslation('settings');
+  const [dialog, setDialog] = useState<Dialog>(null);
+  const isOn = me.two_factor_enabled;
+  return (
+    <SettingsCard
+      icon={<IconDeviceMobileCode size={20} />}
+      title={t('app')}
+      text={hasPassword || isOn ? t('app_text') : t('app_needs_password')}
+      status={
+        <Badge variant={isOn ? 'light' : 'default'} color={isOn ? 'fare' : 'gray'} tt="none">
+          {t(isOn ? 'on' : 'off')}
+        </Badge>
+      }
+    >
+      {(hasPassword || isOn) && (
+        <Group justify="flex-end">
+          {isOn ? (
+            <>
+              <Button variant="default" onClick={() => setDialog('codes')}>
+                {t('new_codes')}
+              </Button>
+              <Button variant="default" onClick={() => setDialog('disable')}>
+                {t('turn_off')}
+              </Button>
+            </>
+          ) : (
+            <Button onClick={() => setDialog('enable')}>{t('turn_on')}</Button>
+          )}
+        </Group>
+      )}
+      <AppDialog dialog={dialog} onClose={() => setDialog(null)} />
+    </SettingsCard>
+  );
+}
+
+const titles = { enable: 'app_enable', disable: 'app_disable', codes: 'new_codes' } as const;
+
+/** Its state ends with it: secrets do not stay in the page. */
+function AppDialog({ dialog, onClose }: { dialog: Dialog; onClose: () => void }) {
+  const { t } = useTranslation('settings');
+  return (
+    <Modal
+      opened={dialog !== null}
+      onClose={onClose}
+      title={dialog && t(titles[dialog])}
+      closeOnClickOutside={false}
+    >
+      {dialog === 'enable' && <Enable onDone={onClose} />}
+      {dialog === 'disable' && <Disable onDone={onClose} />}
+      {dialog === 'codes' && <NewCodes onDone={onClose} />}
+    </Modal>
+  );
+}
+
+/** Turning it on or off signs this browser in anew: what is known of both is asked again. */
+function useRefresh(): () => Promise<void> {
+  const queries = useQueryClient();
+  return async () => {
+    await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+    await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
+  };
+}
+
+interface Setup {
+  totpURI: string;
+  backupCodes: string[];
+}
+
+function Enable({ onDone }: { onDone: () => void }) {
+  const [setup, setSetup] = useState<Setup | null>(null);
+  const [confirmed, setConfirmed] = useState(false);
+  const refresh = useRefresh();
+  if (setup === null) {
+    return (
+      <PasswordStep
+        action="next"
+        work={async (password) =>
+          setSetup(await authCall<Setup>('/two-factor/enable', { password }))
+        }
+      />
+    );
+  }
+  if (!confirmed) {
+    const confirm = async () => {
+      setConfirmed(true);
+      await refresh();
+    };
+    return <FirstCode uri={setup.totpURI} onConfirmed={confirm} />;
+  }
+  return <BackupCodes codes={setup.backupCodes} onDone={onDone} />;
+}
+
+function Disable({ onDone }: { onDone: () => void }) {
+  const refresh = useRefresh();
+  const { t } = useTranslation('settings');
+  return (
+    <PasswordStep
+      action="turn_off"
+      note={t('app_disable_text')}
+      work={async (password) => {
+        await authCall('/two-factor/disable', { password });
+        await refresh();
+        onDone();
+      }}
+    />
+  );
+}
+
+function NewCodes({ onDone }: { onDone: () => void }) {
+  const { t } = useTranslation('settings');
+  const [codes, setCodes] = useState<string[] | null>(null);
+  if (codes !== null) return <BackupCodes codes={codes} onDone={onDone} />;
+  return (
+    <PasswordStep
+      action="new_codes"
+      note={t('new_codes_text')}
+      work={async (password) => {
+        const path = '/two-factor/generate-backup-codes';
+        const { backupCodes } = await authCall<{ backupCodes: string[] }>(path, { password });
+        setCodes(backupCodes);
+      }}
+    />
+  );
+}
+
+/** A form of one field, which says what went wrong. */
+function Step(props: {
+  action: string;
+  work: () => Promise<void>;
+  children: ReactNode;
+  ready: boolean;
+}) {
+  const { t } = useTranslation('settings');
+  const inWords = useAuthFailure();
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      await props.work();
+    } catch (error) {
+      setProblem(inWords(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack>
+        {problem && (
+          <Alert color="red" role="alert">
+            {problem}
+          </Alert>
+        )}
+        {props.children}
+        <Group justify="flex-end">
+          <Button type="submit" loading={busy} disabled={!props.ready}>
+            {t(props.action)}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function PasswordStep(props: {
+  action: string;
+  note?: string;
+  work: (password: string) => Promise<void>;
+}) {
+  const { t } = useTranslation('settings');
+  const [password, setPassword] = useState('');
+  return (
+    <Step action={props.action} work={() => props.work(password)} ready={password !== ''}>
+      {props.note && <Text size="sm">{props.note}</Text>}
+      <PasswordInput
+        label={t('current_password')}
+        autoComplete="current-password"
+        data-autofocus
+        required
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+      />
+    </Step>
+  );
+}
+
+function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promise<void> }) {
+  const { t } = useTranslation('settings');
+  const [code, setCode] = useState('');
+  const secret = new URL(uri).searchParams.get('secret') ?? '';
+  return (
+    <Step
+      action="confirm"
+      ready={code.length === 6}
+      work={async () => {
+        await authCall('/two-factor/verify-totp', { code });
+        await onConfirmed();
+      }}
+    >
+      <Text size="sm">{t('scan')}</Text>
+      <Box bg="white" p="md" mx="auto" style={{ borderRadius: 8, lineHeight: 0 }}>
+        <QRCodeSVG value={uri} size={180} title={t('qr')} />
+      </Box>
+      <div>
+        <Text size="sm">{t('secret_text')}</Text>
+        <Group gap="xs" wrap="nowrap">
+          <Code style={{ wordBreak: 'break-all' }}>{secret.replace(/(.{4})(?=.)/g, '$1 ')}</Code>
+          <Copy text={secret} what={t('secret')} />
+        </Group>
+      </div>
+      <TextInput
+        label={t('code')}
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        maxLength={6}
+        required
+        value={code}
+        onChange={(event) => setCode(event.currentTarget.value.replace(/\D/g, ''))}
+      />
+    </Step>
+  );
+}
+
+function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  const { t } = useTranslation('settings');
+  const { t: common } = useTranslation('common');
+  const text = codes.join('\n');
+  const download = () => {
+    const url = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = 'farebox-backup-codes.txt';
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <Stack>
+      <Text size="sm">{t('codes_text')}</Text>
+      <SimpleGrid cols={2} spacing="xs" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+        {codes.map((code) => (
+          <Code key={code} component="li" ta="center" fz="sm" py={6}>
+            {code}
+          </Code>
+        ))}
+      </SimpleGrid>
+      <Group justify="space-between">
+        <Group gap="xs">
+          <Copy text={text} what={t('codes')} />
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={16} />}
+            onClick={download}
+            size="sm"
+          >
+            {t('download')}
+          </Button>
+        </Group>
+        <Button onClick={onDone}>{common('done')}</Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,197 @@
+import {
+  ActionIcon,
+  Alert,
+  Badge,
+  Box,
+  Button,
+  Group,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Tooltip,
+} from '@mantine/core';
+import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { authCall } from '../../api.ts';
+import { useAuthFailure } from '../../auth-words.ts';
+import { Confirm } from '../../components/Confirm.tsx';
+import { Modal } from '../../components/Dialog.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { When } from '../../components/text/When.tsx';
+import { browserOf } from './browser-name.ts';
+import { SettingsCard } from './SettingsCard.tsx';
+
+interface Passkey {
+  id: string;
+  name: string | null;
+  createdAt: string;
+  backedUp: boolean;
+}
+
+const keysQuery = {
+  queryKey: ['me', 'passkeys'],
+  queryFn: () => authCall<Passkey[]>('/passkey/list-user-passkeys'),
+};
+
+/** They need a name for the site, not an address in figures. */
+const isPossible = () =>
+  typeof PublicKeyCredential !== 'undefined' && !/^[\d.]+$|^\[/.test(location.hostname);
+
+/** Passkeys: a fingerprint, a face or a PIN in place of the password. */
+export function Passkeys() {
+  const { t } = useTranslation('settings');
+  const { t: common } = useTranslation('common');
+  const queries = useQueryClient();
+  const keys = useQuery(keysQuery);
+  const [naming, setNaming] = useState<Passkey | 'new' | null>(null);
+  const [removing, setRemoving] = useState<Passkey | null>(null);
+  const nameOf = (key: Passkey | null) => key?.name ?? t('passkey');
+  const remove = async () => {
+    await authCall('/passkey/delete-passkey', { id: removing!.id });
+    await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+  };
+  return (
+    <SettingsCard
+      icon={<IconFingerprint size={20} />}
+      title={t('passkeys')}
+      text={isPossible() ? t('passkeys_text') : t('passkeys_impossible')}
+    >
+      {keys.error && <Failure error={keys.error} retry={() => void keys.refetch()} />}
+      {keys.isPending && <Skeleton h={40} />}
+      {keys.data && keys.data.length > 0 && (
+        <ul className="rows">
+          {keys.data.map((key) => (
+            <Group key={key.id} component="li" justify="space-between" wrap="nowrap">
+              <Box miw={0}>
+                <Group gap="xs">
+                  <Text fw={600} size="sm" style={{ wordBreak: 'break-word' }}>
+                    {nameOf(key)}
+                  </Text>
+                  {key.backedUp && (
+                    <Badge size="sm" variant="default" tt="none">
+                      {t('synced')}
+                    </Badge>
+                  )}
+                </Group>
+                <Text size="xs" c="dimmed">
+                  {t('added')} <When at={key.createdAt} />
+                </Text>
+              </Box>
+              <Group gap={4} wrap="nowrap">
+                <Tooltip label={common('rename')}>
+                  <ActionIcon
+                    variant="subtle"
+                    color="gray"
+                    aria-label={`${common('rename')}: ${nameOf(key)}`}
+                    onClick={() => setNaming(key)}
+                  >
+                    <IconPencil size={17} />
+                  </ActionIcon>
+                </Tooltip>
+                <Tooltip label={common('remove')}>
+                  <ActionIcon
+                    variant="subtle"
+                    color="red"
+                    aria-label={`${common('remove')}: ${nameOf(key)}`}
+                    onClick={() => setRemoving(key)}
+                  >
+                    <IconTrash size={17} />
+                  </ActionIcon>
+                </Tooltip>
+              </Group>
+            </Group>
+          ))}
+        </ul>
+      )}
+      {isPossible() && (
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => setNaming('new')}>
+            {t('add_passkey')}
+          </Button>
+        </Group>
+      )}
+      <Modal
+        opened={naming !== null}
+        onClose={() => setNaming(null)}
+        title={t(naming === 'new' ? 'add_passkey' : 'rename_passkey')}
+      >
+        {naming && <NameForm passkey={naming} onDone={() => setNaming(null)} />}
+      </Modal>
+      <Confirm
+        opened={removing !== null}
+        title={t('remove_passkey')}
+        action={common('remove')}
+        onConfirm={remove}
+        onClose={() => setRemoving(null)}
+      >
+        {t('remove_passkey_text', { name: nameOf(removing) })}
+      </Confirm>
+    </SettingsCard>
+  );
+}
+
+function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () => void }) {
+  const { t } = useTranslation('settings');
+  const { t: common } = useTranslation('common');
+  const inWords = useAuthFailure();
+  const queries = useQueryClient();
+  const [name, setName] = useState(() => (passkey === 'new' ? thisDevice() : (passkey.name ?? '')));
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      if (passkey === 'new') await register(name);
+      else await authCall('/passkey/update-passkey', { id: passkey.id, name });
+      await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+      onDone();
+    } catch (error) {
+      setProblem(inWords(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack>
+        {problem && (
+          <Alert color="red" role="alert">
+            {problem}
+          </Alert>
+        )}
+        <TextInput
+          label={t('passkey_name')}
+          description={passkey === 'new' ? t('passkey_name_text') : undefined}
+          data-autofocus
+          required
+          maxLength={60}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Group justify="flex-end">
+          <Button type="submit" loading={busy}>
+            {passkey === 'new' ? t('next') : common('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function thisDevice(): string {
+  const { name, system } = browserOf(navigator.userAgent);
+  return [name, system].filter(Boolean).join(', ');
+}
+
+async function register(name: string): Promise<void> {
+  const { startRegistration } = await import('@simplewebauthn/browser');
+  const path = '/passkey/generate-register-options';
+  const optionsJSON = await authCall<Parameters<typeof startRegistration>[0]['optionsJSON']>(path);
+  const response = await startRegistration({ optionsJSON });
+  await authCall('/passkey/verify-registration', { response, name });
+}

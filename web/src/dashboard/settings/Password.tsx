@@ -1,0 +1,93 @@
+import { Alert, Anchor, Button, Group, PasswordInput, Stack } from '@mantine/core';
+import { notice } from '../../components/frame/notice.ts';
+import { IconLock } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { authCall } from '../../api.ts';
+import { useAuthFailure } from '../../auth-words.ts';
+import { useSettings } from '../../entry/signing-in.ts';
+import { securityQuery } from './security.ts';
+import { SettingsCard } from './SettingsCard.tsx';
+
+export function PasswordCard({ hasPassword }: { hasPassword: boolean }) {
+  const { t } = useTranslation('settings');
+  if (hasPassword) {
+    return (
+      <SettingsCard icon={<IconLock size={20} />} title={t('password')} text={t('password_text')}>
+        <PasswordForm />
+      </SettingsCard>
+    );
+  }
+  return (
+    <SettingsCard icon={<IconLock size={20} />} title={t('password')} text={t('no_password')}>
+      <Anchor component={Link} to="/forgot" size="sm">
+        {t('set_password')}
+      </Anchor>
+    </SettingsCard>
+  );
+}
+
+const nothing = { currentPassword: '', newPassword: '' };
+
+function PasswordForm() {
+  const { t } = useTranslation('settings');
+  const inWords = useAuthFailure();
+  const queries = useQueryClient();
+  const [form, setForm] = useState(nothing);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const min = useSettings()?.password_min ?? 10;
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      await authCall('/change-password', { ...form, revokeOtherSessions: true });
+      setForm(nothing);
+      notice({ message: t('password_changed') });
+      await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
+    } catch (error) {
+      setProblem(inWords(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const field = (name: keyof typeof form) => ({
+    value: form[name],
+    required: true,
+    onChange: (event: { currentTarget: { value: string } }) => {
+      const { value } = event.currentTarget;
+      setForm((before) => ({ ...before, [name]: value }));
+    },
+  });
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack gap="sm">
+        {problem && (
+          <Alert color="red" role="alert">
+            {problem}
+          </Alert>
+        )}
+        <PasswordInput
+          label={t('current_password')}
+          autoComplete="current-password"
+          {...field('currentPassword')}
+        />
+        <PasswordInput
+          label={t('new_password')}
+          description={t('password_hint', { min })}
+          autoComplete="new-password"
+          minLength={min}
+          {...field('newPassword')}
+        />
+        <Group justify="flex-end">
+          <Button type="submit" loading={busy} disabled={form.newPassword === ''}>
+            {t('change_password')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

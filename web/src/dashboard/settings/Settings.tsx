@@ -1,0 +1,89 @@
+import './settings-words.ts';
+import { Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
+import { notice } from '../../components/frame/notice.ts';
+import { IconUser } from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api } from '../../api.ts';
+import { Failure, showFailure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import type { Me } from '../../api-types.ts';
+import { meQuery, useMe } from '../../session.tsx';
+import { Authenticator } from './Authenticator.tsx';
+import { Browsers } from './Browsers.tsx';
+import { EmailCard } from './Email.tsx';
+import { Passkeys } from './Passkeys.tsx';
+import { PasswordCard } from './Password.tsx';
+import { securityQuery } from './security.ts';
+import { SettingsCard } from './SettingsCard.tsx';
+
+/** What somebody is called here, and how they sign in. */
+export function Settings() {
+  const { t } = useTranslation('settings');
+  const me = useMe();
+  const security = useQuery(securityQuery);
+  if (!me) return null;
+  return (
+    <>
+      <PageTitle title={t('title')} text={t('text')} />
+      <Stack maw={780} gap="lg">
+        <Profile me={me} />
+        {security.error && <Failure error={security.error} retry={() => void security.refetch()} />}
+        {security.isPending && [1, 2, 3].map((n) => <Skeleton key={n} h={130} radius="md" />)}
+        {security.data && (
+          <>
+            <EmailCard me={me} hasPassword={security.data.has_password} />
+            <PasswordCard hasPassword={security.data.has_password} />
+            <Authenticator me={me} hasPassword={security.data.has_password} />
+            <Passkeys />
+            <Browsers sessions={security.data.sessions} />
+          </>
+        )}
+      </Stack>
+    </>
+  );
+}
+
+function Profile({ me }: { me: Me }) {
+  const { t } = useTranslation('settings');
+  const { t: common } = useTranslation('common');
+  const queries = useQueryClient();
+  const [name, setName] = useState(me.name);
+  const [busy, setBusy] = useState(false);
+  const isSame = name.trim() === me.name || name.trim() === '';
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await api('PATCH /api/me', { body: { name } });
+      await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+      notice({ message: t('name_saved') });
+    } catch (error) {
+      showFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <SettingsCard icon={<IconUser size={20} />} title={t('profile')} text={t('profile_text')}>
+      <form onSubmit={(event) => void save(event)}>
+        <Stack gap="sm">
+          <TextInput
+            label={t('name')}
+            autoComplete="name"
+            maxLength={100}
+            required
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Group justify="flex-end">
+            <Button type="submit" loading={busy} disabled={isSame}>
+              {common('save')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </SettingsCard>
+  );
+}

@@ -1,0 +1,58 @@
+import { Button, Card, Group, TextInput, Title } from '@mantine/core';
+import { notice } from '../../components/frame/notice.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { showFailure } from '../../components/Failure.tsx';
+import { meQuery, useAccount, useAccountApi } from '../../session.tsx';
+
+/** What the account is called: in the choice of accounts, and in invitations. */
+export function AccountName() {
+  const { t } = useTranslation('team');
+  const { t: common } = useTranslation('common');
+  const account = useAccount();
+  const api = useAccountApi();
+  const queries = useQueryClient();
+  const [name, setName] = useState(account.name);
+  const [busy, setBusy] = useState(false);
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await api('PATCH /account', { body: { name } });
+      await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+      notice({ message: t('name_saved') });
+    } catch (error) {
+      showFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
+      <Title order={2} fz="lg" mb="md">
+        {t('account')}
+      </Title>
+      <form onSubmit={(event) => void save(event)}>
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label={t('account_name')}
+            description={t('account_name_text')}
+            maxLength={100}
+            required
+            flex="1 1 240px"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Button
+            type="submit"
+            loading={busy}
+            disabled={name.trim() === '' || name.trim() === account.name}
+          >
+            {common('save')}
+          </Button>
+        </Group>
+      </form>
+    </Card>
+  );
+}

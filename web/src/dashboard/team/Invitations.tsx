@@ -1,0 +1,70 @@
+import { Badge, Box, Button, Card, Group, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import type { Invitee, Team } from '../../api-types.ts';
+import { showFailure } from '../../components/Failure.tsx';
+import { When } from '../../components/text/When.tsx';
+import { useAccount, useAccountApi } from '../../session.tsx';
+import { teamKey } from './team.ts';
+
+/** Who is invited and has not come yet. */
+export function Invitations({ invitations }: { invitations: Invitee[] }) {
+  const { t } = useTranslation('team');
+  const { t: common } = useTranslation('common');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const queries = useQueryClient();
+  const key = teamKey(account_id);
+  const withdraw = async ({ invitation_id }: Invitee) => {
+    queries.setQueryData<Team>(
+      key,
+      (before) =>
+        before && {
+          ...before,
+          invitations: before.invitations.filter((each) => each.invitation_id !== invitation_id),
+        },
+    );
+    try {
+      await api('DELETE /invitations/:invitation_id', { params: { invitation_id } });
+    } catch (error) {
+      showFailure(error);
+    } finally {
+      await queries.invalidateQueries({ queryKey: key });
+    }
+  };
+  if (invitations.length === 0) return null;
+  return (
+    <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
+      <Title order={2} fz="lg" mb="md">
+        {t('invited')}
+      </Title>
+      <ul className="rows">
+        {invitations.map((each) => (
+          <Group key={each.invitation_id} component="li" justify="space-between" gap="sm">
+            <Box miw={0}>
+              <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                {each.email}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {t('good_until')} <When at={each.expires_at} brief />
+              </Text>
+            </Box>
+            <Group gap="xs" wrap="nowrap" ml="auto">
+              <Badge variant="default" tt="none">
+                {common(`role.${each.role}`)}
+              </Badge>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => void withdraw(each)}
+                aria-label={`${t('withdraw')}: ${each.email}`}
+              >
+                {t('withdraw')}
+              </Button>
+            </Group>
+          </Group>
+        ))}
+      </ul>
+    </Card>
+  );
+}

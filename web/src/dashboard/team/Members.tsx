@@ -1,0 +1,194 @@
+import {
+  ActionIcon,
+  Avatar,
+  Badge,
+  Box,
+  Button,
+  Card,
+  Group,
+  Select,
+  Text,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import { IconTrash } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Confirm } from '../../components/Confirm.tsx';
+import { showFailure } from '../../components/Failure.tsx';
+import { When } from '../../components/text/When.tsx';
+import type { Member, Role, Team } from '../../api-types.ts';
+import { meQuery, useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { allRoles, teamKey } from './team.ts';
+
+type Question =
+  | { kind: 'remove' | 'leave'; member: Member }
+  | { kind: 'demote'; role: Role }
+  | null;
+
+export function Members({ members }: { members: Member[] }) {
+  const { t } = useTranslation('team');
+  const { account_id, name: account } = useAccount();
+  const api = useAccountApi();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [question, setQuestion] = useState<Question>(null);
+  const key = teamKey(account_id);
+  const owners = members.filter(({ role }) => role === 'owner').length;
+
+  const setRole = async (member: Member, role: Role) => {
+    queries.setQueryData<Team>(
+      key,
+      (before) =>
+        before && {
+          ...before,
+          members: before.members.map((each) =>
+            each.person_id === member.person_id ? { ...each, role } : each,
+          ),
+        },
+    );
+    try {
+      await api('PATCH /members/:person_id', {
+        params: { person_id: member.person_id },
+        body: { role },
+      });
+      if (member.is_me) await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+    } catch (error) {
+      showFailure(error);
+    } finally {
+      await queries.invalidateQueries({ queryKey: key });
+    }
+  };
+  const ask = (member: Member, role: Role) => {
+    if (member.is_me && role !== 'owner') setQuestion({ kind: 'demote', role });
+    else void setRole(member, role);
+  };
+  const confirm = async () => {
+    if (question === null) return;
+    if (question.kind === 'demote') {
+      await setRole(
+        members.find(({ is_me }) => is_me)!,
+        question.role,
+      );
+    } else if (question.kind === 'remove') {
+      await api('DELETE /members/:person_id', {
+        params: { person_id: question.member.person_id },
+      });
+      await queries.invalidateQueries({ queryKey: key });
+    } else {
+      await api('POST /leave');
+      await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+      await navigate({ to: '/cabinet' });
+    }
+  };
+  return (
+    <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
+      <Title order={2} fz="lg" mb="md">
+        {t('members')}
+      </Title>
+      <ul className="rows">
+        {members.map((member) => (
+          <MemberRow
+            key={member.person_id}
+            member={member}
+            isLastOwner={member.role === 'owner' && owners === 1}
+            onRole={(role) => ask(member, role)}
+            onGo={() => setQuestion({ kind: member.is_me ? 'leave' : 'remove', member })}
+          />
+        ))}
+      </ul>
+      <Confirm
+        opened={question !== null}
+        title={t(`${question?.kind ?? 'leave'}_title`)}
+        action={t(`${question?.kind ?? 'leave'}_action`)}
+        onConfirm={confirm}
+        onClose={() => setQuestion(null)}
+      >
+        {t(`${question?.kind ?? 'leave'}_text`, {
+          account,
+          name: question && 'member' in question ? question.member.name : '',
+        })}
+      </Confirm>
+    </Card>
+  );
+}
+
+function MemberRow(props: {
+  member: Member;
+  /** Neither goes nor becomes something else. */
+  isLastOwner: boolean;
+  onRole: (role: Role) => void;
+  onGo: () => void;
+}) {
+  const { member } = props;
+  const { t } = useTranslation('team');
+  const { t: common } = useTranslation('common');
+  const owns = useMay('own');
+  return (
+    <Group component="li" justify="space-between" gap="sm">
+      <Group gap="sm" wrap="nowrap" miw={0} flex="1 1 260px">
+        <Avatar name={member.name} radius="xl" aria-hidden />
+        <Box miw={0}>
+          <Group gap="xs">
+            <Text fw={600} size="sm">
+              {member.name}
+            </Text>
+            {member.is_me && (
+              <Badge size="sm" variant="default" tt="none">
+                {t('you')}
+              </Badge>
+            )}
+            {member.two_factor_enabled && (
+              <Badge size="sm" variant="light" tt="none">
+                {t('two_factor')}
+              </Badge>
+            )}
+          </Group>
+          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {member.email}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {t('since')} <When at={member.joined_at} brief />
+            {props.isLastOwner && ` · ${t('last_owner')}`}
+          </Text>
+        </Box>
+      </Group>
+      <Group gap="xs" wrap="nowrap" ml="auto">
+        {owns && !props.isLastOwner ? (
+          <Select
+            w={150}
+            aria-label={t('role_of', { name: member.name })}
+            data={allRoles.map((role) => ({ value: role, label: common(`role.${role}`) }))}
+            value={member.role}
+            allowDeselect={false}
+            onChange={(role) => role && role !== member.role && props.onRole(role as Role)}
+          />
+        ) : (
+          <Badge variant="default" tt="none">
+            {common(`role.${member.role}`)}
+          </Badge>
+        )}
+        {member.is_me && !props.isLastOwner && (
+          <Button variant="default" onClick={props.onGo}>
+            {t('leave')}
+          </Button>
+        )}
+        {owns && !member.is_me && !props.isLastOwner && (
+          <Tooltip label={common('remove')}>
+            <ActionIcon
+              variant="subtle"
+              color="red"
+              size="lg"
+              aria-label={`${common('remove')}: ${member.name}`}
+              onClick={props.onGo}
+            >
+              <IconTrash size={18} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </Group>
+    </Group>
+  );
+}

@@ -1,0 +1,88 @@
+import './team-words.ts';
+import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Team as TeamReply } from '../../api-types.ts';
+import { Failure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { AccountName } from './AccountName.tsx';
+import { Invitations } from './Invitations.tsx';
+import { Invite } from './Invite.tsx';
+import { Members } from './Members.tsx';
+import { allRoles, teamKey } from './team.ts';
+
+/** The people of the account: who they are, what they may do, and who is invited. */
+export function Team() {
+  const { t } = useTranslation('team');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const owns = useMay('own');
+  const [inviting, setInviting] = useState(false);
+  const team = useQuery({
+    queryKey: teamKey(account_id),
+    queryFn: () => api('GET /team'),
+  });
+  return (
+    <>
+      <PageTitle title={t('title')} text={t('text')}>
+        {owns && (
+          <Button leftSection={<IconUserPlus size={18} />} onClick={() => setInviting(true)}>
+            {t('invite')}
+          </Button>
+        )}
+      </PageTitle>
+      {team.isPending ? (
+        // Of how many people, nobody knows yet: what stands below comes with them.
+        <Skeleton h={220} radius="md" />
+      ) : (
+        <People team={team} />
+      )}
+      {owns && <Invite opened={inviting} onClose={() => setInviting(false)} />}
+    </>
+  );
+}
+
+function People({ team }: { team: UseQueryResult<TeamReply> }) {
+  const { t } = useTranslation('team');
+  const { account_id } = useAccount();
+  const owns = useMay('own');
+  return (
+    <Stack gap="lg">
+      {team.data?.is_operator && (
+        <Alert icon={<IconShieldLock />} variant="light" color="yellow" c="inherit">
+          {t('operator')}
+        </Alert>
+      )}
+      {team.error && <Failure error={team.error} retry={() => void team.refetch()} />}
+      {team.data && <Members members={team.data.members} />}
+      {team.data && owns && <Invitations invitations={team.data.invitations} />}
+      {owns && <AccountName key={account_id} />}
+      <Roles />
+    </Stack>
+  );
+}
+
+function Roles() {
+  const { t } = useTranslation('team');
+  const { t: common } = useTranslation('common');
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('roles')}
+      </Title>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {allRoles.map((role) => (
+          <Card key={role} withBorder>
+            <Text fw={600}>{common(`role.${role}`)}</Text>
+            <Text size="sm" c="dimmed">
+              {t(`may.${role}`)}
+            </Text>
+          </Card>
+        ))}
+      </SimpleGrid>
+    </section>
+  );
+}

@@ -1,0 +1,400 @@
+import './webhooks-words.ts';
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Badge,
+  Box,
+  Button,
+  Card,
+  Code,
+  Group,
+  SegmentedControl,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notice } from '../../components/frame/notice.ts';
+import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Delivery } from '../../api-types.ts';
+import { Clipped } from '../../components/text/Clipped.tsx';
+import { Confirm } from '../../components/Confirm.tsx';
+import { Copy } from '../../components/Copy.tsx';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure, messageOf, showFailure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { Snippet } from '../../components/Snippet.tsx';
+import { When } from '../../components/text/When.tsx';
+import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
+import { said } from '../../words.ts';
+
+export function Webhooks() {
+  const { t } = useTranslation('webhooks');
+  const builds = useMay('build');
+  return (
+    <>
+      <PageTitle title={t('title')} text={t('text')} />
+      <Stack gap="xl">
+        <Secrets />
+        {builds && <TestSend />}
+        <Deliveries />
+      </Stack>
+    </>
+  );
+}
+
+function Secrets() {
+  const { t } = useTranslation('webhooks');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const builds = useMay('build');
+  const forbids = useRoleForbids('build');
+  const queries = useQueryClient();
+  const queryKey = ['account', account_id, 'webhooks'];
+  const secrets = useQuery({ queryKey, queryFn: () => api('GET /webhooks') });
+  const change = useMutation({
+    mutationFn: (verb: 'rotate' | 'retire') =>
+      api(verb === 'rotate' ? 'POST /webhooks/rotate' : 'POST /webhooks/retire'),
+    onSuccess: (data) => queries.setQueryData(queryKey, data),
+  });
+  const [asks, { open, close }] = useDisclosure(false);
+  const known = secrets.data?.secrets;
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb={4}>
+        {t('secrets')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="md">
+        {t('secrets_text')}
+      </Text>
+      {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
+      {secrets.isPending && <Skeleton h={{ base: 57, sm: 36 }} />}
+      <Stack gap="sm">
+        {known?.map((secret, i) => (
+          <Secret
+            key={secret}
+            secret={secret}
+            name={known.length === 1 ? t('secrets') : t(i === 0 ? 'newer' : 'older')}
+            labelled={known.length > 1}
+            whole={!forbids}
+          />
+        ))}
+      </Stack>
+      {known?.length === 2 && (
+        <Text size="sm" mt="sm">
+          {t('both')}
+        </Text>
+      )}
+      {forbids && (
+        <Text size="sm" c="dimmed" mt="sm">
+          {t('secret_hidden')}
+        </Text>
+      )}
+      {builds && !secrets.error && (
+        <Group mt="md">
+          {known?.length !== 2 ? (
+            <Button
+              variant="default"
+              onClick={() => change.mutate('rotate', { onError: showFailure })}
+              disabled={!known}
+              loading={change.isPending}
+            >
+              {t('rotate')}
+            </Button>
+          ) : (
+            <Button variant="default" onClick={open}>
+              {t('retire')}
+            </Button>
+          )}
+        </Group>
+      )}
+      <Confirm
+        opened={asks}
+        title={t('retire_title')}
+        action={t('retire')}
+        onClose={close}
+        onConfirm={() => change.mutateAsync('retire')}
+      >
+        {t('retire_text')}
+      </Confirm>
+    </Card>
+  );
+}
+
+function Secret(props: { secret: string; name: string; labelled: boolean; whole: boolean }) {
+  const { secret, name, labelled, whole } = props;
+  const { t } = useTranslation('webhooks');
+  const [seen, { toggle }] = useDisclosure(false);
+  const text = seen || !whole ? secret : `${secret.slice(0, 8)}${'•'.repeat(24)}`;
+  return (
+    <Group gap="xs" wrap="nowrap">
+      {labelled && (
+        <Text size="sm" w={130} style={{ flexShrink: 0 }}>
+          {name}
+        </Text>
+      )}
+      <Code fz={13} p={8} style={{ overflowWrap: 'anywhere' }}>
+        {text}
+      </Code>
+      {whole && (
+        <>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            onClick={toggle}
+            aria-label={t(seen ? 'hide' : 'show')}
+          >
+            {seen ? <IconEyeOff size={16} /> : <IconEye size={16} />}
+          </ActionIcon>
+          <Copy text={secret} what={name} />
+        </>
+      )}
+    </Group>
+  );
+}
+
+function TestSend() {
+  const { t } = useTranslation('webhooks');
+  const api = useAccountApi();
+  const { account_id } = useAccount();
+  const queries = useQueryClient();
+  const [url, setUrl] = useState('');
+  const send = useMutation({
+    mutationFn: () => api('POST /webhooks/test', { body: { url } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send.mutate();
+  };
+  const { data } = send;
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb={4}>
+        {t('test')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="md">
+        {t('test_text')}
+      </Text>
+      <form onSubmit={submit}>
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label={t('address')}
+            type="url"
+            required
+            placeholder="https://example.com/hooks/farebox"
+            value={url}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+            style={{ flex: '1 1 260px' }}
+          />
+          <Button type="submit" leftSection={<IconSend size={16} />} loading={send.isPending}>
+            {t('send')}
+          </Button>
+        </Group>
+      </form>
+      {(data || send.error) && (
+        <Alert mt="md" color={data?.delivered ? 'fare' : 'red'} variant="light" role="status">
+          {data
+            ? t(data.delivered ? 'test_ok' : 'test_bad', {
+                status: data.status,
+                error: said(data.error ?? ''),
+                ms: data.duration_ms,
+              })
+            : messageOf(send.error, { url: t('address') })}
+        </Alert>
+      )}
+      <Title order={3} fz="sm" mt="lg" mb="xs">
+        {t('check')}
+      </Title>
+      <Snippet what={t('check')} code={checks} />
+    </Card>
+  );
+}
+
+const checks = {
+  JavaScript: `import { Webhook } from 'standardwebhooks';
+
+// Throws where the signature is not ours. The body must be the text as it came.
+const event = new Webhook(process.env.FAREBOX_WEBHOOK_SECRET).verify(body, headers);
+// event.request_id, event.status: fetch event.response_url with your key.`,
+  Python: `from standardwebhooks.webhooks import Webhook
+
+event = Webhook(os.environ["FAREBOX_WEBHOOK_SECRET"]).verify(body, headers)
+# event["request_id"], event["status"]: fetch event["response_url"] with your key.`,
+};
+
+function Deliveries() {
+  const { t } = useTranslation('webhooks');
+  const { t: everywhere } = useTranslation('common');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const navigate = useNavigate();
+  const { failed } = useSearch({ strict: false }) as { failed?: boolean };
+  const list = useInfiniteQuery({
+    queryKey: ['account', account_id, 'deliveries', failed === true],
+    queryFn: ({ pageParam }) => api('GET /deliveries', { query: { cursor: pageParam, failed } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data);
+  const columns = useColumns();
+  return (
+    <section>
+      <Group justify="space-between" mb="md">
+        <Title order={2} fz="lg">
+          {t('deliveries')}
+        </Title>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('deliveries')}
+          data={[
+            { value: 'all', label: t('all') },
+            { value: 'failed', label: t('failed') },
+          ]}
+          value={failed ? 'failed' : 'all'}
+          onChange={(value) =>
+            void navigate({
+              to: '/cabinet/webhooks',
+              search: value === 'failed' ? { failed: true } : {},
+              replace: true,
+            } as never)
+          }
+        />
+      </Group>
+      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
+      {rows?.length === 0 && (
+        <Empty
+          icon={<IconWebhook />}
+          title={failed ? t('none_failed') : t('none_title')}
+          text={t('none_text')}
+        />
+      )}
+      {(rows ? rows.length > 0 : list.isPending) && (
+        <DataList
+          label={t('deliveries')}
+          columns={columns}
+          rows={rows}
+          keyOf={({ delivery_id }) => delivery_id}
+        />
+      )}
+      {list.hasNextPage && (
+        <Button
+          mt="md"
+          variant="default"
+          onClick={() => void list.fetchNextPage()}
+          loading={list.isFetchingNextPage}
+        >
+          {everywhere('more')}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function useColumns(): Column<Delivery>[] {
+  const { t } = useTranslation('webhooks');
+  const builds = useMay('build');
+  return [
+    { name: 'when', label: t('when'), cell: (row) => <When at={row.created_at} /> },
+    {
+      name: 'cause',
+      label: t('cause'),
+      cell: ({ cause, request_id }) => (
+        <>
+          {t(`causes.${cause}`)}
+          {request_id && (
+            <Anchor
+              component={Link}
+              to={`/cabinet/requests/${request_id}`}
+              display="block"
+              size="xs"
+              ff="monospace"
+              title={request_id}
+            >
+              {request_id.slice(0, 8)}…{request_id.slice(-4)}
+            </Anchor>
+          )}
+        </>
+      ),
+    },
+    {
+      name: 'address',
+      label: t('address'),
+      cell: ({ url }) => (
+        <Box maw={280}>
+          <Clipped text={url} />
+        </Box>
+      ),
+    },
+    {
+      name: 'result',
+      label: t('result'),
+      cell: (row) => (
+        <Box maw={220}>
+          <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'} tt="none">
+            {row.status ?? t('no_answer')}
+          </Badge>
+          {/* Where there was an answer, its status is the reason. */}
+          {row.status === null && row.error && <Clipped text={said(row.error)} dimmed />}
+        </Box>
+      ),
+    },
+    {
+      name: 'took',
+      label: t('took'),
+      number: true,
+      cell: ({ duration_ms }) => <span className="number">{duration_ms} ms</span>,
+    },
+    ...(builds
+      ? [
+          {
+            name: 'resend',
+            label: null,
+            number: true,
+            cell: ({ request_id }: Delivery) => request_id && <Resend request_id={request_id} />,
+          },
+        ]
+      : []),
+  ];
+}
+
+function isTaken({ status }: Pick<Delivery, 'status'>): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** Tells the end of a request once more. */
+export function Resend({ request_id }: { request_id: string }) {
+  const { t } = useTranslation('webhooks');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const queries = useQueryClient();
+  const send = useMutation({
+    mutationFn: () => api('POST /requests/:request_id/resend', { params: { request_id } }),
+    onSuccess: (outcome) => {
+      void queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] });
+      void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });
+      notice(
+        outcome.delivered
+          ? { message: t('resent') }
+          : {
+              color: 'red',
+              message: t('test_bad', { error: said(outcome.error ?? ''), ms: outcome.duration_ms }),
+            },
+      );
+    },
+    onError: showFailure,
+  });
+  return (
+    <Button size="xs" variant="default" onClick={() => send.mutate()} loading={send.isPending}>
+      {t('resend')}
+    </Button>
+  );
+}

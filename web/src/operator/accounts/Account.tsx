@@ -1,0 +1,157 @@
+import { Button, Group, Menu, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
+import { IconCoins, IconDots } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { operatorApi } from '../../api.ts';
+import type { AccountDetail } from '../../api-types.ts';
+import { Copy } from '../../components/Copy.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { Stat } from '../../components/text/Stat.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { AccountBadges } from './AccountBadges.tsx';
+import { AccountDialog, type Action } from './AccountDialog.tsx';
+import { AccountKeys } from './AccountKeys.tsx';
+import { AccountPeople } from './AccountPeople.tsx';
+import { AccountRequests } from './AccountRequests.tsx';
+import { AccountStatement } from './AccountStatement.tsx';
+import './account-words.ts';
+import { LogList } from '../LogList.tsx';
+import { offered, useAddress } from '../search.ts';
+
+export function Account() {
+  const { t } = useTranslation('operator_account');
+  const { t: common } = useTranslation('common');
+  const { account_id } = useParams({ strict: false }) as { account_id: string };
+  const [{ tab = 'keys' }, setAddress] = useAddress('/operator/accounts/$account_id');
+  const found = useQuery({
+    queryKey: ['operator', 'account', account_id],
+    queryFn: ({ signal }) =>
+      operatorApi('GET /accounts/:account_id', { params: { account_id }, signal }),
+  });
+  const { data: account, error } = found;
+  if (error) return <Failure error={error} retry={() => void found.refetch()} />;
+  return (
+    <>
+      <PageTitle title={account?.email ?? common('account')}>
+        {account && <Actions account={account} />}
+      </PageTitle>
+      {account && (
+        <Group gap="md" mb="md" mt={-8}>
+          <AccountBadges account={account} />
+          {account.name !== null && <Text size="sm">{account.name}</Text>}
+          <Group gap={4} wrap="nowrap">
+            <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+              {account_id}
+            </Text>
+            <Copy text={account_id} what={t('id')} />
+          </Group>
+        </Group>
+      )}
+      <SimpleGrid cols={{ base: 2, xs: 3 }} mb="lg" spacing="sm">
+        <Stat label={common('available')}>
+          {account && <Usd micro={account.available_usd_micro} />}
+        </Stat>
+        <Stat label={common('reserved')}>
+          {account && <Usd micro={account.reserved_usd_micro} />}
+        </Stat>
+        <Stat label={t('month')}>{account && <Usd micro={account.month_usd_micro} />}</Stat>
+      </SimpleGrid>
+      <Tabs
+        value={tab}
+        onChange={(value) =>
+          setAddress({ tab: value === 'keys' ? undefined : (value ?? undefined) })
+        }
+        keepMounted={false}
+      >
+        <Tabs.List mb="md" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
+          {offered.tabs.map((name) => (
+            <Tabs.Tab key={name} value={name} style={{ whiteSpace: 'nowrap' }}>
+              {t(`tabs.${name}`)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="keys">
+          <Stack gap="xl">
+            <AccountPeople account_id={account_id} account={account} />
+            <AccountKeys
+              account_id={account_id}
+              keys={account?.keys}
+              ceilings={account?.key_ceilings}
+            />
+            {account && (
+              <Text size="sm" c="dimmed">
+                {t('made_at')} <When at={account.created_at} />
+              </Text>
+            )}
+          </Stack>
+        </Tabs.Panel>
+        <Tabs.Panel value="requests">
+          <AccountRequests account_id={account_id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="statement">
+          <AccountStatement account_id={account_id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="log">
+          <LogList query={{ account_id }} ofAccount />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+function Actions({ account }: { account: AccountDetail }) {
+  const { t } = useTranslation('operator_account');
+  const [action, setAction] = useState<Action | null>(null);
+  const isActive = account.status === 'active';
+  const item = (name: Action, danger = false, disabled = false) => (
+    <Menu.Item
+      key={name}
+      onClick={() => setAction(name)}
+      disabled={disabled}
+      {...(danger && { color: 'red' })}
+    >
+      {t(labels[name])}
+    </Menu.Item>
+  );
+  return (
+    <>
+      <Button leftSection={<IconCoins size={18} />} onClick={() => setAction('credit')}>
+        {t('credit')}
+      </Button>
+      <Menu position="bottom-end" width={260}>
+        <Menu.Target>
+          <Button variant="default" aria-label={t('more')} px="sm">
+            <IconDots size={18} />
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {item('correct')}
+          {item('price')}
+          {item('invite')}
+          <Menu.Divider />
+          {account.is_operator ? item('unoperator', false, account.is_own) : item('operator')}
+          {isActive ? item('suspend', true, account.is_own && account.is_operator) : item('resume')}
+          {account.is_own && account.is_operator && <Menu.Label>{t('own')}</Menu.Label>}
+        </Menu.Dropdown>
+      </Menu>
+      {action !== null && (
+        <AccountDialog action={action} account={account} onClose={() => setAction(null)} />
+      )}
+    </>
+  );
+}
+
+const labels: Record<Action, string> = {
+  credit: 'credit',
+  correct: 'correct_title',
+  price: 'change_price',
+  invite: 'invite',
+  suspend: 'suspend',
+  resume: 'resume',
+  operator: 'make_operator',
+  unoperator: 'unmake_operator',
+};

@@ -1,0 +1,194 @@
+import { Badge, Button, Group, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { AccountKey, KeyCeilings } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { formatUsd, parseUsd } from '../../money.ts';
+import './account-words.ts';
+import { useAction } from '../action.ts';
+
+/** The keys of an account with their limits, which the operator may change. */
+export function AccountKeys(props: {
+  account_id: string;
+  keys: AccountKey[] | undefined;
+  ceilings: KeyCeilings | undefined;
+}) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, keys, ceilings } = props;
+  const [chosen, setChosen] = useState<AccountKey | null>(null);
+  const columns: Column<AccountKey>[] = [
+    {
+      name: 'key',
+      label: t('key'),
+      cell: (row) => (
+        <Group gap={8}>
+          <Text fw={550} fz="sm" maw={260} style={{ overflowWrap: 'break-word' }}>
+            {row.name}
+          </Text>
+          <Text size="sm" c="dimmed" ff="monospace" fw={400}>
+            {row.prefix}…{row.last4}
+          </Text>
+          {row.revoked_at !== null && (
+            <Badge variant="dot" color="red" tt="none" fw={500}>
+              {t('revoked')}
+            </Badge>
+          )}
+        </Group>
+      ),
+    },
+    {
+      name: 'used',
+      label: t('used'),
+      number: true,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
+    },
+    {
+      name: 'limit',
+      label: t('limit'),
+      number: true,
+      cell: (row) =>
+        row.monthly_limit_usd_micro === null ? (
+          t('no_limit')
+        ) : (
+          <Usd micro={row.monthly_limit_usd_micro} column />
+        ),
+    },
+    {
+      name: 'rpm',
+      label: t('rpm'),
+      number: true,
+      cell: (row) => <span className="number">{row.rpm ?? t('usual')}</span>,
+    },
+    {
+      name: 'jobs',
+      label: t('jobs'),
+      number: true,
+      cell: (row) => (
+        <span className="number">
+          {row.open_requests} / {row.open_jobs ?? t('usual')}
+        </span>
+      ),
+    },
+    {
+      name: 'actions',
+      label: null,
+      number: true,
+      cell: (row) =>
+        row.revoked_at === null && (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setChosen(row)}
+            aria-label={`${t('change_limits')}: ${row.name}`}
+          >
+            {t('change_limits')}
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('keys')}
+      </Title>
+      {keys?.length === 0 ? (
+        <Text c="dimmed" size="sm">
+          {t('no_keys')}
+        </Text>
+      ) : (
+        <DataList label={t('keys')} columns={columns} rows={keys} keyOf={(row) => row.key_id} />
+      )}
+      {ceilings && <OfNewKeys ceilings={ceilings} />}
+      {chosen !== null && (
+        <Limits account_id={account_id} chosen={chosen} onClose={() => setChosen(null)} />
+      )}
+    </section>
+  );
+}
+
+/** What was set on one key holds for those that are made afterwards, too. */
+function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
+  const { t, i18n } = useTranslation('operator_account');
+  const {
+    monthly_ceiling_usd_micro: monthly,
+    rpm_ceiling: rpm,
+    open_jobs_ceiling: jobs,
+  } = ceilings;
+  const set = [
+    ...(monthly === null ? [] : [t('a_month', { amount: `$${formatUsd(monthly)}` })]),
+    ...(rpm === null ? [] : [t('a_minute', { n: rpm })]),
+    ...(jobs === null ? [] : [t('open_at_once', { n: jobs })]),
+  ];
+  if (set.length === 0) return null;
+  const what = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(set);
+  return (
+    <Text size="sm" c="dimmed" mt="sm">
+      {t('new_keys', { what })}
+    </Text>
+  );
+}
+
+function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, chosen, onClose } = props;
+  const act = useAction();
+  const { monthly_limit_usd_micro: before } = chosen;
+  const [limit, setLimit] = useState(before === null ? '' : formatUsd(before).replaceAll(',', ''));
+  const [rpm, setRpm] = useState(String(chosen.rpm ?? ''));
+  const [jobs, setJobs] = useState(String(chosen.open_jobs ?? ''));
+  const submit = async () => {
+    const wanted = {
+      monthly_limit_usd_micro: limit.trim() === '' ? null : String(parseUsd(limit)),
+      rpm: countOf(rpm),
+      open_jobs: countOf(jobs),
+    };
+    // What nobody has touched may be the customer's own, and stays that.
+    const body = Object.fromEntries(
+      Object.entries(wanted).filter(([name, value]) => value !== chosen[name as keyof AccountKey]),
+    );
+    const params = { account_id, key_id: chosen.key_id };
+    await act('PUT /accounts/:account_id/keys/:key_id', { params, body }, t('limits_set'));
+    onClose();
+  };
+  const isRight =
+    (limit.trim() === '' || isAmount(limit)) &&
+    countOf(rpm) !== undefined &&
+    countOf(jobs) !== undefined;
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('limits_title', { name: chosen.name })}
+      submit={t('change_limits')}
+      disabled={!isRight}
+      onSubmit={submit}
+    >
+      <Text size="sm">{t('limits_text')}</Text>
+      <MoneyInput label={t('limit_usd')} value={limit} onChange={setLimit} data-autofocus />
+      <TextInput
+        label={t('rpm')}
+        inputMode="numeric"
+        value={rpm}
+        onChange={(event) => setRpm(event.currentTarget.value)}
+        error={countOf(rpm) === undefined && t('bad_count')}
+      />
+      <TextInput
+        label={t('jobs')}
+        inputMode="numeric"
+        value={jobs}
+        onChange={(event) => setJobs(event.currentTarget.value)}
+        error={countOf(jobs) === undefined && t('bad_count')}
+      />
+    </FormModal>
+  );
+}
+
+/** Null: none is set; undefined: what was typed is no count. */
+function countOf(text: string): number | null | undefined {
+  if (text.trim() === '') return null;
+  const count = /^\s*\d{1,7}\s*$/.test(text) ? Number(text) : 0;
+  return count >= 1 && count <= 1_000_000 ? count : undefined;
+}

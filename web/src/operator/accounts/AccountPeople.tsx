@@ -1,0 +1,187 @@
+import { Badge, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { AccountDetail, AccountPerson } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { When } from '../../components/text/When.tsx';
+import './account-words.ts';
+import { useAction } from '../action.ts';
+import { LinkMade } from './LinkMade.tsx';
+
+/** Who signs in to the account, and who is invited. */
+export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
+  const { t } = useTranslation('operator_account');
+  const { t: common } = useTranslation('common');
+  const { account_id, account } = props;
+  const [person, setPerson] = useState<AccountPerson | null>(null);
+  const [moving, setMoving] = useState<AccountPerson | null>(null);
+  const columns: Column<AccountPerson>[] = [
+    {
+      name: 'person',
+      label: t('person'),
+      cell: (row) => (
+        <Stack gap={0}>
+          <Text fw={550} fz="sm">
+            {row.name}
+          </Text>
+          <Text size="sm" c="dimmed" fw={400} style={{ overflowWrap: 'anywhere' }}>
+            {row.email}
+          </Text>
+        </Stack>
+      ),
+    },
+    {
+      name: 'role',
+      label: t('role'),
+      cell: (row) => (
+        <Group gap={6}>
+          {common(`role.${row.role}`)}
+          {row.two_factor_enabled && (
+            <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">
+              {t('two_factor')}
+            </Badge>
+          )}
+        </Group>
+      ),
+    },
+    {
+      name: 'seen',
+      label: t('seen'),
+      cell: (row) => (row.seen_at === null ? t('never_seen') : <When at={row.seen_at} />),
+    },
+    {
+      name: 'actions',
+      label: null,
+      number: true,
+      cell: (row) => (
+        <Group gap={6} justify="flex-end">
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setMoving(row)}
+            aria-label={`${t('email_change')}: ${row.email}`}
+          >
+            {t('email_change')}
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setPerson(row)}
+            aria-label={`${t('reset')}: ${row.email}`}
+          >
+            {t('reset')}
+          </Button>
+        </Group>
+      ),
+    },
+  ];
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('people')}
+      </Title>
+      {account?.people.length === 0 ? (
+        <Text c="dimmed" size="sm">
+          {t('no_people')}
+        </Text>
+      ) : (
+        <DataList
+          label={t('people')}
+          columns={columns}
+          rows={account?.people}
+          keyOf={(row) => row.person_id}
+        />
+      )}
+      {account?.invitations.map(({ invitation_id, email, role, expires_at }) => (
+        <Text key={invitation_id} size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+          {email}
+          <Text span c="dimmed">
+            {' · '}
+            {t('invited', { role: common(`role.${role}`) })} <When at={expires_at} brief />
+          </Text>
+        </Text>
+      ))}
+      {person !== null && (
+        <ResetLink account_id={account_id} person={person} onClose={() => setPerson(null)} />
+      )}
+      {moving !== null && (
+        <NewEmail account_id={account_id} person={moving} onClose={() => setMoving(null)} />
+      )}
+    </section>
+  );
+}
+
+/** For who cannot prove a new address by mail: the operator vouches for it. */
+function NewEmail(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, person, onClose } = props;
+  const act = useAction();
+  const [email, setEmail] = useState('');
+  const submit = async () => {
+    const params = { account_id, person_id: person.person_id };
+    await act(
+      'POST /accounts/:account_id/people/:person_id/email',
+      { params, body: { email } },
+      t('email_changed', { email }),
+    );
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('email_title', { email: person.email })}
+      submit={t('email_submit')}
+      onSubmit={submit}
+    >
+      <Stack>
+        <Text size="sm">{t('email_text')}</Text>
+        <TextInput
+          label={t('new_email')}
+          type="email"
+          required
+          maxLength={254}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+      </Stack>
+    </FormModal>
+  );
+}
+
+function ResetLink(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, person, onClose } = props;
+  const { email } = person;
+  const act = useAction();
+  const [link, setLink] = useState<string | null>(null);
+  const submit = async () => {
+    const params = { account_id, person_id: person.person_id };
+    const made = await act('POST /accounts/:account_id/people/:person_id/reset', { params });
+    setLink(made.link);
+  };
+  if (link !== null) {
+    return (
+      <LinkMade
+        title={t('reset_link')}
+        once={t('once_title')}
+        text={t('reset_made', { email })}
+        link={link}
+        what={t('reset_link')}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('reset_title', { email })}
+      submit={t('reset_make')}
+      onSubmit={submit}
+    >
+      <Text size="sm">{t('reset_text')}</Text>
+    </FormModal>
+  );
+}

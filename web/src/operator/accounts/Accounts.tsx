@@ -1,0 +1,170 @@
+import { Anchor, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus, IconUsers } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { FoundAccount } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { More } from '../../components/More.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { SearchField } from '../../components/SearchField.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { usePages } from '../../pages.ts';
+import { AccountBadges } from './AccountBadges.tsx';
+import './accounts-words.ts';
+import { NewAccount } from './NewAccount.tsx';
+import { offered, useAddress } from '../search.ts';
+
+export function Accounts() {
+  const { t } = useTranslation('operator_accounts');
+  const { t: common } = useTranslation('common');
+  const [{ q, only }, setAddress] = useAddress('/operator/accounts');
+  const [making, { open, close }] = useDisclosure(false);
+  const [begun, setBegun] = useState('');
+  const wanted = begun || q;
+  const found = usePages('GET /accounts', { query: { q: wanted, only } });
+  const isFiltered = Boolean(wanted) || Boolean(only);
+  const find = (text: string) => {
+    const shown = withoutSecret(text);
+    setBegun(isBegunSecret(shown) ? shown : '');
+    setAddress({ q: isBegunSecret(shown) ? undefined : shown });
+  };
+  return (
+    <>
+      <PageTitle title={common('nav.accounts')} text={t('text')}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+          {t('new')}
+        </Button>
+      </PageTitle>
+      <Group mb="md" gap="sm" align="flex-end">
+        <SearchField
+          key="search"
+          label={t('find')}
+          hint={t('find_hint')}
+          text={q ?? ''}
+          onChange={find}
+        />
+        <SegmentedControl
+          aria-label={t('status')}
+          value={only ?? 'all'}
+          onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
+          data={['all', ...offered.accounts].map((value) => {
+            return { value, label: t(value) };
+          })}
+          style={{ maxWidth: '100%' }}
+        />
+      </Group>
+      {found.error ? (
+        <Failure error={found.error} retry={found.retry} />
+      ) : found.rows?.length === 0 ? (
+        <Empty
+          icon={<IconUsers />}
+          title={t(isFiltered ? 'nothing_title' : 'none_title')}
+          text={t(isFiltered ? 'nothing_text' : 'none_text')}
+        />
+      ) : (
+        <AccountList rows={found.rows} />
+      )}
+      <More more={found.more} loading={found.isLoadingMore} />
+      {making && <NewAccount onClose={close} />}
+    </>
+  );
+}
+
+/** Of a whole key or code what is shown of it finds the account; the rest is for no address. */
+function withoutSecret(text: string): string {
+  const code = text.toUpperCase().replaceAll(/[\s\p{Pd}]/gu, '');
+  if (/^FB[0-9A-Z]{20}$/.test(code)) return `FB-…${code.slice(-4)}`;
+  if (/^fbx_\w{38}$/.test(text)) return `${text.slice(0, 6)}…${text.slice(-4)}`;
+  return /^fbx_\w{3,}$/.test(text) ? text.slice(0, 6) : text;
+}
+
+/** How keys and codes begin, up to what is shown of a whole one. */
+function isBegunSecret(text: string): boolean {
+  return !text.includes('…') && /^fb(?:x_|[\s\p{Pd}]|[0-9a-z]*\d)/iu.test(text);
+}
+
+function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
+  const { t } = useTranslation('operator_accounts');
+  const { t: common } = useTranslation('common');
+  const columns: Column<FoundAccount>[] = [
+    {
+      name: 'account',
+      label: t('account'),
+      cell: (row) => (
+        <Stack gap={0}>
+          <Anchor
+            component={Link}
+            to={`/operator/accounts/${row.account_id}`}
+            fz="sm"
+            fw={550}
+            style={{ overflowWrap: 'anywhere' }}
+          >
+            {row.email}
+          </Anchor>
+          {row.name !== null && (
+            <Text size="sm" c="dimmed" fw={400}>
+              {row.name}
+            </Text>
+          )}
+          {row.matched
+            .filter(({ by }) => by !== 'account')
+            .map(({ by, said }) => (
+              <Text key={`${by} ${said}`} size="xs" c="dimmed" fw={400}>
+                {by === 'request' ? (
+                  <Anchor
+                    component={Link}
+                    to={`/operator/requests/${said}`}
+                    inherit
+                    display="inline-block"
+                    lh="24px"
+                  >
+                    {t('by.request')}
+                  </Anchor>
+                ) : (
+                  t(`by.${by}`) + (said === null ? '' : `: ${said}`)
+                )}
+              </Text>
+            ))}
+        </Stack>
+      ),
+    },
+    { name: 'status', label: t('status'), cell: (row) => <AccountBadges account={row} /> },
+    {
+      name: 'available',
+      label: common('available'),
+      number: true,
+      cell: (row) => <Usd micro={row.available_usd_micro} column />,
+    },
+    {
+      name: 'reserved',
+      label: common('reserved'),
+      number: true,
+      cell: (row) => <Usd micro={row.reserved_usd_micro} column />,
+    },
+    {
+      name: 'month',
+      label: t('month'),
+      number: true,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
+    },
+    {
+      name: 'made',
+      label: t('made'),
+      number: true,
+      cell: (row) => <When at={row.created_at} brief />,
+    },
+  ];
+  return (
+    <DataList
+      label={common('nav.accounts')}
+      columns={columns}
+      rows={rows}
+      keyOf={(row) => row.account_id}
+    />
+  );
+}

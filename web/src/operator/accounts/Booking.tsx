@@ -1,0 +1,133 @@
+import { Text, TextInput, Textarea } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocale } from '../../components/text/locale.ts';
+import { operatorApi } from '../../api.ts';
+import type { AccountDetail } from '../../api-types.ts';
+import { FormModal } from '../../components/FormModal.tsx';
+import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
+import { formatUsd, parseUsd } from '../../money.ts';
+import './account-words.ts';
+import { useAction } from '../action.ts';
+
+/** A credit, or a correction: what a reference was booked for before shows while it is typed. */
+export function Booking(props: {
+  kind: 'credit' | 'correct';
+  account: AccountDetail;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation('operator_account');
+  const { kind, account, onClose } = props;
+  const act = useAction();
+  const [amount, setAmount] = useState('');
+  const [reference, setReference] = useState('');
+  const [reason, setReason] = useState('');
+  const isCredit = kind === 'credit';
+  const isComplete =
+    isAmount(amount, !isCredit) && reference.trim() !== '' && (isCredit || reason.trim() !== '');
+  const submit = async () => {
+    const body = {
+      amount_usd_micro: String(parseUsd(amount)),
+      reference,
+      ...(!isCredit && { reason }),
+    };
+    const route = isCredit
+      ? 'POST /accounts/:account_id/credit'
+      : 'POST /accounts/:account_id/adjust';
+    const params = { account_id: account.account_id };
+    await act(route, { params, body }, ({ replayed, available_usd_micro }) => {
+      const shown = `$${formatUsd(available_usd_micro)}`;
+      return t(replayed ? 'replayed' : 'booked', { amount: shown });
+    });
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={isCredit ? t('credit_title', { email: account.email }) : t('correct_title')}
+      submit={t('book')}
+      disabled={!isComplete}
+      onSubmit={submit}
+    >
+      {!isCredit && <Text size="sm">{t('correct_text')}</Text>}
+      <MoneyInput
+        label={t(isCredit ? 'amount' : 'correct_amount')}
+        value={amount}
+        onChange={setAmount}
+        signed={!isCredit}
+        required
+        data-autofocus
+      />
+      <div>
+        <TextInput
+          label={t('reference')}
+          description={t('reference_hint')}
+          value={reference}
+          onChange={(event) => setReference(event.currentTarget.value)}
+          required
+          maxLength={255}
+          autoComplete="off"
+        />
+        <EarlierBooking
+          reference={reference.trim()}
+          same={{ account_id: account.account_id, amount: parseUsd(amount), isCredit }}
+        />
+      </div>
+      {!isCredit && (
+        <Textarea
+          label={t('reason')}
+          description={t('reason_hint')}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          required
+          maxLength={1000}
+          autosize
+          minRows={2}
+        />
+      )}
+    </FormModal>
+  );
+}
+
+function EarlierBooking(props: {
+  reference: string;
+  same: { account_id: string; amount: bigint | null; isCredit: boolean };
+}) {
+  const { t } = useTranslation('operator_account');
+  const locale = useLocale();
+  const [reference] = useDebouncedValue(props.reference, 250);
+  const { data } = useQuery({
+    queryKey: ['operator', 'reference', reference],
+    queryFn: ({ signal }) => operatorApi('GET /references', { query: { reference }, signal }),
+    enabled: reference !== '',
+  });
+  const booked = props.reference === '' ? null : data?.booked;
+  if (!booked) {
+    // The place is kept, so that nothing moves while somebody types.
+    return (
+      <Text size="xs" mt={4} c="dimmed" mih={18} role="status">
+        {props.reference !== '' && data ? t('reference_free') : ''}
+      </Text>
+    );
+  }
+  const { account_id, amount, isCredit } = props.same;
+  const isSame =
+    isCredit &&
+    booked.kind === 'deposit' &&
+    booked.account_id === account_id &&
+    BigInt(booked.amount_usd_micro) === amount;
+  const when = new Intl.DateTimeFormat(locale, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  }).format(new Date(booked.created_at));
+  const shown = `$${formatUsd(booked.amount_usd_micro)}`.replace('$−', '−$');
+  const { email } = booked;
+  return (
+    <Text size="xs" mt={4} fw={500} role="status" c={isSame ? undefined : 'red'}>
+      {t(isSame ? 'reference_same' : 'reference_taken', { when, email, amount: shown })}
+    </Text>
+  );
+}

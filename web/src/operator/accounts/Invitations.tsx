@@ -1,0 +1,141 @@
+import { Alert, Button, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { operatorApi } from '../../api.ts';
+import type { SignUpInvitation } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { When } from '../../components/text/When.tsx';
+import { useAction } from '../action.ts';
+import { LinkMade } from './LinkMade.tsx';
+import './invitations-words.ts';
+
+export function Invitations() {
+  const { t } = useTranslation('operator_invitations');
+  const { t: common } = useTranslation('common');
+  const [making, { open, close }] = useDisclosure(false);
+  const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
+  const found = useQuery({
+    queryKey: ['operator', 'invitations'],
+    queryFn: ({ signal }) => operatorApi('GET /invitations', { signal }),
+  });
+  const columns: Column<SignUpInvitation>[] = [
+    { name: 'email', label: t('email'), cell: (row) => row.email },
+    { name: 'until', label: t('until'), cell: (row) => <When at={row.expires_at} /> },
+    {
+      name: 'actions',
+      label: null,
+      number: true,
+      cell: (row) => (
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => setChosen(row)}
+          aria-label={`${t('withdraw')}: ${row.email}`}
+        >
+          {t('withdraw')}
+        </Button>
+      ),
+    },
+  ];
+  const { data, error } = found;
+  return (
+    <>
+      <PageTitle title={common('nav.invitations')} text={t('text')}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+          {t('new')}
+        </Button>
+      </PageTitle>
+      {data && (
+        <Alert
+          icon={<IconInfoCircle />}
+          color={data.sign_up === 'closed' ? 'yellow' : 'fare'}
+          variant="light"
+          mb="md"
+          role="note"
+        >
+          {t(`mode.${data.sign_up}`)}
+        </Alert>
+      )}
+      {error ? (
+        <Failure error={error} retry={() => void found.refetch()} />
+      ) : data?.data.length === 0 ? (
+        <Empty icon={<IconMailPlus />} title={t('none_title')} text={t('none_text')} />
+      ) : (
+        <DataList
+          label={common('nav.invitations')}
+          columns={columns}
+          rows={data?.data}
+          keyOf={(row) => row.invitation_id}
+        />
+      )}
+      {making && <NewInvitation onClose={close} />}
+      {chosen !== null && <Withdraw invitation={chosen} onClose={() => setChosen(null)} />}
+    </>
+  );
+}
+
+function NewInvitation({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation('operator_invitations');
+  const act = useAction();
+  const [email, setEmail] = useState('');
+  const [link, setLink] = useState<string | null>(null);
+  const submit = async () => {
+    setLink((await act('POST /invitations', { body: { email } })).link);
+  };
+  if (link !== null) {
+    return (
+      <LinkMade
+        title={t('new')}
+        once={t('once_title')}
+        text={t('once_text', { email })}
+        link={link}
+        what={t('link')}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <FormModal opened onClose={onClose} title={t('new')} submit={t('create')} onSubmit={submit}>
+      <TextInput
+        label={t('email')}
+        description={t('email_hint')}
+        type="email"
+        autoComplete="off"
+        required
+        data-autofocus
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+    </FormModal>
+  );
+}
+
+function Withdraw({ invitation, onClose }: { invitation: SignUpInvitation; onClose: () => void }) {
+  const { t } = useTranslation('operator_invitations');
+  const { invitation_id, email } = invitation;
+  const act = useAction();
+  const submit = async () => {
+    const params = { invitation_id };
+    await act('DELETE /invitations/:invitation_id', { params }, t('withdrawn'));
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('withdraw_title', { email })}
+      submit={t('withdraw')}
+      danger
+      onSubmit={submit}
+    >
+      <Text size="sm">{t('withdraw_text')}</Text>
+    </FormModal>
+  );
+}

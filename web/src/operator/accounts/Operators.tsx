@@ -1,0 +1,17 @@
+import { Text } from '@mantine/core';
+import { Outlet } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { useMe } from '../../session.tsx';
+
+/** To others these pages do not exist; the service says the same to their calls. */
+export function Operators() {
+  const { t } = useTranslation('common');
+  if (useMe()?.is_operator) return <Outlet />;
+  return (
+    <>
+      <PageTitle title={t('not_found.title')} />
+      <Text c="dimmed">{t('not_found.text')}</Text>
+    </>
+  );
+}

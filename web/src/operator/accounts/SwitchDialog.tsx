@@ -1,0 +1,69 @@
+import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { FormModal } from '../../components/FormModal.tsx';
+import type { AccountDetail } from '../../api-types.ts';
+import './account-words.ts';
+import { useAction } from '../action.ts';
+
+const switches = {
+  suspend: {
+    route: 'POST /accounts/:account_id/suspend',
+    given: {},
+    label: 'suspend',
+    done: 'suspended',
+    danger: true,
+  },
+  resume: {
+    route: 'POST /accounts/:account_id/resume',
+    given: {},
+    label: 'resume',
+    done: 'resumed',
+    danger: false,
+  },
+  operator: {
+    route: 'PUT /accounts/:account_id/operator',
+    given: { body: { is_operator: true } },
+    label: 'make_operator',
+    done: 'operator_set',
+    danger: true,
+  },
+  unoperator: {
+    route: 'PUT /accounts/:account_id/operator',
+    given: { body: { is_operator: false } },
+    label: 'unmake_operator',
+    done: 'unoperator_set',
+    danger: true,
+  },
+} as const;
+
+/** What is on or off, asked for once more before it is changed. */
+export function SwitchDialog(props: {
+  action: keyof typeof switches;
+  account: AccountDetail;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation('operator_account');
+  const { action, account, onClose } = props;
+  const { route, given, label, done, danger } = switches[action];
+  const act = useAction();
+  const submit = async () => {
+    const params = { account_id: account.account_id };
+    await act(route, { params, ...given }, t(done));
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t(`${action}_title`)}
+      submit={t(label)}
+      danger={danger}
+      onSubmit={submit}
+    >
+      <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+        {account.email}
+      </Text>
+      <Text size="sm">{t(`${action}_text`)}</Text>
+    </FormModal>
+  );
+}

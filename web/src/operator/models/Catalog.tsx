@@ -1,0 +1,261 @@
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Code,
+  Group,
+  List,
+  SegmentedControl,
+  Select,
+  Stack,
+  Text,
+} from '@mantine/core';
+import { IconAlertTriangle, IconBook } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { More } from '../../components/More.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { SearchField } from '../../components/SearchField.tsx';
+import './catalog-words.ts';
+import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
+import { useLive } from '../live.ts';
+import { kinds } from '../../studio/form/wish.ts';
+import { offered, useAddress } from '../search.ts';
+
+/** More of them in one table are slow to draw. */
+const pageSize = 50;
+
+/** Every row of the catalog files. */
+export function Catalog() {
+  const { t } = useTranslation('operator_catalog');
+  const { t: common } = useTranslation('common');
+  const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
+  const found = useLive('GET /catalog');
+  const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
+  const all = found.data?.data.length ?? 0;
+  const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));
+  return (
+    <>
+      <PageTitle title={common('nav.catalog')} text={t('text')} />
+      {found.data && found.data.problems.length > 0 && <Problems problems={found.data.problems} />}
+      <Group mb="md" gap="sm">
+        <SearchField
+          label={t('find')}
+          hint={t('find_hint')}
+          text={q ?? ''}
+          onChange={(text) => setAddress({ q: text })}
+        />
+        <Select
+          aria-label={t('kind')}
+          placeholder={t('all_kinds')}
+          data={kinds.map((value) => ({
+            value,
+            label: common(`kind.${value}`),
+          }))}
+          value={kind ?? null}
+          clearable
+          clearButtonProps={{ 'aria-label': t('all_kinds') }}
+          onChange={(value) => setAddress({ kind: value ?? undefined })}
+          w={{ base: '100%', xs: 150 }}
+        />
+        <Select
+          aria-label={t('upstream')}
+          placeholder={t('all_upstreams')}
+          data={[...new Set([...names, ...(upstream ? [upstream] : [])])].toSorted()}
+          value={upstream ?? null}
+          clearable
+          searchable
+          clearButtonProps={{ 'aria-label': t('all_upstreams') }}
+          onChange={(value) => setAddress({ upstream: value ?? undefined })}
+          w={{ base: '100%', xs: 180 }}
+        />
+        <SegmentedControl
+          aria-label={t('state')}
+          value={state ?? 'all'}
+          onChange={(value) => setAddress({ state: value === 'all' ? undefined : value })}
+          data={offered.rows.map((value) => ({ value, label: t(value) }))}
+        />
+      </Group>
+      {found.error ? (
+        <Failure error={found.error} retry={() => void found.refetch()} />
+      ) : rows?.length === 0 ? (
+        <Empty
+          icon={<IconBook />}
+          title={t(all > 0 ? 'nothing_title' : 'none_title')}
+          text={t(all > 0 ? 'nothing_text' : 'none_text')}
+        />
+      ) : (
+        <Rows key={`${q} ${kind} ${state} ${upstream}`} rows={rows} all={all} />
+      )}
+    </>
+  );
+}
+
+type Wanted = Record<'q' | 'kind' | 'state' | 'upstream', string | undefined>;
+
+function fits(row: CatalogRow, { q, kind, state, upstream }: Wanted): boolean {
+  const names = row.upstreams.map((each) => each.upstream);
+  if (kind && row.kind !== kind) return false;
+  if (upstream && !names.includes(upstream)) return false;
+  if (state === 'problem' && row.problem === null) return false;
+  if (state && state !== 'problem' && row.state !== state) return false;
+  const said = [row.id, row.name, row.task, row.file, ...names].join(' ').toLowerCase();
+  const words = (q ?? '').toLowerCase().split(/\s+/);
+  return words.every((word) => said.includes(word));
+}
+
+const problemsShown = 12;
+
+/** What is wrong with the files, as `farebox catalog check` tells it. */
+function Problems({ problems }: { problems: CatalogProblem[] }) {
+  const { t } = useTranslation('operator_catalog');
+  const shown = problems.slice(0, problemsShown);
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle />}
+      title={t('problems_title', { count: problems.length })}
+      mb="lg"
+      role="alert"
+    >
+      <Stack gap="sm">
+        <List size="sm" spacing={6}>
+          {shown.map((problem) => (
+            <List.Item key={`${problem.file} ${problem.path} ${problem.message}`}>
+              <Place problem={problem} />{' '}
+              <Text span fz="sm" style={{ overflowWrap: 'anywhere' }}>
+                {problem.message}
+              </Text>
+            </List.Item>
+          ))}
+        </List>
+        {problems.length > shown.length && (
+          <Text fz="sm">{t('more_problems', { n: problems.length - shown.length })}</Text>
+        )}
+        <Text fz="sm">{t('problems_text')}</Text>
+      </Stack>
+    </Alert>
+  );
+}
+
+function Place({ problem: { file, line } }: { problem: CatalogProblem }) {
+  const { t } = useTranslation('operator_catalog');
+  const name = file === '' ? t('folder') : file;
+  return <Code>{line === null ? name : `${name}:${line}`}</Code>;
+}
+
+function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
+  const { t } = useTranslation('operator_catalog');
+  const { t: common } = useTranslation('common');
+  const [shown, setShown] = useState(pageSize);
+  const columns: Column<CatalogRow>[] = [
+    { name: 'model', label: t('model'), cell: (row) => <Named row={row} /> },
+    { name: 'state', label: t('state'), cell: (row) => <State row={row} /> },
+    {
+      name: 'price',
+      label: t('price'),
+      number: true,
+      cell: (row) => (row.unit === null ? null : <PriceLines row={row} />),
+    },
+    {
+      name: 'cost',
+      label: t('cost'),
+      number: true,
+      cell: (row) => (row.unit === null ? null : <MarginLines margins={row.margins} what="cost" />),
+    },
+    {
+      name: 'margin',
+      label: t('margin'),
+      number: true,
+      cell: (row) =>
+        row.unit === null ? null : <MarginLines margins={row.margins} what="margin" />,
+    },
+    {
+      name: 'upstreams',
+      label: t('upstreams'),
+      cell: (row) => (row.upstreams.length === 0 ? null : <Upstreams row={row} />),
+    },
+  ];
+  return (
+    <>
+      {rows && (
+        <Text size="sm" c="dimmed" mb="xs" aria-live="polite">
+          {t('shown', { shown: rows.length, all })}
+        </Text>
+      )}
+      <DataList
+        label={common('nav.catalog')}
+        columns={columns}
+        rows={rows?.slice(0, shown)}
+        keyOf={(row) => `${row.file} ${row.id}`}
+      />
+      <More
+        more={rows && rows.length > shown ? () => setShown(shown + pageSize) : null}
+        loading={false}
+      />
+    </>
+  );
+}
+
+function Named({ row }: { row: CatalogRow }) {
+  const { t: common } = useTranslation('common');
+  if (row.kind === null) {
+    return (
+      <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
+        {row.id}
+      </Text>
+    );
+  }
+  return (
+    <Stack gap={0}>
+      <Anchor
+        component={Link}
+        to={`/operator/catalog/row/${row.id}`}
+        fz="sm"
+        fw={550}
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {row.id}
+      </Anchor>
+      <Text size="sm" c="dimmed" fw={400}>
+        {common(`kind.${row.kind}`)} · {row.task}
+      </Text>
+    </Stack>
+  );
+}
+
+function State({ row }: { row: CatalogRow }) {
+  return (
+    <Stack gap={2} align="flex-start">
+      <StateBadge row={row} />
+      <Reason row={row} />
+    </Stack>
+  );
+}
+
+function Upstreams({ row }: { row: CatalogRow }) {
+  const { t } = useTranslation('operator_catalog');
+  return (
+    <Group gap={4}>
+      {row.upstreams.map(({ upstream, model, set_up }, i) => (
+        <Badge
+          key={`${upstream} ${model}`}
+          variant={set_up ? 'light' : 'outline'}
+          color={set_up ? 'fare' : 'gray'}
+          {...(!set_up && { c: 'var(--mantine-color-dimmed)' })}
+          tt="none"
+          fw={500}
+          title={`${model} · ${t(set_up ? 'set_up' : 'not_set_up')}`}
+        >
+          {row.upstreams.length > 1 ? `${i + 1}. ${upstream}` : upstream}
+        </Badge>
+      ))}
+    </Group>
+  );
+}

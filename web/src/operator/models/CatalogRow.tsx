@@ -1,0 +1,401 @@
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Group,
+  List,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import {
+  IconAlertTriangle,
+  IconArrowLeft,
+  IconPlayerPause,
+  IconPlayerPlay,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { operatorApi } from '../../api.ts';
+import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Took } from '../../components/text/Duration.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { Percent } from '../../components/text/Percent.tsx';
+import { Snippet } from '../../components/Snippet.tsx';
+import { Stat } from '../../components/text/Stat.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { useAction } from '../action.ts';
+import { showFailure } from '../../components/Failure.tsx';
+import './catalog-words.ts';
+import { MarginLines, needed, StateBadge, StoppedBy } from '../margin.tsx';
+
+/** Stops and resumes it. */
+function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {
+  const { t } = useTranslation('operator_catalog');
+  const [isBusy, setBusy] = useState(false);
+  const act = useAction();
+  const isStopped = row.stopped !== null;
+  const route = isStopped ? 'POST /catalog/row/resume' : 'POST /catalog/row/stop';
+  const done = t(isStopped ? 'resumed' : 'stopped_now', { name: row.name });
+  const change = async () => {
+    setBusy(true);
+    await act(route, { body: { id: row.id } }, done).then(changed, showFailure);
+    setBusy(false);
+  };
+  const button = (
+    <Button
+      size="xs"
+      variant={isStopped ? 'filled' : 'default'}
+      leftSection={isStopped ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
+      onClick={() => void change()}
+      loading={isBusy}
+    >
+      {t(isStopped ? 'resume' : 'stop')}
+    </Button>
+  );
+  if (row.stopped === null) return <Group>{button}</Group>;
+  return (
+    <Alert color="yellow" variant="light" title={t('stopped')} icon={<IconPlayerPause size={18} />}>
+      <Stack gap="sm" align="flex-start">
+        {t('stopped_text')}
+        <StoppedBy {...row.stopped} />
+        {button}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** One row of the catalog. */
+export function CatalogRow() {
+  const { t } = useTranslation('operator_catalog');
+  const { _splat: id = '' } = useParams({ strict: false }) as { _splat?: string };
+  const found = useQuery({
+    queryKey: ['operator', 'catalog-row', id],
+    queryFn: ({ signal }) => operatorApi('GET /catalog/row', { query: { id }, signal }),
+  });
+  const { data: row, error } = found;
+  return (
+    <>
+      <Anchor component={Link} to="/operator/catalog" fz="sm" mb="xs" display="inline-block">
+        <Group gap={4} component="span">
+          <IconArrowLeft size={16} />
+          {t('back')}
+        </Group>
+      </Anchor>
+      <PageTitle title={row?.name ?? id} {...(row && { text: row.description })}>
+        {row && row.stopped === null && <StateBadge row={row} />}
+      </PageTitle>
+      {error && <Failure error={error} retry={() => void found.refetch()} />}
+      {!row && !error && <Skeleton h={280} />}
+      {row && (
+        <Stack gap="lg">
+          <Selling row={row} changed={() => void found.refetch()} />
+          <Facts row={row} />
+          <RecentDays recent={row.recent} />
+          <Routes row={row} />
+          {row.rates.length > 0 && <Rates row={row} />}
+          <Source row={row} />
+          <Snippet
+            what={row.id}
+            code={{
+              [t('example')]: JSON.stringify(row.example, null, 2),
+              [t('schema')]: JSON.stringify(row.input_schema, null, 2),
+            }}
+          />
+        </Stack>
+      )}
+    </>
+  );
+}
+
+function Facts({ row }: { row: CatalogRowDetail }) {
+  const { t } = useTranslation('operator_catalog');
+  const { t: common } = useTranslation('common');
+  const { problem, reason, cost_may_exceed } = row;
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <Text ff="monospace" fz="sm" style={{ overflowWrap: 'anywhere' }}>
+          {row.id}
+        </Text>
+        <Badge variant="light" color="gray" c="var(--mantine-color-text)" tt="none" fw={500}>
+          {common(`kind.${row.kind}`)} · {row.task}
+        </Badge>
+        {row.uncensored && (
+          <Badge variant="light" color="orange" c="var(--mantine-color-text)" tt="none" fw={500}>
+            {t('uncensored')}
+          </Badge>
+        )}
+      </Group>
+      <Text size="sm" c="dimmed">
+        {row.line === null ? row.file : t('file', { file: row.file, line: row.line })}
+        {' · '}
+        {row.max > 0 ? t('max', { n: row.max, unit: row.max_unit }) : t('no_max')}
+        {' · '}
+        {t('age')} <Took ms={row.job_age_seconds * 1000} />
+        {row.context_tokens !== undefined &&
+          ` · ${t('window', { tokens: row.context_tokens, output: row.max_output_tokens })}`}
+        {row.checked_on !== null && (
+          <>
+            {' · '}
+            <Text
+              span
+              inherit
+              style={{ whiteSpace: 'nowrap' }}
+              {...(row.price_is_old && { c: 'orange' })}
+            >
+              {t('checked', { day: row.checked_on })}
+            </Text>
+          </>
+        )}
+      </Text>
+      {reason !== null && (
+        <Alert color="gray" variant="light" title={t('hidden')}>
+          <Text size="sm">{needed(reason, (variables) => t('needs', { variables }))}</Text>
+        </Alert>
+      )}
+      {cost_may_exceed !== null && (
+        <Alert color="orange" variant="light" title={t('may_exceed')}>
+          <Text size="sm">{cost_may_exceed}</Text>
+        </Alert>
+      )}
+      {problem !== null && (
+        <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={t('stale')}>
+          <Text size="sm">{t('stale_text')}</Text>
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {problem.line === null ? problem.file : `${problem.file}:${problem.line}`}:{' '}
+            {problem.message}
+          </Text>
+        </Alert>
+      )}
+    </Stack>
+  );
+}
+
+function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
+  const { t } = useTranslation('operator_catalog');
+  const ended = recent.completed + recent.failed;
+  return (
+    <section>
+      <Heading>{t('recent', { n: recent.days })}</Heading>
+      {ended === 0 ? (
+        <Text c="dimmed">{t('no_requests')}</Text>
+      ) : (
+        <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm">
+          <Stat label={t('requests')} note={t('failed', { n: recent.failed })}>
+            <span className="number">{recent.completed}</span>
+          </Stat>
+          <Stat label={t('success')}>
+            <Percent ppm={Math.floor((recent.completed * 1_000_000) / ended)} />
+          </Stat>
+          <Stat label={t('revenue')}>
+            <Usd micro={recent.charged_usd_micro} />
+          </Stat>
+          <Stat
+            label={t('cost')}
+            note={recent.uncosted > 0 ? t('uncosted', { n: recent.uncosted }) : undefined}
+          >
+            <Usd micro={recent.cost_usd_micro} />
+          </Stat>
+          <Stat label={t('margin')}>
+            <Usd micro={recent.margin_usd_micro} />
+          </Stat>
+        </SimpleGrid>
+      )}
+    </section>
+  );
+}
+
+function Heading({ children }: { children: ReactNode }) {
+  return (
+    <Title order={2} fz="lg" mb="sm">
+      {children}
+    </Title>
+  );
+}
+
+function Routes({ row }: { row: CatalogRowDetail }) {
+  const { t } = useTranslation('operator_catalog');
+  const columns: Column<CatalogRoute>[] = [
+    {
+      name: 'upstream',
+      label: t('upstream'),
+      cell: (route) => (
+        <Stack gap={0}>
+          <Text fz="sm" fw={550}>
+            {row.upstreams.length > 1 && `${row.upstreams.indexOf(route) + 1}. `}
+            {route.upstream}
+          </Text>
+          {route.weight !== null && (
+            <Text size="xs" c="dimmed" fw={400}>
+              {t('weight', { n: route.weight })}
+            </Text>
+          )}
+        </Stack>
+      ),
+    },
+    {
+      name: 'theirs',
+      label: t('theirs'),
+      cell: (route) => (
+        <Text fz="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+          {route.model}
+        </Text>
+      ),
+    },
+    {
+      name: 'set_up',
+      label: t('state'),
+      cell: (route) => (
+        <Stack gap={2} align="flex-start">
+          <Badge variant="dot" color={route.set_up ? 'fare' : 'gray'} tt="none" fw={500}>
+            {t(route.set_up ? 'set_up' : 'not_set_up')}
+          </Badge>
+          {route.reason !== null && (
+            <Text size="xs" c="dimmed">
+              {needed(route.reason, (variables) => t('needs', { variables }))}
+            </Text>
+          )}
+        </Stack>
+      ),
+    },
+    {
+      name: 'price',
+      label: t('price'),
+      number: true,
+      cell: (route) => (
+        <Stack gap={0} align="flex-end">
+          {route.margins.map((margin) => (
+            <span key={margin.of} className="number">
+              {margin.of !== 'unit' && (
+                <Text span size="xs" c="dimmed">
+                  {`${t(margin.of)} `}
+                </Text>
+              )}
+              <Usd micro={margin.price_usd_micro} />
+            </span>
+          ))}
+        </Stack>
+      ),
+    },
+    {
+      name: 'cost',
+      label: t('cost'),
+      number: true,
+      cell: (route) => <MarginLines margins={route.margins} what="cost" />,
+    },
+    {
+      name: 'margin',
+      label: t('margin'),
+      number: true,
+      cell: (route) => <MarginLines margins={route.margins} what="margin" />,
+    },
+  ];
+  return (
+    <Card withBorder padding="lg">
+      <Heading>{t('routes')}</Heading>
+      <DataList
+        label={t('routes')}
+        columns={columns}
+        rows={row.upstreams}
+        keyOf={(route) => `${route.upstream} ${route.model}`}
+      />
+    </Card>
+  );
+}
+
+function Rates({ row }: { row: CatalogRowDetail }) {
+  const { t } = useTranslation('operator_catalog');
+  const columns: Column<CatalogRowDetail['rates'][number]>[] = [
+    { name: 'rate', label: t('rate'), cell: (rate) => rate.resolution ?? t('any') },
+    {
+      name: 'price',
+      label: `${t('price')}, ${t(`per.${row.unit}`)}`,
+      number: true,
+      cell: (rate) => <Usd micro={rate.price_usd_micro} column />,
+    },
+    {
+      name: 'cost',
+      label: t('cost'),
+      number: true,
+      cell: (rate) => <MarginLines margins={[rate]} what="cost" />,
+    },
+    {
+      name: 'margin',
+      label: t('margin'),
+      number: true,
+      cell: (rate) => <MarginLines margins={[rate]} what="margin" />,
+    },
+  ];
+  return (
+    <Card withBorder padding="lg">
+      <Heading>{t('rates')}</Heading>
+      <Text size="sm" c="dimmed" mb="sm">
+        {t('rates_text')}
+      </Text>
+      <DataList
+        label={t('rates')}
+        columns={columns}
+        rows={row.rates}
+        keyOf={(rate) => rate.resolution ?? ''}
+      />
+      {row.extras.length > 0 && (
+        <>
+          <Title order={3} fz="sm" mt="md" mb={4}>
+            {t('extras')}
+          </Title>
+          <List size="sm" spacing={4}>
+            {row.extras.map((extra) => (
+              <List.Item key={extra.label}>
+                <span className="number">+${extra.add_usd}</span>{' '}
+                {extra.per_item
+                  ? t('per_item', { field: extra.field, free: extra.free ?? 0 })
+                  : t('when', { field: extra.field, value: JSON.stringify(extra.equals) })}
+                {': '}
+                {extra.label}
+              </List.Item>
+            ))}
+          </List>
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Source({ row }: { row: CatalogRowDetail }) {
+  const { t } = useTranslation('operator_catalog');
+  const said = [
+    [t('source_row'), row.note],
+    [t('source_file', { file: row.file }), row.file_note],
+  ].filter(([, text]) => text !== '');
+  return (
+    <Card withBorder padding="lg">
+      <Heading>{t('source')}</Heading>
+      {said.length === 0 && <Text c="dimmed">{t('source_none')}</Text>}
+      <Stack gap="sm">
+        {said.map(([place, text]) => (
+          <div key={place}>
+            <Text size="sm" c="dimmed">
+              {place}
+            </Text>
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {text!.split('\n\n').map((paragraph, i) => (
+                <Text key={i} span display="block" fz="sm" mb={4}>
+                  {paragraph.replaceAll('\n', ' ')}
+                </Text>
+              ))}
+            </Text>
+          </div>
+        ))}
+      </Stack>
+    </Card>
+  );
+}

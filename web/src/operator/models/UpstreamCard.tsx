@@ -1,0 +1,371 @@
+import {
+  Badge,
+  Box,
+  Button,
+  Card,
+  Code,
+  Group,
+  Progress,
+  SimpleGrid,
+  Stack,
+  Text,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import { IconPlayerPlay, IconStethoscope } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { TFunction } from 'i18next';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
+import { showFailure } from '../../components/Failure.tsx';
+import { Took } from '../../components/text/Duration.tsx';
+import { Percent } from '../../components/text/Percent.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { useAction } from '../action.ts';
+import './upstreams-words.ts';
+import { UpstreamTest } from './UpstreamTest.tsx';
+
+/** One upstream: how it does, and what can be done about it. */
+export function UpstreamCard({ upstream }: { upstream: Upstream }) {
+  const { t } = useTranslation('operator_upstreams');
+  const [isTesting, setTesting] = useState(false);
+  return (
+    <Card withBorder padding="lg" component="article" aria-label={upstream.name}>
+      <Group justify="space-between" align="flex-start" gap="sm" mb="md">
+        <Head upstream={upstream} />
+        <Group gap="xs">
+          {isPaused(upstream) && <Wake name={upstream.name} label="wake" />}
+          {upstream.set_up && (
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<IconStethoscope size={16} />}
+              onClick={() => setTesting(true)}
+            >
+              {t('test')}
+            </Button>
+          )}
+        </Group>
+      </Group>
+      <Figures upstream={upstream} />
+      <Troubles upstream={upstream} />
+      {upstream.keys.length > 0 && <Keys keys={upstream.keys} />}
+      {isTesting && <UpstreamTest name={upstream.name} onClose={() => setTesting(false)} />}
+    </Card>
+  );
+}
+
+/** As a whole, or one of its keys. */
+export function isPaused({ resting_until, keys }: Upstream): boolean {
+  return resting_until !== null || keys.some(isKeyPaused);
+}
+
+function isKeyPaused({ resting_until, resting_models }: UpstreamKey): boolean {
+  return resting_until !== null || resting_models.length > 0;
+}
+
+function Head({ upstream }: { upstream: Upstream }) {
+  const { t } = useTranslation('operator_upstreams');
+  const { name, adapter, url, has_credential, resting_until, set_up } = upstream;
+  const models = upstream.resting_models.length;
+  const keys = upstream.keys.filter(isKeyPaused).length;
+  const works = models > 0 ? 'partly' : keys > 0 ? 'keys_paused' : 'working';
+  const state = !set_up ? 'not_set_up' : resting_until === null ? works : 'resting';
+  const color = state === 'working' ? 'fare' : state === 'not_set_up' ? 'red' : 'orange';
+  return (
+    <Stack gap={4} style={{ minWidth: 0 }}>
+      <Group gap="xs">
+        <Title order={2} fz="lg">
+          {name}
+        </Title>
+        <Badge variant="dot" color={color} tt="none" fw={500}>
+          {t(state, { count: state === 'keys_paused' ? keys : models })}
+        </Badge>
+        {upstream.class !== null && (
+          <Tooltip label={t(`classes.${upstream.class}`)} multiline w={280} events={allEvents}>
+            <Badge
+              variant="light"
+              color="gray"
+              c="var(--mantine-color-text)"
+              tt="none"
+              fw={500}
+              tabIndex={0}
+            >
+              {t('class', { name: upstream.class })}
+            </Badge>
+          </Tooltip>
+        )}
+      </Group>
+      <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        {adapter === null ? t('built_in') : `${adapter} · ${url ?? ''}`}
+        {adapter !== null && !has_credential && ` · ${t('no_credential')}`}
+        {' · '}
+        <Text
+          component={Link}
+          to={`/operator/catalog?upstream=${name}`}
+          inherit
+          td="underline"
+          c="inherit"
+        >
+          {t('rows', { count: upstream.rows })}
+        </Text>
+      </Text>
+    </Stack>
+  );
+}
+
+const allEvents = { hover: true, focus: true, touch: true };
+
+function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' }) {
+  const { name, model, label } = props;
+  const { t } = useTranslation('operator_upstreams');
+  const [isBusy, setBusy] = useState(false);
+  const act = useAction();
+  const wake = async () => {
+    setBusy(true);
+    const given = { params: { upstream: name }, body: { model } };
+    const done = t('woken', { name: model ?? name });
+    await act('POST /upstreams/:upstream/wake', given, done).catch(showFailure);
+    setBusy(false);
+  };
+  return (
+    <Button
+      size="xs"
+      variant={model === undefined ? 'filled' : 'default'}
+      leftSection={<IconPlayerPlay size={16} />}
+      onClick={() => void wake()}
+      loading={isBusy}
+    >
+      {t(label)}
+    </Button>
+  );
+}
+
+function Figures({ upstream }: { upstream: Upstream }) {
+  const { t } = useTranslation('operator_upstreams');
+  const { last_hour: hour, last_day: day, concurrency, in_use, waiting } = upstream;
+  const share = concurrency ? (in_use * 100) / concurrency : 0;
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="md">
+      <Figure label={t('places')}>
+        {concurrency === null ? in_use : t('of', { used: in_use, all: concurrency })}
+        <Progress
+          value={Math.min(100, share)}
+          size="sm"
+          mt={6}
+          color={share >= 100 ? 'orange' : 'fare'}
+          aria-label={t('places')}
+        />
+      </Figure>
+      <Figure
+        label={t('waiting')}
+        note={
+          upstream.oldest_seconds !== null && (
+            <>
+              {t('oldest')} <Took ms={upstream.oldest_seconds * 1000} />
+            </>
+          )
+        }
+      >
+        {upstream.waiting_more ? t('or_more', { n: waiting }) : waiting}
+      </Figure>
+      <Figure
+        label={t('errors')}
+        note={
+          <>
+            {ended(hour, t)}
+            <br />
+            {t('errors_day')}: {day.error_ppm === null ? '—' : <Percent ppm={day.error_ppm} />}
+          </>
+        }
+      >
+        <Text span inherit {...((hour.error_ppm ?? 0) >= 50_000 && { c: 'red' })}>
+          {hour.error_ppm === null ? '—' : <Percent ppm={hour.error_ppm} />}
+        </Text>
+      </Figure>
+      <Figure label={t('starts')} note={<Spread hour={hour} day={day} of="start" />}>
+        <Ms ms={hour.start_median_ms ?? day.start_median_ms} />
+      </Figure>
+      <Figure label={t('runs')} note={<Spread hour={hour} day={day} of="run" />}>
+        <Ms ms={hour.run_median_ms ?? day.run_median_ms} />
+      </Figure>
+      <Figure
+        label={t('spend')}
+        note={
+          <>
+            <Usd micro={upstream.cost_month_usd_micro} /> {t('month')}
+            {upstream.uncosted_month > 0 && (
+              <>
+                <br />
+                {t('uncosted', { n: upstream.uncosted_month })}
+              </>
+            )}
+          </>
+        }
+      >
+        <Usd micro={upstream.cost_today_usd_micro} />
+      </Figure>
+    </SimpleGrid>
+  );
+}
+
+function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_upstreams'>): string {
+  const all = completed + failed;
+  return all === 0 ? t('none_ended') : t('ended', { failed, all });
+}
+
+/** Of which time the figure above is, its slowest twentieth, and the day beside the hour. */
+function Spread({
+  hour,
+  day,
+  of,
+}: {
+  hour: UpstreamFigures;
+  day: UpstreamFigures;
+  of: 'start' | 'run';
+}) {
+  const { t } = useTranslation('operator_upstreams');
+  const hasHour = hour[`${of}_median_ms`] !== null;
+  if (day[`${of}_median_ms`] === null && !hasHour) return null;
+  return (
+    <>
+      {t('p95')}: <Ms ms={(hasHour ? hour : day)[`${of}_p95_ms`]} />, {t(hasHour ? 'hour' : 'day')}
+      {hasHour && (
+        <>
+          <br />
+          {t('day')}: <Ms ms={day[`${of}_median_ms`]} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Ms({ ms }: { ms: number | null }) {
+  return ms === null ? <>—</> : <Took ms={ms} />;
+}
+
+function Figure(props: { label: string; children: ReactNode; note?: ReactNode }) {
+  return (
+    <Box style={{ minWidth: 0 }}>
+      <Text size="sm" c="dimmed">
+        {props.label}
+      </Text>
+      <Text component="div" fz={18} fw={600} className="number">
+        {props.children}
+      </Text>
+      {props.note && (
+        <Text component="div" size="xs" c="dimmed" lh={1.45}>
+          {props.note}
+        </Text>
+      )}
+    </Box>
+  );
+}
+
+function Troubles({ upstream }: { upstream: Upstream }) {
+  const { t } = useTranslation('operator_upstreams');
+  const { resting_until, failures, last_error, last_error_at, resting_models, last_day } = upstream;
+  if (resting_until === null && last_error === null && resting_models.length === 0) return null;
+  const isSaidBelow = resting_models.some((each) => each.last_error === last_error);
+  return (
+    <Stack
+      gap="xs"
+      mt="md"
+      pt="md"
+      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
+    >
+      {(resting_until !== null || failures > 0) && (
+        <Text size="sm" fw={550}>
+          {resting_until !== null && (
+            <>
+              {t('until')} <When at={resting_until} />
+              {failures > 0 && ' · '}
+            </>
+          )}
+          {failures > 0 && t('failures', { count: failures })}
+        </Text>
+      )}
+      {last_error !== null && !isSaidBelow && (
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Text span c="dimmed" fz="sm">
+            {t('last_error')}
+            {last_error_at !== null && (
+              <>
+                , <When at={last_error_at} />
+              </>
+            )}
+            {': '}
+          </Text>
+          {last_error}
+        </Text>
+      )}
+      {last_day.starts_refused > 0 && (
+        <Text size="sm" c="dimmed">
+          {t('refused', { n: last_day.starts_refused, all: last_day.starts })}
+        </Text>
+      )}
+      {resting_models.length > 0 && (
+        <Stack gap={6}>
+          <Text size="sm" c="dimmed">
+            {t('models')}
+          </Text>
+          {resting_models.map((each) => (
+            <Group key={each.model} justify="space-between" gap="xs">
+              <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 260px' }}>
+                <Code>{each.model}</Code> {t('until')}{' '}
+                {each.resting_until !== null && <When at={each.resting_until} />}
+                {each.last_error !== null && `: ${each.last_error}`}
+              </Text>
+              <Wake name={upstream.name} model={each.model} label="wake_model" />
+            </Group>
+          ))}
+        </Stack>
+      )}
+    </Stack>
+  );
+}
+
+/** Each key with the jobs that it runs, and why it is paused. */
+function Keys({ keys }: { keys: UpstreamKey[] }) {
+  const { t } = useTranslation('operator_upstreams');
+  return (
+    <Stack
+      gap={6}
+      mt="md"
+      pt="md"
+      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
+    >
+      <Text size="sm" c="dimmed">
+        {t('keys')}
+      </Text>
+      <Stack gap={6} role="list" aria-label={t('keys')}>
+        {keys.map((each) => (
+          <Text key={each.key} size="sm" role="listitem" style={{ overflowWrap: 'anywhere' }}>
+            <Code>{each.key}</Code> {t('key_jobs', { count: each.in_use })}
+            {each.resting_until !== null && (
+              <>
+                {' · '}
+                {t('paused_until')} <When at={each.resting_until} />
+              </>
+            )}
+            {each.resting_models.map(({ model, resting_until }) => (
+              <span key={model}>
+                {' · '}
+                <Code>{model}</Code> {t('paused_until')}{' '}
+                {resting_until !== null && <When at={resting_until} />}
+              </span>
+            ))}
+            {each.last_error !== null && (
+              <Text span inherit c="dimmed">
+                {' · '}
+                {each.last_error}
+              </Text>
+            )}
+          </Text>
+        ))}
+      </Stack>
+    </Stack>
+  );
+}

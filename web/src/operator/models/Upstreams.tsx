@@ -1,0 +1,155 @@
+import {
+  Badge,
+  Box,
+  Card,
+  Code,
+  Group,
+  SegmentedControl,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { IconPlugConnected } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import type { Upstream } from '../../api-types.ts';
+import { useLive } from '../live.ts';
+import { needed } from '../margin.tsx';
+import { offered, useAddress } from '../search.ts';
+import { isPaused, UpstreamCard } from './UpstreamCard.tsx';
+import './upstreams-words.ts';
+
+type Filter = (typeof offered.upstreams)[number];
+
+/** The services that do the work. */
+export function Upstreams() {
+  const { t, i18n } = useTranslation('operator_upstreams');
+  const { t: common } = useTranslation('common');
+  const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
+  const found = useLive('GET /upstreams');
+  const shown = found.data?.data.filter((each) => fits(each, only as Filter));
+  const live = shown?.filter(isShownWhole);
+  const missing = shown?.filter((each) => !isShownWhole(each)) ?? [];
+  return (
+    <>
+      <PageTitle title={common('nav.upstreams')} text={t('text')}>
+        <SegmentedControl
+          aria-label={t('show')}
+          value={only}
+          onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
+          data={offered.upstreams.map((value) => ({ value, label: t(value) }))}
+        />
+      </PageTitle>
+      {found.error && (
+        <Box mb="md">
+          <Failure
+            error={found.error}
+            retry={() => void found.refetch()}
+            since={found.dataUpdatedAt}
+          />
+        </Box>
+      )}
+      {!found.data && !found.error && (
+        <SimpleGrid cols={1}>
+          {[1, 2, 3].map((n) => (
+            <Skeleton key={n} h={190} />
+          ))}
+        </SimpleGrid>
+      )}
+      {shown?.length === 0 && (
+        <Empty icon={<IconPlugConnected />} title={t('none_title')} text={t('none_text')} />
+      )}
+      <Stack gap="md">
+        {live?.map((each) => (
+          <UpstreamCard key={each.name} upstream={each} />
+        ))}
+        {live && live.length > 0 && (
+          <Text size="sm" c="dimmed">
+            {t('counted', {
+              n: new Intl.NumberFormat(i18n.language).format(found.data!.counted_max),
+            })}
+          </Text>
+        )}
+        {missing.length > 0 && <NotSetUp upstreams={missing} />}
+      </Stack>
+    </>
+  );
+}
+
+/** What still has work, or had some, is shown as the others are, whatever its variables say. */
+function isShownWhole(each: Upstream): boolean {
+  return each.set_up || each.waiting > 0 || each.in_use > 0;
+}
+
+function fits(each: Upstream, only: Filter): boolean {
+  if (only === 'not_set_up') return !each.set_up;
+  if (only === 'trouble') return isInTrouble(each);
+  return true;
+}
+
+function isInTrouble(each: Upstream): boolean {
+  const { failures, resting_models, last_hour, set_up, waiting } = each;
+  if (isPaused(each) || failures > 0 || resting_models.length > 0) return true;
+  return (last_hour.error_ppm ?? 0) >= 50_000 || (!set_up && waiting > 0);
+}
+
+function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
+  const { t } = useTranslation('operator_upstreams');
+  const columns: Column<Upstream>[] = [
+    {
+      name: 'name',
+      label: t('name'),
+      cell: (row) => (
+        <Group gap={8}>
+          <Text fz="sm" fw={550}>
+            {row.name}
+          </Text>
+          <Badge variant="light" color="gray" c="var(--mantine-color-text)" tt="none" fw={500}>
+            {row.adapter ?? t('built_in')}
+          </Badge>
+        </Group>
+      ),
+    },
+    {
+      name: 'needs',
+      label: t('missing_head'),
+      cell: (row) => {
+        const name = row.reason === null ? '' : needed(row.reason, (variables) => variables);
+        return /^[A-Z0-9_=on, ]+$/.test(name) ? (
+          <Code>{name}</Code>
+        ) : (
+          <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+            {name}
+          </Text>
+        );
+      },
+    },
+    {
+      name: 'rows',
+      label: t('catalog'),
+      number: true,
+      cell: (row) => t('rows', { count: row.rows }),
+    },
+  ];
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb={4}>
+        {t('not_set_up')}
+      </Title>
+      <Text size="sm" c="dimmed" mb="sm">
+        {t('not_set_up_text')}
+      </Text>
+      <DataList
+        label={t('not_set_up')}
+        columns={columns}
+        rows={upstreams}
+        keyOf={(row) => row.name}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,223 @@
+import { Anchor, Button, Group, SegmentedControl, Select, Stack, Text, Title } from '@mantine/core';
+import { IconStack2 } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { OpenRequest } from '../../api-types.ts';
+import { Copy } from '../../components/Copy.tsx';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Duration } from '../../components/text/Duration.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { More } from '../../components/More.tsx';
+import { usePercent } from '../../components/text/Percent.tsx';
+import { StatusBadge } from '../../components/text/StatusBadge.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { usePages } from '../../pages.ts';
+import { useAction } from '../action.ts';
+import { liveMs } from '../live.ts';
+import './queue-words.ts';
+import { RequestLink } from './RequestLink.tsx';
+import { offered, useAddress } from '../search.ts';
+import { said } from '../../words.ts';
+
+/** Every request that has not ended, the oldest first. */
+export function OpenRequests({ upstreams }: { upstreams: string[] }) {
+  const { t } = useTranslation('operator_queue');
+  const [{ upstream, status, older, account }, setAddress] = useAddress('/operator/queue');
+  const older_seconds = older === undefined ? undefined : Number(older);
+  const query = { upstream, status, older_seconds, account_id: account };
+  const found = usePages('GET /queue/requests', { query }, liveMs);
+  const isFiltered = Boolean(upstream || status || older || account);
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('open')}
+      </Title>
+      <Group mb="md" gap="sm">
+        <Select
+          aria-label={t('upstream')}
+          placeholder={t('all_upstreams')}
+          data={[...new Set([...upstreams, ...(upstream ? [upstream] : [])])].toSorted()}
+          value={upstream ?? null}
+          clearable
+          clearButtonProps={{ 'aria-label': t('all_upstreams') }}
+          onChange={(value) => setAddress({ upstream: value ?? undefined })}
+          w={{ base: '100%', xs: 190 }}
+        />
+        <SegmentedControl
+          aria-label={t('status')}
+          value={status ?? 'all'}
+          onChange={(value) => setAddress({ status: value === 'all' ? undefined : value })}
+          data={[
+            { value: 'all', label: t('all') },
+            { value: 'IN_QUEUE', label: t('waiting') },
+            { value: 'IN_PROGRESS', label: t('running') },
+          ]}
+        />
+        <Select
+          aria-label={t('age')}
+          placeholder={t('any_age')}
+          data={offered.ages.map((value) => ({ value, label: t(`older.${value}`) }))}
+          value={older ?? null}
+          clearable
+          clearButtonProps={{ 'aria-label': t('any_age') }}
+          onChange={(value) => setAddress({ older: value ?? undefined })}
+          w={{ base: '100%', xs: 210 }}
+        />
+        {account !== undefined && (
+          <Button variant="default" onClick={() => setAddress({ account: undefined })}>
+            {t('only_account')} · {t('clear')}
+          </Button>
+        )}
+      </Group>
+      {found.error ? (
+        <Failure error={found.error} retry={found.retry} />
+      ) : found.rows?.length === 0 ? (
+        <Empty
+          icon={<IconStack2 />}
+          title={t(isFiltered ? 'nothing_title' : 'none_title')}
+          text={t(isFiltered ? 'nothing_text' : 'none_text')}
+        />
+      ) : (
+        <Requests label={t('open')} rows={found.rows} />
+      )}
+      <More more={found.more} loading={found.isLoadingMore} />
+    </section>
+  );
+}
+
+function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: string }) {
+  const { t } = useTranslation('operator_queue');
+  const [chosen, setChosen] = useState<OpenRequest | null>(null);
+  const columns: Column<OpenRequest>[] = [
+    { name: 'request', label: t('request'), cell: (row) => <RequestName row={row} /> },
+    {
+      name: 'account',
+      label: t('account'),
+      cell: (row) => (
+        <Anchor
+          component={Link}
+          to={`/operator/accounts/${row.account_id}`}
+          fz="sm"
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          {row.email}
+        </Anchor>
+      ),
+    },
+    {
+      name: 'upstream',
+      label: t('upstream'),
+      cell: (row) => <Text fz="sm">{row.upstream}</Text>,
+    },
+    {
+      name: 'status',
+      label: t('status'),
+      cell: (row) => <StatusBadge status={row.status} />,
+    },
+    {
+      name: 'waits_for',
+      label: t('waits_for'),
+      cell: (row) => <WaitsFor row={row} />,
+    },
+    {
+      name: 'age',
+      label: t('age'),
+      number: true,
+      cell: (row) => <Duration from={row.created_at} to={null} />,
+    },
+    {
+      name: 'reserved',
+      label: t('reserved'),
+      number: true,
+      cell: (row) => <Usd micro={row.quoted_usd_micro} column />,
+    },
+    {
+      name: 'do',
+      label: null,
+      number: true,
+      cell: (row) =>
+        row.status === 'IN_QUEUE' && (
+          <Button size="xs" variant="default" onClick={() => setChosen(row)}>
+            {t('cancel')}
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <>
+      <DataList label={label} columns={columns} rows={rows} keyOf={(row) => row.request_id} />
+      {chosen && <CancelDialog row={chosen} onClose={() => setChosen(null)} />}
+    </>
+  );
+}
+
+function RequestName({ row }: { row: OpenRequest }) {
+  const { t } = useTranslation('operator_queue');
+  return (
+    <Stack gap={0}>
+      <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
+      <Group gap={2} wrap="nowrap">
+        <Text size="xs" c="dimmed" ff="monospace" fw={400} title={row.request_id}>
+          {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
+        </Text>
+        <Copy text={row.request_id} what={`${t('request')} ${row.request_id}`} />
+      </Group>
+    </Stack>
+  );
+}
+
+function WaitsFor({ row }: { row: OpenRequest }) {
+  const { t } = useTranslation('operator_queue');
+  const percent = usePercent();
+  const { what, until } = row.waits_for;
+  return (
+    <Stack gap={0}>
+      <Text fz="sm">
+        {t(`for.${what}`)}
+        {row.progress !== null && `, ${t('progress', { n: percent(row.progress * 1_000_000) })}`}
+      </Text>
+      {until !== null && (
+        <Text size="xs" c="dimmed">
+          {t(`by.${what === 'rest' || what === 'retry' ? what : 'other'}`)} <When at={until} />
+        </Text>
+      )}
+      {row.message !== null && (
+        <Text size="xs" c="dimmed" lineClamp={2} title={said(row.message)}>
+          {said(row.message)}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void }) {
+  const { t } = useTranslation('operator_queue');
+  const act = useAction();
+  const submit = async () => {
+    const params = { request_id: row.request_id };
+    await act('POST /queue/requests/:request_id/cancel', { params }, t('cancelled'));
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('cancel_title')}
+      submit={t('cancel')}
+      danger
+      onSubmit={submit}
+    >
+      <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+        {row.model_id}
+      </Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {row.email}
+      </Text>
+      <Text size="sm">{t('cancel_text')}</Text>
+    </FormModal>
+  );
+}

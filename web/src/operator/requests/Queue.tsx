@@ -1,0 +1,201 @@
+import { Anchor, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { QueueUpstream } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Took } from '../../components/text/Duration.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { When } from '../../components/text/When.tsx';
+import { useLive } from '../live.ts';
+import { OpenRequests } from './OpenRequests.tsx';
+import './queue-words.ts';
+
+type Depth = Pick<QueueUpstream, 'waiting' | 'oldest_seconds'>;
+
+/** What waits and what runs. */
+export function Queue() {
+  const { t } = useTranslation('operator_queue');
+  const { t: common } = useTranslation('common');
+  const { data, error, dataUpdatedAt, refetch } = useLive('GET /queue');
+  const names = data?.upstreams.map(({ upstream }) => upstream) ?? [];
+  return (
+    <>
+      <PageTitle title={common('nav.queue')} text={t('text')} />
+      <Stack gap="lg">
+        {error && <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />}
+        {(data || !error) && (
+          <>
+            <Lanes lanes={data?.upstreams} />
+            {data && data.accounts.length > 0 && (
+              <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+                <Section title={t('accounts')}>
+                  <DataList
+                    label={t('accounts')}
+                    columns={[accountColumn(t('account')), ...depthColumns(t)]}
+                    rows={data.accounts}
+                    keyOf={(row) => row.account_id}
+                  />
+                </Section>
+                <Section title={t('models')}>
+                  <DataList
+                    label={t('models')}
+                    columns={[modelColumn(t('model')), ...depthColumns(t)]}
+                    rows={data.models}
+                    keyOf={(row) => row.model_id}
+                  />
+                </Section>
+              </SimpleGrid>
+            )}
+          </>
+        )}
+        <OpenRequests upstreams={names} />
+      </Stack>
+    </>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb="sm">
+        {title}
+      </Title>
+      {children}
+    </Card>
+  );
+}
+
+/** Where nothing goes on is left out, but for one line that says so. */
+function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
+  const { t } = useTranslation('operator_queue');
+  const busy = lanes?.filter(
+    ({ waiting, in_use, running, resting_until }) =>
+      waiting + in_use + running > 0 || resting_until !== null,
+  );
+  const columns: Column<QueueUpstream>[] = [
+    {
+      name: 'upstream',
+      label: t('upstream'),
+      cell: ({ upstream }) => (
+        <Anchor component={Link} to={`/operator/queue?upstream=${upstream}`} fz="sm" fw={550}>
+          {upstream}
+        </Anchor>
+      ),
+    },
+    {
+      name: 'waiting',
+      label: t('waiting'),
+      number: true,
+      cell: ({ waiting, waiting_more }) => (
+        <span className="number">{waiting_more ? t('or_more', { n: waiting }) : waiting}</span>
+      ),
+    },
+    { name: 'oldest', label: t('oldest'), number: true, cell: (row) => age(row.oldest_seconds) },
+    {
+      name: 'places',
+      label: t('places'),
+      number: true,
+      cell: ({ in_use, concurrency }) => (
+        <span className="number">
+          {concurrency === null ? in_use : t('of', { used: in_use, all: concurrency })}
+        </span>
+      ),
+    },
+    {
+      name: 'running',
+      label: t('running'),
+      number: true,
+      cell: ({ running }) => <span className="number">{running}</span>,
+    },
+    {
+      name: 'longest',
+      label: t('longest'),
+      number: true,
+      cell: (row) => age(row.longest_seconds),
+    },
+    {
+      name: 'rests',
+      label: t('rests'),
+      number: true,
+      cell: ({ resting_until }) => resting_until && <When at={resting_until} />,
+    },
+  ];
+  return (
+    <Section title={t('upstreams')}>
+      {busy?.length === 0 ? (
+        <Text c="dimmed">{t('nobody')}</Text>
+      ) : (
+        <DataList
+          label={t('upstreams')}
+          columns={columns}
+          rows={busy}
+          keyOf={(row) => row.upstream}
+        />
+      )}
+    </Section>
+  );
+}
+
+/** Null, so that nothing is said of it, where nobody waits. */
+function age(seconds: number | null) {
+  return seconds === null ? null : <Took ms={seconds * 1000} />;
+}
+
+function accountColumn<Row extends { account_id: string; email: string }>(
+  label: string,
+): Column<Row> {
+  return {
+    name: 'account',
+    label,
+    cell: ({ account_id, email }) => (
+      <Anchor
+        component={Link}
+        to={`/operator/queue?account=${account_id}`}
+        display="block"
+        maw={260}
+        fz="sm"
+        fw={550}
+        style={{ overflowWrap: 'break-word' }}
+      >
+        {email}
+      </Anchor>
+    ),
+  };
+}
+
+function modelColumn<Row extends { model_id: string }>(label: string): Column<Row> {
+  return {
+    name: 'model',
+    label,
+    cell: ({ model_id }) => (
+      <Anchor
+        component={Link}
+        to={`/operator/catalog/row/${model_id}`}
+        fz="sm"
+        fw={550}
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {model_id}
+      </Anchor>
+    ),
+  };
+}
+
+function depthColumns<Row extends Depth>(t: (name: string) => string): Column<Row>[] {
+  return [
+    {
+      name: 'waiting',
+      label: t('waiting'),
+      number: true,
+      cell: ({ waiting }) => <span className="number">{waiting}</span>,
+    },
+    {
+      name: 'oldest',
+      label: t('oldest'),
+      number: true,
+      cell: (row) => age(row.oldest_seconds),
+    },
+  ];
+}

@@ -1,0 +1,395 @@
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Code,
+  Grid,
+  Group,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Timeline,
+} from '@mantine/core';
+import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiFailure, operatorApi } from '../../api.ts';
+import type { OperatorRequest, UpstreamAttempt } from '../../api-types.ts';
+import { Duration, formatDuration, Took } from '../../components/text/Duration.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { JsonView } from '../../components/JsonView.tsx';
+import { NothingHere } from '../../components/frame/NotFound.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { RequestHead } from '../../components/RequestHead.tsx';
+import { Part } from '../../components/frame/Part.tsx';
+import { usePercent } from '../../components/text/Percent.tsx';
+import { Stat } from '../../components/text/Stat.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { formatUsd } from '../../money.ts';
+import { liveMs } from '../live.ts';
+import './request-words.ts';
+
+const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
+
+/** One request of any account, with what only an operator sees of it. */
+export function Request() {
+  const { t } = useTranslation('operator_request');
+  const { request_id } = useParams({ strict: false }) as { request_id: string };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['operator', 'request', request_id],
+    queryFn: ({ signal }) =>
+      operatorApi('GET /requests/:request_id', { params: { request_id }, signal }),
+    refetchInterval: ({ state }) => (state.data && isOpen(state.data) ? liveMs : false),
+  });
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
+  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton h={420} role="status" aria-label={t('title')} />;
+  return <Whole request={data} />;
+}
+
+function Whole({ request }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  const { request_id, model_id, status, account_id, email } = request;
+  return (
+    <>
+      <Anchor
+        component={Link}
+        to={`/operator/accounts/${account_id}`}
+        search={{ tab: 'requests' } as never}
+        size="sm"
+        c="dimmed"
+        underline="hover"
+      >
+        <Group gap={4} mb="xs" component="span" display="inline-flex">
+          <IconArrowLeft size={15} />
+          {email}
+        </Group>
+      </Anchor>
+      <PageTitle title={model_id}>
+        {status === 'IN_QUEUE' && (
+          <Button component={Link} to={`/operator/queue?account=${account_id}`} variant="default">
+            {t('to_queue')}
+          </Button>
+        )}
+      </PageTitle>
+      <RequestHead request_id={request_id} status={status} what={t('id')} />
+      <Money request={request} />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 8 }}>
+          <Stack gap="lg">
+            {request.error_code !== null && <Why request={request} />}
+            <Attempts request={request} />
+            <Input request={request} />
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 4 }}>
+          <Stack gap="lg">
+            <Facts request={request} />
+            <Course request={request} />
+            {request.webhook && <Webhook request={request} />}
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </>
+  );
+}
+
+function Money({ request }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
+  const known = (micro: string | null) =>
+    micro === null ? t(isOpen(request) ? 'not_yet' : 'not_known') : <Usd micro={micro} />;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm" mb="lg">
+      <Stat
+        label={t('quoted')}
+        note={quote.breakdown.map(({ label, quantity, unit_price_usd_micro }) => (
+          <div key={label}>
+            {label}: {quantity} × ${formatUsd(unit_price_usd_micro)}
+          </div>
+        ))}
+      >
+        <Usd micro={quoted} />
+      </Stat>
+      <Stat label={t('charged')}>{known(charged)}</Stat>
+      <Stat label={t('cost')}>{known(request.cost_usd_micro)}</Stat>
+      <Stat label={t('margin')}>{known(request.margin_usd_micro)}</Stat>
+    </SimpleGrid>
+  );
+}
+
+/** Of a request that ended so an operator may find out what it cost. */
+const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
+
+/** What its caller is told, and what was said behind it. */
+function Why({ request }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  const { error_code, error_message, error_cause, cost_usd_micro } = request;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle />}
+      title={error_message ?? error_code}
+    >
+      <Stack gap={6}>
+        {error_cause !== null && (
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            <Text span fz="sm" fw={600}>
+              {t('cause')}:{' '}
+            </Text>
+            {error_cause}
+          </Text>
+        )}
+        <Group gap="sm">
+          <Code>{error_code}</Code>
+          {inDoubt.has(error_code) && cost_usd_micro === null && (
+            <Anchor component={Link} to="/operator/unknown" size="sm" underline="always">
+              {t('resolve')}
+            </Anchor>
+          )}
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+function Attempts({ request: { attempts, kind, completed_at } }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  // Of an answer that was the end of the request no outcome is kept by itself.
+  const none = completed_at === null ? 'under_way' : 'end';
+  return (
+    <Part title={t('attempts')}>
+      {attempts.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t(kind === 'text' ? 'no_attempts_chat' : 'no_attempts')}
+        </Text>
+      )}
+      <Stack gap="md" role="list" aria-label={t('attempts')}>
+        {attempts.map((each) => (
+          <Stack key={each.attempt} gap={4} role="listitem">
+            <Group gap="xs">
+              <Text size="sm" fw={600}>
+                {each.attempt}. {each.upstream}
+              </Text>
+              <Badge variant="dot" color={colors[each.outcome ?? ''] ?? 'gray'} tt="none" fw={500}>
+                {t(`outcome.${each.outcome ?? none}`)}
+              </Badge>
+              <Text size="xs" c="dimmed">
+                <When at={each.at} />
+                {each.answered_at !== null && (
+                  <>
+                    {' · '}
+                    {t('answered')} <Duration from={each.at} to={each.answered_at} />
+                  </>
+                )}
+                {' · '}
+                {t('class', { name: each.class })}
+                {each.key !== null && ` · ${t('with_key', { name: each.key })}`}
+              </Text>
+            </Group>
+            {each.message !== null && (
+              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {each.message}
+              </Text>
+            )}
+            {each.left_at !== null && <Left attempt={each} />}
+            {each.handle !== null && (
+              <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+                {each.handle}
+              </Code>
+            )}
+          </Stack>
+        ))}
+      </Stack>
+    </Part>
+  );
+}
+
+/** The upstream may have run it all the same: what that cost is found out by itself. */
+function Left({ attempt: { cost_usd_micro: cost } }: { attempt: UpstreamAttempt }) {
+  const { t } = useTranslation('operator_request');
+  return (
+    <Text size="sm">
+      {t('left')}{' '}
+      {cost === null ? (
+        <Anchor component={Link} to="/operator/unknown" fz="sm" underline="always">
+          {t('left_unknown')}
+        </Anchor>
+      ) : (
+        <>
+          {t('cost')}: <Usd micro={cost} />
+        </>
+      )}
+    </Text>
+  );
+}
+
+const colors: Record<string, string> = {
+  accepted: 'fare',
+  done: 'fare',
+  rejected: 'red',
+  not_accepted: 'orange',
+  unknown: 'orange',
+  missing: 'red',
+};
+
+/** Folded, and not even asked for before somebody wants it: it is the customer's. */
+function Input({ request: { request_id, kind, cleared_at } }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  const [shown, setShown] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['operator', 'request', request_id, 'input'],
+    queryFn: ({ signal }) =>
+      operatorApi('GET /requests/:request_id/input', { params: { request_id }, signal }),
+    enabled: shown,
+  });
+  return (
+    <Part title={t('input')} text={t(kind === 'text' ? 'input_chat' : 'input_text')}>
+      {cleared_at !== null ? (
+        <Text size="sm">
+          {t('cleared')} <When at={cleared_at} />
+        </Text>
+      ) : (
+        <Button
+          size="xs"
+          variant="default"
+          aria-expanded={shown}
+          mb={shown ? 'sm' : 0}
+          style={{ alignSelf: 'flex-start' }}
+          onClick={() => setShown(!shown)}
+        >
+          {t(shown ? 'hide' : 'show')}
+        </Button>
+      )}
+      {shown && error && <Failure error={error} retry={() => void refetch()} />}
+      {shown && data?.input && <JsonView value={data.input} what={t('input')} />}
+    </Part>
+  );
+}
+
+function Facts({ request }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  const { t: common } = useTranslation('common');
+  const percent = usePercent();
+  const { key, upstream, upstream_model: model, deadline_at, progress } = request;
+  const { created_at, started_at, completed_at } = request;
+  const rows: [string, ReactNode][] = [
+    [
+      common('account'),
+      <Anchor
+        key="account"
+        component={Link}
+        to={`/operator/accounts/${request.account_id}`}
+        fz="sm"
+      >
+        {request.email}
+      </Anchor>,
+    ],
+    [t('key'), `${key.name} ${key.prefix}…${key.last4}`],
+    [t('kind'), common(`kind.${request.kind}`)],
+    [t('upstream'), model === null ? upstream : `${upstream}, ${model}`],
+    [t('took'), <Duration key="took" from={started_at ?? created_at} to={completed_at} />],
+  ];
+  if (progress !== null) rows.push([t('progress'), percent(progress * 1_000_000)]);
+  if (deadline_at !== null && completed_at === null)
+    rows.push([t('deadline'), <When key="deadline" at={deadline_at} />]);
+  if (request.delivered_quantity !== null)
+    rows.push([t('delivered'), String(request.delivered_quantity)]);
+  if (request.outputs > 0) rows.push([t('outputs'), String(request.outputs)]);
+  return (
+    <Part title={t('facts')}>
+      <Stack gap={6}>
+        {rows.map(([name, value]) => (
+          <Group key={name} justify="space-between" wrap="nowrap" gap="md" align="baseline">
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text component="div" size="sm" ta="right" style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+          </Group>
+        ))}
+      </Stack>
+    </Part>
+  );
+}
+
+function Course({ request }: { request: OperatorRequest }) {
+  const { t, i18n } = useTranslation('operator_request');
+  const { t: common } = useTranslation('common');
+  const { created_at, started_at, completed_at, status, attempts } = request;
+  const moments: { at: string; what: string; color?: string }[] = [
+    { at: created_at, what: t('created') },
+    ...attempts.map(({ at, upstream }) => ({ at, what: t('handed', { upstream }) })),
+  ];
+  if (started_at !== null && attempts.length === 0)
+    moments.push({ at: started_at, what: t('started') });
+  if (completed_at !== null) {
+    const ran = Date.parse(completed_at) - Date.parse(created_at);
+    const what = `${common(`status.${status}`)}, ${formatDuration(ran, i18n.language)}`;
+    moments.push({ at: completed_at, what, color: status === 'FAILED' ? 'red' : 'fare' });
+  }
+  if (request.cleared_at !== null) moments.push({ at: request.cleared_at, what: t('gone') });
+  const sorted = moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return (
+    <Part title={t('course')}>
+      <Timeline bulletSize={12} lineWidth={2} active={sorted.length}>
+        {sorted.map(({ at, what, color }, i) => (
+          <Timeline.Item
+            key={i}
+            {...(color !== undefined && { color })}
+            title={
+              <Text size="sm" fw={550} span>
+                {what}
+              </Text>
+            }
+          >
+            <Text size="xs" c="dimmed">
+              <When at={at} />
+            </Text>
+          </Timeline.Item>
+        ))}
+      </Timeline>
+    </Part>
+  );
+}
+
+function Webhook({ request: { webhook, deliveries } }: { request: OperatorRequest }) {
+  const { t } = useTranslation('operator_request');
+  const state = webhook?.state ?? 'pending';
+  const stateColors = { pending: 'gray', delivered: 'fare', failed: 'red' };
+  return (
+    <Part title={t('webhook')} text={t('webhook_text')}>
+      <Stack gap="xs">
+        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+          {webhook?.origin}
+        </Text>
+        <Badge variant="dot" color={stateColors[state]} tt="none" fw={500}>
+          {t(`state.${state}`)}
+        </Badge>
+        {deliveries.map(({ cause, status, error, duration_ms, at }) => (
+          <div key={at}>
+            <Text size="sm">
+              {t(`sent.${cause}`)}: {status === null ? t('no_answer') : t('answer', { status })},{' '}
+              <Took ms={duration_ms} />
+            </Text>
+            <Text size="xs" c="dimmed">
+              <When at={at} />
+            </Text>
+            {error !== null && (
+              <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                {error}
+              </Text>
+            )}
+          </div>
+        ))}
+      </Stack>
+    </Part>
+  );
+}

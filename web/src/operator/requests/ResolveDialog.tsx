@@ -1,0 +1,102 @@
+import { Radio, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
+import { FormModal } from '../../components/FormModal.tsx';
+import { parseUsd } from '../../money.ts';
+import { useAction } from '../action.ts';
+import './unknown-words.ts';
+
+interface Of {
+  /** One outcome, or all of an upstream since a moment. */
+  of: UnknownOutcome | UnknownOutcomes;
+  onClose: () => void;
+}
+
+/** What an operator found out about outcomes that were unknown. */
+export function ResolveDialog({ of, onClose }: Of) {
+  const { t } = useTranslation('operator_unknown');
+  const [outcome, setOutcome] = useState<'ran' | 'did_not_run'>('ran');
+  const [cost, setCost] = useState('');
+  const [note, setNote] = useState('');
+  const many = 'oldest_at' in of ? of : null;
+  // Ends are later than what is oldest by when it was made, so this selects all.
+  const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
+  const start = new Date(`${since}Z`);
+  const isNoTime = many !== null && Number.isNaN(start.getTime());
+  const act = useAction();
+  const amount = parseUsd(cost);
+  const isWrong = cost.trim() !== '' && (amount === null || amount < 0n);
+  const ran = outcome === 'ran';
+  const submit = async () => {
+    const found = { outcome, ...(ran && { cost_usd_micro: String(amount) }) };
+    const body = { ...found, ...(note.trim() !== '' && { note: note.trim() }) };
+    if ('request_id' in of) {
+      const one = { ...body, ...(of.left_at !== null && { attempt: of.attempt }) };
+      const params = { request_id: of.request_id };
+      await act('POST /unknown/:request_id/resolve', { params, body: one }, t('noted'));
+    } else {
+      const all = { ...body, upstream: of.upstream, since: start.toISOString() };
+      await act('POST /unknown/resolve', { body: all }, ({ resolved }) =>
+        t('noted_many', { count: resolved }),
+      );
+    }
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('resolve_title')}
+      submit={t('save')}
+      disabled={isNoTime || (ran && (amount === null || isWrong))}
+      onSubmit={submit}
+    >
+      <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {'model_id' in of ? `${of.model_id} · ${of.upstream}` : of.upstream}
+      </Text>
+      <Text size="sm">{t(many ? 'resolve_many_text' : 'resolve_text')}</Text>
+      {many && (
+        <TextInput
+          label={t('ended_since')}
+          type="datetime-local"
+          value={since}
+          required
+          error={isNoTime ? t('bad_time') : null}
+          onChange={(event) => setSince(event.currentTarget.value)}
+        />
+      )}
+      <Radio.Group
+        value={outcome}
+        onChange={(value) => setOutcome(value as typeof outcome)}
+        aria-label={t('resolve_title')}
+      >
+        <Stack gap="xs">
+          <Radio value="ran" label={t('ran')} />
+          <Radio value="did_not_run" label={t('did_not_run')} />
+        </Stack>
+      </Radio.Group>
+      {ran && (
+        <TextInput
+          label={t(many ? 'cost_each_label' : 'cost_label')}
+          value={cost}
+          required
+          inputMode="decimal"
+          autoComplete="off"
+          leftSection="$"
+          error={isWrong ? t('bad_cost') : null}
+          onChange={(event) => setCost(event.currentTarget.value)}
+        />
+      )}
+      <Textarea
+        label={t('note')}
+        placeholder={t('note_hint')}
+        value={note}
+        maxLength={1000}
+        autosize
+        minRows={2}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
+    </FormModal>
+  );
+}

@@ -1,0 +1,144 @@
+import {
+  Alert,
+  Button,
+  Code,
+  Group,
+  ScrollArea,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { IconDownload, IconEyeOff } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from '../../components/Copy.tsx';
+import { Modal } from '../../components/Dialog.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
+import { formatUsd, parseUsd } from '../../money.ts';
+import { useAction } from '../action.ts';
+import './vouchers-words.ts';
+
+const expiries = { never: null, days30: 30, days90: 90, year: 365 };
+type Expiry = keyof typeof expiries;
+
+export function NewVouchers({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation('operator_vouchers');
+  const act = useAction();
+  const [amount, setAmount] = useState('');
+  const [count, setCount] = useState('1');
+  const [note, setNote] = useState('');
+  const [expiry, setExpiry] = useState<Expiry>('never');
+  const [made, setMade] = useState<string[] | null>(null);
+  const number = /^\d{1,4}$/.test(count) ? Number(count) : 0;
+  const isCount = number >= 1 && number <= 1000;
+  const isComplete = isCount && isAmount(amount);
+  const submit = async () => {
+    const days = expiries[expiry];
+    const body = {
+      amount_usd_micro: String(parseUsd(amount)),
+      count: number,
+      note: note.trim() || null,
+      expires_at: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
+    };
+    const { data } = await act('POST /vouchers', { body });
+    setMade(data.map(({ code }) => code));
+  };
+  if (made !== null) return <Codes codes={made} amount={amount} onClose={onClose} />;
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('new')}
+      submit={t('create')}
+      disabled={!isComplete}
+      onSubmit={submit}
+    >
+      <MoneyInput label={t('amount')} value={amount} onChange={setAmount} required data-autofocus />
+      <TextInput
+        label={t('count')}
+        description={t('count_hint')}
+        inputMode="numeric"
+        required
+        value={count}
+        onChange={(event) => setCount(event.currentTarget.value.trim())}
+        error={count !== '' && !isCount}
+      />
+      <TextInput
+        label={t('note')}
+        description={t('note_hint')}
+        maxLength={200}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
+      <Select
+        label={t('expires')}
+        data={Object.keys(expiries).map((value) => ({ value, label: t(`expiry.${value}`) }))}
+        value={expiry}
+        allowDeselect={false}
+        onChange={(value) => setExpiry((value ?? 'never') as Expiry)}
+      />
+      {isComplete && (
+        <Text size="sm" ta="right" className="number">
+          {t('total', { amount: `$${formatUsd(parseUsd(amount)! * BigInt(number))}` })}
+        </Text>
+      )}
+    </FormModal>
+  );
+}
+
+function Codes(props: { codes: string[]; amount: string; onClose: () => void }) {
+  const { t } = useTranslation('operator_vouchers');
+  const { codes, onClose } = props;
+  const text = codes.join('\n');
+  return (
+    // Nothing closes it by a slip: the codes would be gone.
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('codes')}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <Stack>
+        <Alert icon={<IconEyeOff />} color="yellow" variant="light" title={t('made_title')}>
+          {t('made_text')}
+        </Alert>
+        <Group gap="xs" wrap="nowrap" align="flex-start">
+          <ScrollArea.Autosize
+            mah={280}
+            type="auto"
+            style={{ flex: 1 }}
+            viewportProps={{ tabIndex: 0, 'aria-label': t('codes'), role: 'region' }}
+          >
+            <Code block>{text}</Code>
+          </ScrollArea.Autosize>
+          <Copy text={text} what={t('codes')} />
+        </Group>
+        <Group justify="space-between">
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={18} />}
+            onClick={() => download(codes, props.amount)}
+          >
+            {t('download')}
+          </Button>
+          <Button onClick={onClose}>{t('done')}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function download(codes: string[], amount: string): void {
+  const worth = formatUsd(parseUsd(amount)!).replaceAll(',', '');
+  const csv = ['code,usd', ...codes.map((code) => `${code},${worth}`)].join('\r\n');
+  const url = URL.createObjectURL(new Blob([`${csv}\r\n`], { type: 'text/csv' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = `vouchers-${new Date().toISOString().slice(0, 10)}.csv`;
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,166 @@
+import { Anchor, Badge, Button, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus, IconTicket } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Voucher } from '../../api-types.ts';
+import { DataList, type Column } from '../../components/DataList.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { More } from '../../components/More.tsx';
+import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { usePages } from '../../pages.ts';
+import { useAction } from '../action.ts';
+import { NewVouchers } from './NewVouchers.tsx';
+import './vouchers-words.ts';
+
+const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
+
+export function Vouchers() {
+  const { t } = useTranslation('operator_vouchers');
+  const { t: common } = useTranslation('common');
+  const [making, { open, close }] = useDisclosure(false);
+  const [chosen, setChosen] = useState<Voucher | null>(null);
+  const found = usePages('GET /vouchers', {});
+  return (
+    <>
+      <PageTitle title={common('nav.vouchers')} text={t('text')}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+          {t('new')}
+        </Button>
+      </PageTitle>
+      {found.error ? (
+        <Failure error={found.error} retry={found.retry} />
+      ) : found.rows?.length === 0 ? (
+        <Empty icon={<IconTicket />} title={t('none_title')} text={t('none_text')} />
+      ) : (
+        <VoucherList rows={found.rows} onVoid={setChosen} />
+      )}
+      <More more={found.more} loading={found.isLoadingMore} />
+      {making && <NewVouchers onClose={close} />}
+      {chosen !== null && <VoidOne voucher={chosen} onClose={() => setChosen(null)} />}
+    </>
+  );
+}
+
+function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Voucher) => void }) {
+  const { t } = useTranslation('operator_vouchers');
+  const { t: common } = useTranslation('common');
+  const columns: Column<Voucher>[] = [
+    {
+      name: 'code',
+      label: t('code'),
+      cell: (row) => (
+        <Stack gap={0}>
+          <Text fz="sm" ff="monospace" fw={550}>
+            …{row.last4}
+          </Text>
+          {row.note !== null && (
+            <Text fz="sm" c="dimmed" fw={400} style={{ overflowWrap: 'anywhere' }}>
+              {row.note}
+            </Text>
+          )}
+        </Stack>
+      ),
+    },
+    {
+      name: 'worth',
+      label: t('worth'),
+      number: true,
+      cell: (row) => <Usd micro={row.amount_usd_micro} column />,
+    },
+    { name: 'state', label: t('state'), cell: (row) => <State row={row} /> },
+    {
+      name: 'by',
+      label: t('by'),
+      cell: (row) => (
+        <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+          {row.created_by ?? t('command_line')}
+        </Text>
+      ),
+    },
+    {
+      name: 'made',
+      label: t('made'),
+      number: true,
+      cell: (row) => <When at={row.created_at} brief />,
+    },
+    {
+      name: 'actions',
+      label: null,
+      number: true,
+      cell: (row) =>
+        row.status === 'open' && (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => props.onVoid(row)}
+            aria-label={`${t('void')}: …${row.last4}`}
+          >
+            {t('void')}
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <DataList
+      label={common('nav.vouchers')}
+      columns={columns}
+      rows={props.rows}
+      keyOf={(row) => row.voucher_id}
+    />
+  );
+}
+
+function State({ row }: { row: Voucher }) {
+  const { t } = useTranslation('operator_vouchers');
+  return (
+    <Stack gap={2} align="flex-start">
+      <Badge variant="dot" color={colors[row.status]} tt="none" fw={500}>
+        {t(`status.${row.status}`)}
+      </Badge>
+      {row.redeemed_by !== null && (
+        <Text fz="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {t('redeemed_by')}{' '}
+          <Anchor component={Link} to={`/operator/accounts/${row.redeemed_by}`} fz="xs">
+            {row.redeemed_by_name}
+          </Anchor>
+        </Text>
+      )}
+      {row.status === 'open' && row.expires_at !== null && (
+        <Text fz="xs" c="dimmed">
+          {t('until')} <When at={row.expires_at} brief />
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function VoidOne({ voucher, onClose }: { voucher: Voucher; onClose: () => void }) {
+  const { t } = useTranslation('operator_vouchers');
+  const act = useAction();
+  const submit = async () => {
+    const params = { voucher_id: voucher.voucher_id };
+    await act('POST /vouchers/:voucher_id/void', { params }, t('voided'));
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('void_title')}
+      submit={t('void')}
+      danger
+      onSubmit={submit}
+    >
+      <Text fw={600}>
+        …{voucher.last4} · <Usd micro={voucher.amount_usd_micro} />
+      </Text>
+      <Text size="sm">{t('void_text')}</Text>
+    </FormModal>
+  );
+}

@@ -1,0 +1,223 @@
+import { ActionIcon, Anchor, Box, FileButton, Group, Text, Textarea, Tooltip } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { IconArrowUp, IconPhotoPlus, IconPlayerStop, IconX } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import {
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react';
+import { useTranslation } from 'react-i18next';
+import { messageOf } from '../../components/Failure.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { useAccount, useAccountApi, useMay } from '../../session.tsx';
+import classes from './Chat.module.css';
+import { bodyOf, type Conversation, type Picture } from './conversations.ts';
+import { OnItsWay, useUploads } from '../form/MediaField.tsx';
+import { Thumb } from './MessageView.tsx';
+import type { Model } from '../../api-types.ts';
+import { lacking, shortage, useAllowance } from '../price.ts';
+
+type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
+
+/** What is said next, and the most that the reply to it can cost. */
+export function Composer(props: {
+  conversation: Wanted;
+  model: Model | undefined;
+  models: Model[];
+  isWriting: boolean;
+  /** Floats over what is above it. */
+  above: ReactNode;
+  onSend: (text: string, pictures: Picture[]) => void;
+  onStop: () => void;
+}) {
+  const { conversation, model, isWriting, onSend, onStop } = props;
+  const { t } = useTranslation(['chat', 'studio']);
+  const mayRun = useMay('build');
+  const { status } = useAccount();
+  const [text, setText] = useState('');
+  const [pictures, setPictures] = useState<Picture[]>([]);
+  const { coming, take, dismiss } = useUploads('image', (file_id, { name }) =>
+    setPictures((before) => [...before, { file_id, name }]),
+  );
+  const allowance = useAllowance();
+  const isFilled = text.trim() !== '' || pictures.length > 0;
+  const ceiling = useCeiling(conversation, text, pictures);
+  const price = ceiling.data?.price_usd_micro;
+  const short = price && allowance ? shortage(allowance, price, false) : null;
+  const writer =
+    isWriting && props.models.find(({ id }) => id === conversation.messages.at(-1)?.model);
+  const isChargedWhole = writer && writer.on_disconnect === 'finish';
+  const isUploading = coming.some(({ failure }) => failure === null);
+  const reason = ((): string | null => {
+    if (status !== 'active') return t('studio:blocked.suspended');
+    if (!mayRun) return t('studio:blocked.role');
+    if (!model) return t('model_gone');
+    if (ceiling.error) return messageOf(ceiling.error);
+    if (short === 'balance')
+      return t('studio:blocked.balance', { short: lacking(allowance!, price!) });
+    if (short === 'limit') return t('limit');
+    return null;
+  })();
+  const maySend = isFilled && reason === null && !isWriting && !isUploading;
+
+  // A key that is held down, or pressed twice, says it once.
+  const isSent = useRef(false);
+  const send = () => {
+    if (!maySend || isSent.current) return;
+    isSent.current = true;
+    queueMicrotask(() => (isSent.current = false));
+    onSend(text.trim(), pictures);
+    setText('');
+    setPictures([]);
+  };
+  const byKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (!event.repeat) send();
+  };
+  const paste = (event: ClipboardEvent) => {
+    if (event.clipboardData.files.length > 0) take([...event.clipboardData.files]);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    take([...event.dataTransfer.files]);
+  };
+
+  return (
+    <Box className={classes.composer}>
+      {props.above}
+      <Box
+        className={classes.box}
+        onPaste={paste}
+        onDrop={drop}
+        onDragOver={(event) => event.preventDefault()}
+      >
+        {pictures.length > 0 && (
+          <Group gap={8} p={4}>
+            {pictures.map((picture, i) => (
+              <Box key={picture.file_id} pos="relative">
+                <Thumb picture={picture} />
+                <ActionIcon
+                  size="xs"
+                  color="dark"
+                  variant="filled"
+                  pos="absolute"
+                  top={4}
+                  right={4}
+                  aria-label={t('studio:remove_item', { what: picture.name })}
+                  onClick={() => setPictures(pictures.toSpliced(i, 1))}
+                >
+                  <IconX size={12} />
+                </ActionIcon>
+              </Box>
+            ))}
+          </Group>
+        )}
+        {coming.map((each) => (
+          <OnItsWay key={each.id} coming={each} onDismiss={() => dismiss(each)} />
+        ))}
+        <Textarea
+          className={classes.input}
+          aria-label={t('say')}
+          placeholder={t('say')}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={byKey}
+          autosize
+          minRows={1}
+          maxRows={12}
+        />
+        <Group justify="space-between" gap="xs" wrap="nowrap">
+          <FileButton
+            accept="image/png,image/jpeg,image/webp,image/gif"
+            multiple
+            onChange={take}
+            inputProps={{ 'aria-label': t('add_picture') }}
+          >
+            {(button) => (
+              <Tooltip label={t('picture_text')} multiline w={240}>
+                <ActionIcon
+                  {...button}
+                  variant="subtle"
+                  color="gray"
+                  size="lg"
+                  aria-label={t('add_picture')}
+                >
+                  <IconPhotoPlus size={20} stroke={1.6} />
+                </ActionIcon>
+              </Tooltip>
+            )}
+          </FileButton>
+          {isWriting ? (
+            <ActionIcon size="lg" radius="xl" color="dark" onClick={onStop} aria-label={t('stop')}>
+              <IconPlayerStop size={18} />
+            </ActionIcon>
+          ) : (
+            <ActionIcon
+              size="lg"
+              radius="xl"
+              onClick={send}
+              disabled={!maySend}
+              aria-label={t('send')}
+            >
+              <IconArrowUp size={20} />
+            </ActionIcon>
+          )}
+        </Group>
+      </Box>
+      <Group justify="space-between" gap="xs" mt={6} px={4}>
+        <Text size="xs" c="dimmed" aria-live="polite">
+          {isChargedWhole
+            ? t('stop_finish')
+            : (reason ?? (
+                <>
+                  {t('at_most')}{' '}
+                  <span data-ceiling={price}>{price ? <Usd micro={price} /> : '…'}</span>
+                </>
+              ))}{' '}
+          {short === 'balance' && (
+            <Anchor component={Link} to="/cabinet/money" size="xs">
+              {t('studio:top_up')}
+            </Anchor>
+          )}
+        </Text>
+        {allowance && (
+          <Text size="xs" c="dimmed">
+            {t('studio:balance')} <Usd micro={allowance.available_usd_micro} />
+          </Text>
+        )}
+      </Group>
+    </Box>
+  );
+}
+
+const pauseMs = 400;
+
+/** What would be reserved for the next call, by the service's own count. */
+function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const next = { id: '', role: 'user' as const, content: text || '…', pictures };
+  const body = JSON.stringify(
+    bodyOf({
+      ...conversation,
+      id: '',
+      updated_at: '',
+      messages: [...conversation.messages, next],
+    }),
+  );
+  const [settled] = useDebouncedValue(body, pauseMs);
+  return useQuery({
+    queryKey: ['account', account_id, 'chat-price', settled],
+    queryFn: ({ signal }) => api('POST /studio/chat-price', { body: JSON.parse(settled), signal }),
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+    gcTime: 30_000,
+    retry: false,
+  });
+}

@@ -1,0 +1,139 @@
+import {
+  ActionIcon,
+  Button,
+  Group,
+  Menu,
+  Stack,
+  Text,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Modal } from '../../components/Dialog.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { useAccount } from '../../session.tsx';
+import classes from './Chat.module.css';
+import { costOf, type Conversation } from './conversations.ts';
+import { edit, remove, type Talk } from './talk.ts';
+
+/** The conversations that this browser keeps. */
+export function Conversations(props: {
+  talk: Talk;
+  shown: string | undefined;
+  goTo: (id: string | undefined) => void;
+}) {
+  const { talk, shown, goTo } = props;
+  const { t } = useTranslation(['chat', 'common']);
+  const { account_id } = useAccount();
+  const [renamed, setRenamed] = useState<Conversation | null>(null);
+  const [removed, setRemoved] = useState<Conversation | null>(null);
+  return (
+    <Stack gap={4} component="nav" aria-label={t('conversations')}>
+      {talk.list.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t('none_kept')}
+        </Text>
+      )}
+      {talk.list.map((each) => (
+        <div key={each.id} className={classes.entry} data-shown={each.id === shown || undefined}>
+          <UnstyledButton
+            className={classes.title}
+            onClick={() => goTo(each.id)}
+            aria-current={each.id === shown ? 'page' : undefined}
+          >
+            <Text size="sm" truncate fw={each.id === shown ? 600 : 450}>
+              {each.title || t('untitled')}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {talk.writing.has(each.id) ? t('writing') : <Usd micro={costOf(each)} />}
+            </Text>
+          </UnstyledButton>
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                aria-label={t('conversation_actions', { title: each.title })}
+              >
+                <IconDots size={16} />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setRenamed(each)}>
+                {t('rename')}
+              </Menu.Item>
+              <Menu.Item leftSection={<IconTrash size={16} />} onClick={() => setRemoved(each)}>
+                {t('delete')}
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        </div>
+      ))}
+      {talk.list.length > 0 && (
+        <Text size="xs" c="dimmed" px={10} pt="xs">
+          {t('kept_here')}
+        </Text>
+      )}
+      {renamed && (
+        <Rename
+          conversation={renamed}
+          onClose={() => setRenamed(null)}
+          onName={(title) => {
+            edit(account_id, renamed.id, { title });
+            setRenamed(null);
+          }}
+        />
+      )}
+      <Modal opened={removed !== null} onClose={() => setRemoved(null)} title={t('delete_title')}>
+        <Text size="sm">{t('delete_text', { title: removed?.title ?? '' })}</Text>
+        <Group justify="flex-end" mt="md">
+          <Button variant="default" onClick={() => setRemoved(null)}>
+            {t('common:cancel')}
+          </Button>
+          <Button
+            color="red.9"
+            onClick={() => {
+              remove(account_id, removed!.id);
+              if (removed!.id === shown) goTo(undefined);
+              setRemoved(null);
+            }}
+          >
+            {t('delete')}
+          </Button>
+        </Group>
+      </Modal>
+    </Stack>
+  );
+}
+
+function Rename(props: {
+  conversation: Conversation;
+  onName: (title: string) => void;
+  onClose: () => void;
+}) {
+  const { conversation, onName, onClose } = props;
+  const { t } = useTranslation(['chat', 'common']);
+  const [title, setTitle] = useState(conversation.title);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (title.trim() !== '') onName(title.trim());
+  };
+  return (
+    <Modal opened onClose={onClose} title={t('rename')}>
+      <form onSubmit={submit}>
+        <TextInput
+          label={t('name')}
+          value={title}
+          maxLength={100}
+          data-autofocus
+          onChange={({ currentTarget }) => setTitle(currentTarget.value)}
+        />
+        <Group justify="flex-end" mt="md">
+          <Button type="submit">{t('common:save')}</Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

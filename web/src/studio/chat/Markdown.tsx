@@ -1,0 +1,167 @@
+import { Anchor, Box, Code, Group, Table, Text } from '@mantine/core';
+import type { MarkedToken, Token, Tokens } from 'marked';
+import { Fragment, memo, useDeferredValue, useMemo, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from '../../components/Copy.tsx';
+import classes from './Markdown.module.css';
+import { readMarkdown, safeAddress } from './read-markdown.ts';
+
+/** A model's text as React nodes. HTML within it stays text. */
+export default function Markdown({ text, isWriting }: { text: string; isWriting: boolean }) {
+  // While it comes in, pieces that come faster than they are drawn are read together.
+  const late = useDeferredValue(text);
+  const tokens = useMemo(() => readMarkdown(late, isWriting), [late, isWriting]);
+  return (
+    <div className={classes.text}>
+      {tokens.map((token, i) => (
+        <Block key={i} token={token} />
+      ))}
+    </div>
+  );
+}
+
+/** Drawn again only when its own text has changed, and not with each piece of a reply. */
+const Block = memo(
+  function Block({ token }: { token: MarkedToken }) {
+    return drawn(token);
+  },
+  (before, now) => before.token.type === now.token.type && before.token.raw === now.token.raw,
+);
+
+function all(tokens: Token[] | undefined): ReactNode {
+  return tokens?.map((token, i) => <Fragment key={i}>{drawn(token as MarkedToken)}</Fragment>);
+}
+
+function drawn(token: MarkedToken): ReactNode {
+  switch (token.type) {
+    case 'paragraph':
+      return <p>{all(token.tokens)}</p>;
+    case 'heading':
+      return (
+        <Text fw={600} fz={token.depth < 3 ? 'lg' : 'md'} mt="sm" component="p">
+          {all(token.tokens)}
+        </Text>
+      );
+    case 'list':
+      return <List list={token} />;
+    case 'checkbox':
+      return <Task checked={token.checked} />;
+    case 'blockquote':
+      return <blockquote>{all(token.tokens)}</blockquote>;
+    case 'code':
+      return <CodeBlock language={token.lang ?? ''} code={token.text} />;
+    case 'table':
+      return <Grid table={token} />;
+    case 'hr':
+      return <hr />;
+    case 'strong':
+      return <strong>{all(token.tokens)}</strong>;
+    case 'em':
+      return <em>{all(token.tokens)}</em>;
+    case 'del':
+      return <del>{all(token.tokens)}</del>;
+    case 'codespan':
+      return <Code>{token.text}</Code>;
+    case 'br':
+      return <br />;
+    case 'link':
+    case 'image':
+      return <Address token={token} />;
+    case 'html':
+      return /^<br\s*\/?>$/i.test(token.raw) ? (
+        <br />
+      ) : token.block ? (
+        <p>{token.raw}</p>
+      ) : (
+        token.raw
+      );
+    case 'text':
+      return token.tokens ? all(token.tokens) : decoded(token.text);
+    case 'escape':
+      return token.text;
+    default:
+      return null;
+  }
+}
+
+/** The tokens keep entities as they were written. */
+function decoded(text: string): string {
+  return text.replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi, (entity) => {
+    const { body } = new DOMParser().parseFromString(entity, 'text/html');
+    return body.textContent || entity;
+  });
+}
+
+/** An image is a link too: nothing is fetched from where a model says. */
+function Address({ token }: { token: Tokens.Link | Tokens.Image }) {
+  const { href, text, tokens, raw } = token;
+  const label = tokens.length > 0 ? all(tokens) : text || href;
+  const address = safeAddress(decoded(href));
+  if (address === null) return href.startsWith('streamdown:') ? label : raw;
+  return (
+    <Anchor href={address} target="_blank" rel="noopener noreferrer nofollow">
+      {label}
+    </Anchor>
+  );
+}
+
+function List({ list }: { list: Tokens.List }) {
+  const items = list.items.map((item, i) => (
+    <li key={i} className={item.task ? classes.task : undefined}>
+      {all(item.tokens)}
+    </li>
+  ));
+  return list.ordered ? <ol start={Number(list.start)}>{items}</ol> : <ul>{items}</ul>;
+}
+
+function Task({ checked }: { checked: boolean }) {
+  const { t } = useTranslation('chat');
+  return <input type="checkbox" checked={checked} disabled aria-label={t(`task_${checked}`)} />;
+}
+
+function CodeBlock({ language, code }: { language: string; code: string }) {
+  const { t } = useTranslation('chat');
+  return (
+    <Box className={classes.code}>
+      <Group justify="space-between" className={classes.codeHead}>
+        <Text size="xs" c="dimmed" ff="monospace">
+          {language || t('code')}
+        </Text>
+        <Copy text={code} what={language || t('code')} />
+      </Group>
+      <pre tabIndex={0} role="group" aria-label={language || t('code')}>
+        <code>{code}</code>
+      </pre>
+    </Box>
+  );
+}
+
+function Grid({ table }: { table: Tokens.Table }) {
+  const { header, rows } = table;
+  return (
+    <Table.ScrollContainer minWidth={300}>
+      <Table withTableBorder fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            {header.map(({ tokens, align }, i) => (
+              <Table.Th key={i} ta={align ?? undefined}>
+                {all(tokens)}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row, i) => (
+            <Table.Tr key={i}>
+              {row.map(({ tokens, align }, j) => (
+                <Table.Td key={j} ta={align ?? undefined}>
+                  {all(tokens)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,113 @@
+import { Alert, Box, Button, Group, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
+import { lazy, Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from '../../components/Copy.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import classes from './Chat.module.css';
+import type { Message, Picture } from './conversations.ts';
+import { useSource } from '../form/MediaField.tsx';
+import { isUnsettled } from './talk.ts';
+import { said } from '../../words.ts';
+
+const Markdown = lazy(() => import('./Markdown.tsx'));
+
+/** One message, with what it cost. */
+export function MessageView(props: {
+  message: Message;
+  modelName: string;
+  isWriting: boolean;
+  onAgain: (() => void) | null;
+}) {
+  const { message, modelName, isWriting, onAgain } = props;
+  const { t } = useTranslation(['chat', 'common']);
+  if (message.role === 'user') {
+    return (
+      <Stack gap={6} component="article" aria-label={t('you')}>
+        {message.pictures && (
+          <div className={classes.thumbs}>
+            {message.pictures.map((picture) => (
+              <Thumb key={picture.file_id} picture={picture} />
+            ))}
+          </div>
+        )}
+        {message.content !== '' && <div className={classes.said}>{message.content}</div>}
+      </Stack>
+    );
+  }
+  const { content, reasoning, failure, stopped, cost_usd_micro, tokens } = message;
+  const ended = failure !== undefined || stopped === true;
+  return (
+    <Stack gap={6} component="article" aria-label={modelName} data-writing={isWriting || undefined}>
+      <Text size="sm" fw={600}>
+        {modelName}
+      </Text>
+      {reasoning && (
+        <details>
+          <summary>{t('reasoning')}</summary>
+          <Text size="sm" c="dimmed" style={{ whiteSpace: 'pre-wrap' }}>
+            {reasoning}
+          </Text>
+        </details>
+      )}
+      <Box>
+        <Suspense fallback={<div style={{ whiteSpace: 'pre-wrap' }}>{content}</div>}>
+          <Markdown text={content} isWriting={isWriting} />
+        </Suspense>
+        {isWriting && <span className={classes.caret} aria-hidden />}
+      </Box>
+      {failure !== undefined && (
+        <Alert
+          color="red"
+          variant="light"
+          icon={<IconAlertTriangle />}
+          title={t('common:went_wrong')}
+          role="alert"
+        >
+          <Text size="sm">{said(failure)}</Text>
+        </Alert>
+      )}
+      {!isWriting && (
+        <Group gap="xs">
+          {cost_usd_micro !== undefined && (
+            <Text size="xs" c="dimmed" data-cost={cost_usd_micro}>
+              {ended && cost_usd_micro === '0' ? t('free') : <Usd micro={cost_usd_micro} />}
+            </Text>
+          )}
+          {ended && isUnsettled(message) && (
+            <Text size="xs" c="dimmed">
+              {t('unsettled')}
+            </Text>
+          )}
+          {tokens && (
+            <Text size="xs" c="dimmed" className="number">
+              {t('tokens', { prompt: tokens.prompt, completion: tokens.completion })}
+            </Text>
+          )}
+          {stopped && (
+            <Text size="xs" c="dimmed">
+              {t('stopped')}
+            </Text>
+          )}
+          {content !== '' && <Copy text={content} what={t('reply')} />}
+          {onAgain && (
+            <Button
+              variant="subtle"
+              color="gray"
+              size="compact-xs"
+              leftSection={<IconRefresh size={14} />}
+              onClick={onAgain}
+            >
+              {failure !== undefined ? t('common:retry') : t('another')}
+            </Button>
+          )}
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+export function Thumb({ picture }: { picture: Picture }) {
+  const source = useSource(picture.file_id);
+  return <img src={source ?? undefined} alt={picture.name} className={classes.thumb} />;
+}

@@ -1,0 +1,328 @@
+import { useSyncExternalStore } from 'react';
+import { ApiFailure, call, send } from '../../api.ts';
+import { isFinal } from '../../../../client/src/watch.ts';
+import { eventsOf } from '../../sse.ts';
+import {
+  bodyOf,
+  forget,
+  idOf,
+  inOrder,
+  keep,
+  load,
+  read,
+  titleOf,
+  type Conversation,
+  type Message,
+  type Picture,
+} from './conversations.ts';
+import { newKey, type Card } from '../runs/runs.ts';
+
+/**
+ * The conversations of one account and the replies that are on their way. It lives beside the
+ * pages, so that a reply comes in while somebody looks at another one.
+ */
+export interface Talk {
+  list: Conversation[];
+  /** The replies that are being written here, by their conversation. */
+  writing: Map<string, Reply>;
+}
+
+interface Reply {
+  message: Message;
+  /** The message that it answers. */
+  to: string | undefined;
+  abort: AbortController;
+}
+
+interface Store {
+  /** As the browser keeps them, without the replies that are being written. */
+  kept: Conversation[];
+  /** Those of them that the browser has no room for, so that only this page has them. */
+  unkept: Set<string>;
+  talk: Talk;
+  listeners: Set<() => void>;
+}
+
+const stores = new Map<string, Store>();
+/** The settlement of a stopped reply follows a moment after it. */
+const settleTries = [300, 800, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 60_000, 60_000];
+const drawMs = 40;
+
+function storeOf(account_id: string): Store {
+  let store = stores.get(account_id);
+  if (!store) {
+    const kept = load(account_id);
+    const talk = { list: kept, writing: new Map() };
+    store = { kept, unkept: new Set(), talk, listeners: new Set() };
+    stores.set(account_id, store);
+  }
+  return store;
+}
+
+export function useTalk(account_id: string): Talk {
+  const store = storeOf(account_id);
+  return useSyncExternalStore(
+    (listener) => {
+      store.listeners.add(listener);
+      return () => void store.listeners.delete(listener);
+    },
+    () => store.talk,
+  );
+}
+
+function change(account_id: string, with_: Partial<Pick<Store, 'kept'> & Pick<Talk, 'writing'>>) {
+  const store = storeOf(account_id);
+  const { kept = store.kept, writing = store.talk.writing } = with_;
+  store.kept = inOrder(kept);
+  store.talk = { list: store.kept.map((each) => withReply(each, writing.get(each.id))), writing };
+  for (const listener of store.listeners) listener();
+}
+
+function withReply(conversation: Conversation, reply: Reply | undefined): Conversation {
+  if (!reply) return conversation;
+  return { ...conversation, messages: placed(conversation.messages, reply) };
+}
+
+/** Behind what it answers: in another tab somebody may have said more since. */
+function placed(messages: Message[], { message, to }: Reply): Message[] {
+  const mine = messages.findIndex(({ id }) => id === message.id);
+  if (mine !== -1) return messages.with(mine, message);
+  const asked = messages.findIndex(({ id }) => id === to);
+  const next = messages.findIndex(({ role }, i) => i > asked && role === 'user');
+  const at = asked === -1 || next === -1 ? messages.length : next;
+  return messages.toSpliced(at, 0, message);
+}
+
+type Change = Partial<Conversation> | ((now: Conversation) => Partial<Conversation>);
+
+/** Changes what is kept now: another tab may have said something in it, or deleted it. */
+export function edit(account_id: string, id: string, how: Change): void {
+  const { kept, unkept } = storeOf(account_id);
+  const now = unkept.has(id) ? kept.find((each) => each.id === id) : read(account_id, id);
+  if (!now) return drop(account_id, id);
+  put(account_id, { ...now, ...(typeof how === 'function' ? how(now) : how) });
+}
+
+function put(account_id: string, conversation: Conversation): void {
+  const { kept, unkept } = storeOf(account_id);
+  const { id } = conversation;
+  const gone = keep(account_id, conversation);
+  if (gone) unkept.delete(id);
+  else unkept.add(id);
+  const others = kept.filter((each) => each.id !== id && !gone?.includes(each.id));
+  change(account_id, { kept: [conversation, ...others] });
+}
+
+export function begin(account_id: string, wanted: Omit<Conversation, 'id' | 'updated_at'>): string {
+  const id = newKey().slice(-12);
+  put(account_id, { ...wanted, id, updated_at: new Date().toISOString() });
+  return id;
+}
+
+export function remove(account_id: string, id: string): void {
+  forget(account_id, id);
+  drop(account_id, id);
+}
+
+/** It is not kept any more. */
+function drop(account_id: string, id: string): void {
+  const { kept, unkept } = storeOf(account_id);
+  stop(account_id, id);
+  unkept.delete(id);
+  change(account_id, { kept: kept.filter((each) => each.id !== id) });
+}
+
+/** What another tab has done. Where it has emptied the whole store, no place is named. */
+window.addEventListener('storage', ({ key }) => {
+  for (const [account_id, { kept }] of stores) {
+    const id = key === null ? null : idOf(account_id, key);
+    if (id !== null) lookAgain(account_id, id);
+    else if (key === null) for (const each of kept) lookAgain(account_id, each.id);
+  }
+});
+
+function lookAgain(account_id: string, id: string): void {
+  const { kept, unkept } = storeOf(account_id);
+  if (unkept.has(id)) return;
+  const now = read(account_id, id);
+  if (now) change(account_id, { kept: [now, ...kept.filter((each) => each.id !== id)] });
+  else drop(account_id, id);
+}
+
+export function find(account_id: string, id: string | undefined): Conversation | undefined {
+  return storeOf(account_id).talk.list.find((each) => each.id === id);
+}
+
+export function stop(account_id: string, id: string): void {
+  storeOf(account_id).talk.writing.get(id)?.abort.abort();
+}
+
+export interface Ask {
+  account_id: string;
+  id: string;
+  path: (path: string) => string;
+  words: { lost: string; broke: (error: Broken) => string };
+  /** Money has moved. */
+  settled: () => void;
+}
+
+/** Adds what somebody said, and asks for the reply. */
+export function say(ask: Ask, content: string, pictures: Picture[]): void {
+  const said: Message = {
+    id: newKey(),
+    role: 'user',
+    content,
+    ...(pictures.length > 0 && { pictures }),
+  };
+  edit(ask.account_id, ask.id, ({ title, messages }) => ({
+    title: title || titleOf(content),
+    messages: [...messages, said],
+    updated_at: new Date().toISOString(),
+  }));
+  void answer(ask);
+}
+
+/** Takes the last reply away and asks for another one. */
+export function again(ask: Ask): void {
+  const shown = find(ask.account_id, ask.id)?.messages ?? [];
+  const last = shown.findLastIndex(({ role }) => role === 'user');
+  const gone = new Set(shown.slice(last + 1).map(({ id }) => id));
+  edit(ask.account_id, ask.id, ({ messages }) => ({
+    messages: messages.filter(({ id }) => !gone.has(id)),
+    updated_at: new Date().toISOString(),
+  }));
+  void answer(ask);
+}
+
+async function answer(ask: Ask): Promise<void> {
+  const { account_id, id } = ask;
+  const conversation = find(account_id, id);
+  if (!conversation || storeOf(account_id).talk.writing.has(id)) return;
+  const { model, messages } = conversation;
+  const body = { ...bodyOf(conversation), stream: true, stream_options: { include_usage: true } };
+  const abort = new AbortController();
+  const key = newKey();
+  let message: Message = { id: key, role: 'assistant', content: '', model, key };
+  const reply = (): Reply => ({ message, to: messages.at(-1)?.id, abort });
+  const show = () => {
+    due = undefined;
+    write(account_id, id, reply());
+  };
+  let due: ReturnType<typeof setTimeout> | undefined;
+  // A fast model writes hundreds of pieces a second; an eye sees fewer.
+  const draw = (with_: Partial<Message>) => {
+    message = { ...message, ...with_ };
+    due ??= setTimeout(show, drawMs);
+  };
+  try {
+    show();
+    const stream = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
+    for await (const { data } of eventsOf(stream.body!)) {
+      if (data === '[DONE]') break;
+      const chunk = JSON.parse(data) as Chunk;
+      const request_id = /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];
+      if (request_id) message = { ...message, request_id };
+      if (chunk.error) draw({ failure: ask.words.broke(chunk.error) });
+      draw(grown(message, chunk));
+    }
+  } catch (error) {
+    if (abort.signal.aborted) draw({ stopped: true });
+    else draw({ failure: error instanceof ApiFailure ? error.message : ask.words.lost });
+  } finally {
+    clearTimeout(due);
+    edit(account_id, id, (now) => ({
+      messages: placed(now.messages, reply()),
+      updated_at: new Date().toISOString(),
+    }));
+    write(account_id, id, null);
+    ask.settled();
+  }
+  await settle(ask, message);
+}
+
+/** The reply as far as it has come; null where it has ended. */
+function write(account_id: string, id: string, reply: Reply | null): void {
+  const writing = new Map(storeOf(account_id).talk.writing);
+  if (reply) writing.set(id, reply);
+  else writing.delete(id);
+  change(account_id, { writing });
+}
+
+const settling = new Set<string>();
+
+/** Whether a reply that ended, or whose page was left, has a cost that is still to be learnt. */
+export function isUnsettled({ cost_usd_micro, request_id }: Message): boolean {
+  return cost_usd_micro === undefined && request_id !== undefined;
+}
+
+/** Asks what such a reply has cost, until it is settled. */
+export async function settle(ask: Ask, message: Message): Promise<void> {
+  if (!isUnsettled(message) || settling.has(message.id)) return;
+  settling.add(message.id);
+  const cost_usd_micro = await charged(ask.path(`/v1/requests/${message.request_id}`));
+  settling.delete(message.id);
+  if (cost_usd_micro !== null) note(ask, message.id, { cost_usd_micro });
+  ask.settled();
+}
+
+/** How a reply ended before its end. */
+export interface Broken {
+  message: string;
+  details?: { reason?: string };
+}
+
+interface Chunk {
+  id?: string;
+  choices?: { delta?: { content?: string; reasoning_content?: string; reasoning?: string } }[];
+  usage?: {
+    prompt_tokens: number;
+    completion_tokens: number;
+    cost_usd_micro?: string;
+  } | null;
+  error?: Broken;
+}
+
+function grown(message: Message, { choices = [], usage }: Chunk): Partial<Message> {
+  const delta = choices[0]?.delta ?? {};
+  const thought = delta.reasoning_content ?? delta.reasoning;
+  return {
+    content: message.content + (delta.content ?? ''),
+    ...(thought && { reasoning: (message.reasoning ?? '') + thought }),
+    ...(usage?.cost_usd_micro !== undefined && {
+      cost_usd_micro: usage.cost_usd_micro,
+      tokens: { prompt: usage.prompt_tokens, completion: usage.completion_tokens },
+    }),
+  };
+}
+
+/** Once more under the same key where the connection broke before there was an answer. */
+async function open(
+  address: string,
+  body: unknown,
+  key: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const options = { body, headers: { 'idempotency-key': key }, signal };
+  try {
+    return await send(address, options);
+  } catch (error) {
+    if (error instanceof ApiFailure || signal.aborted) throw error;
+    return send(address, options);
+  }
+}
+
+/** What a reply that was cut short has cost, once it is settled. */
+async function charged(address: string): Promise<string | null> {
+  for (const ms of settleTries) {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    const card = await call<Card>(address).catch(() => null);
+    if (card && isFinal(card)) return card.charged_usd_micro ?? '0';
+  }
+  return null;
+}
+
+function note({ account_id, id }: Ask, message_id: string, with_: Partial<Message>): void {
+  edit(account_id, id, ({ messages }) => ({
+    messages: messages.map((each) => (each.id === message_id ? { ...each, ...with_ } : each)),
+  }));
+}

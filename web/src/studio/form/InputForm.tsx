@@ -1,0 +1,214 @@
+import {
+  Button,
+  Collapse,
+  Group,
+  SegmentedControl,
+  Stack,
+  Text,
+  Textarea,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconBulb, IconChevronDown, IconEraser } from '@tabler/icons-react';
+import { useState, type KeyboardEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from '../../components/Copy.tsx';
+import type { Input } from './draft.ts';
+import { Field } from './Field.tsx';
+import type { Model } from '../../api-types.ts';
+import { usd } from '../models.ts';
+import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
+
+/** The input of a model: as a form, or as the JSON that is sent. */
+export function InputForm(props: {
+  model: Model;
+  fields: FieldOf[];
+  priced: Set<string>;
+  input: Input;
+  set: (field: string, value: unknown) => void;
+  replace: (input: Input) => void;
+  errors: Record<string, string>;
+  /** What the service takes for fields that are left out. */
+  assumed: Input;
+  onBroken: (isBroken: boolean) => void;
+  onRun: () => void;
+}) {
+  const { model, fields, priced, input, set, replace, errors, assumed, onBroken, onRun } = props;
+  const { t } = useTranslation('studio');
+  const [view, setView] = useState<'form' | 'json'>('form');
+  const [isOpen, { toggle }] = useDisclosure(false);
+  const front = fields.filter((field) => isInFront(field, priced));
+  const rest = fields.filter((field) => !front.includes(field));
+  const isWrongInside = rest.some(({ name }) => errors[name] !== undefined);
+  const unknown = Object.keys(errors).filter((name) => !fields.some((each) => each.name === name));
+  const runByKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+    event.preventDefault();
+    onRun();
+  };
+  const priceOf = usePriceOf(model);
+  const show = (list: FieldOf[]) =>
+    list.map((field) => (
+      <Field
+        key={field.name}
+        field={field}
+        value={input[field.name]}
+        onChange={(value) => set(field.name, value)}
+        error={errors[field.name]}
+        assumed={assumed[field.name]}
+        priceOf={(option) => priceOf(field.name, option)}
+      />
+    ));
+
+  return (
+    <Stack gap="md" onKeyDown={runByKey}>
+      <Group justify="space-between" gap="xs">
+        <SegmentedControl
+          size="xs"
+          aria-label={t('view')}
+          data={[
+            { value: 'form', label: t('form') },
+            { value: 'json', label: 'JSON' },
+          ]}
+          value={view}
+          onChange={(next) => {
+            onBroken(false);
+            setView(next as 'form' | 'json');
+          }}
+        />
+        <Group gap={4}>
+          <Button
+            variant="subtle"
+            size="xs"
+            px={8}
+            leftSection={<IconBulb size={15} />}
+            onClick={() =>
+              replace(inOrder(fields, { ...defaultsOf(model.input_schema), ...model.example }))
+            }
+          >
+            {t('example')}
+          </Button>
+          <Button
+            variant="subtle"
+            color="gray"
+            size="xs"
+            px={8}
+            leftSection={<IconEraser size={15} />}
+            onClick={() => replace(defaultsOf(model.input_schema))}
+          >
+            {t('clear')}
+          </Button>
+        </Group>
+      </Group>
+      {view === 'json' ? (
+        <JsonView input={input} replace={replace} onBroken={onBroken} />
+      ) : (
+        <>
+          {show(front)}
+          {rest.length > 0 && (
+            <>
+              <UnstyledButton
+                onClick={toggle}
+                aria-expanded={isOpen || isWrongInside}
+                fw={560}
+                fz="sm"
+                py={4}
+              >
+                <Group gap={6}>
+                  <IconChevronDown
+                    size={16}
+                    style={{ transform: isOpen || isWrongInside ? undefined : 'rotate(-90deg)' }}
+                  />
+                  {t('advanced')}
+                  <Text c="dimmed" size="sm" className="number">
+                    {rest.length}
+                  </Text>
+                </Group>
+              </UnstyledButton>
+              <Collapse expanded={isOpen || isWrongInside}>
+                <Stack gap="md">{show(rest)}</Stack>
+              </Collapse>
+            </>
+          )}
+        </>
+      )}
+      {(view === 'json' ? Object.keys(errors) : unknown).map((name) => (
+        <Text key={name} size="sm" c="red" role="alert">
+          {name}: {errors[name]}
+        </Text>
+      ))}
+    </Stack>
+  );
+}
+
+/** What a unit costs with an option of a field, where that decides its price. */
+function usePriceOf(model: Model) {
+  const { t } = useTranslation('studio');
+  return (field: string, option: unknown): string | null => {
+    const per = (rate: number) => t(`per.${model.unit}`, { price: usd(rate) });
+    const rate = model.price_by_resolution?.[String(option)];
+    if (field === 'resolution') return rate === undefined ? null : per(rate);
+    const extra = model.extras.find((each) => each.field === field && !each.per_item);
+    return extra && option === true ? `+${per(extra.add_usd)}` : null;
+  };
+}
+
+/** What is not JSON is kept as it was typed, and nothing is sent until it is. */
+function JsonView(props: {
+  input: Input;
+  replace: (input: Input) => void;
+  onBroken: (isBroken: boolean) => void;
+}) {
+  const { input, replace, onBroken } = props;
+  const { t } = useTranslation('studio');
+  const shown = JSON.stringify(input, null, 2);
+  const [text, setText] = useState(shown);
+  const [seen, setSeen] = useState(shown);
+  const [isBroken, setBroken] = useState(false);
+  // The example button, or a request from the history.
+  if (seen !== shown) {
+    setSeen(shown);
+    if (compact(text) !== JSON.stringify(input)) setText(shown);
+  }
+  const take = (next: string) => {
+    setText(next);
+    const value = parsed(next);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    setBroken(!isObject);
+    onBroken(!isObject);
+    if (isObject) replace(value as Input);
+  };
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between">
+        <Text size="xs" c="dimmed">
+          {t('json_text')}
+        </Text>
+        <Copy text={text} what="JSON" />
+      </Group>
+      <Textarea
+        aria-label={t('json_label')}
+        value={text}
+        onChange={({ currentTarget }) => take(currentTarget.value)}
+        error={isBroken ? t('json_object') : undefined}
+        autosize
+        minRows={10}
+        maxRows={26}
+        spellCheck={false}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+      />
+    </Stack>
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function compact(text: string): string | undefined {
+  return JSON.stringify(parsed(text));
+}

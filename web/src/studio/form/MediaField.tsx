@@ -1,0 +1,343 @@
+import {
+  ActionIcon,
+  Box,
+  Button,
+  FileButton,
+  Group,
+  Image,
+  Progress,
+  Stack,
+  Text,
+  TextInput,
+  ThemeIcon,
+} from '@mantine/core';
+import { useWindowEvent } from '@mantine/hooks';
+import {
+  IconFile,
+  IconHistory,
+  IconLink,
+  IconMovie,
+  IconMusic,
+  IconPhoto,
+  IconUpload,
+  IconX,
+} from '@tabler/icons-react';
+import { lazy, Suspense, useState, type DragEvent, type ClipboardEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { messageOf } from '../../components/Failure.tsx';
+import { useAccountPath } from '../../session.tsx';
+import type { Given } from './control.ts';
+import classes from './MediaField.module.css';
+import type { Media } from '../models.ts';
+import { useAllowance } from '../price.ts';
+import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from './upload.ts';
+
+/** A picture, film or sound as input: dropped, pasted, chosen, by its address, or one of mine. */
+
+const RecentOutputs = lazy(() => import('./RecentOutputs.tsx'));
+
+type Props = Given & { media: Media; many: boolean; max: number };
+
+interface Coming {
+  id: number;
+  name: string;
+  /** From 0 to 1. */
+  share: number;
+  failure: string | null;
+  cancel: () => void;
+}
+
+export function MediaField({ label, media, many, max, value, onChange, error }: Props) {
+  const { t } = useTranslation('studio');
+  const values = listOf(value);
+  const { coming, take, dismiss } = useUploads(media, (file_id) => add(file_id));
+  const [isOver, setOver] = useState(false);
+  const [isChoosing, setChoosing] = useState(false);
+  const [address, setAddress] = useState<string | null>(null);
+  const isFull = values.length >= max;
+
+  // Uploads end when they end: each is put behind what is there by then.
+  const add = (next: string) =>
+    onChange((before: unknown) => (many ? [...listOf(before), next].slice(0, max) : next));
+  const remove = (i: number) => {
+    const rest = values.toSpliced(i, 1);
+    onChange(many && rest.length > 0 ? rest : undefined);
+  };
+  const takeAll = (files: File[]) => take(files.slice(0, many ? max - values.length : 1));
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    takeAll([...event.dataTransfer.files]);
+  };
+  const paste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    takeAll(files);
+  };
+  // Pasted beside the fields, a file goes to the first one that has room for its kind.
+  useWindowEvent('paste', (event) => {
+    const given = [...(event.clipboardData?.files ?? [])];
+    const files = given.filter(({ type }) => media === 'any' || type.startsWith(`${media}/`));
+    if (event.defaultPrevented || files.length === 0 || isFull) return;
+    event.preventDefault();
+    takeAll(files);
+  });
+  const takeAddress = () => {
+    if (address?.trim()) add(address.trim());
+    setAddress(null);
+  };
+
+  return (
+    <Stack
+      gap={8}
+      className={classes.field}
+      data-over={isOver || undefined}
+      data-wrong={Boolean(error) || undefined}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      onPaste={paste}
+      role="group"
+      aria-label={label}
+    >
+      {(values.length > 0 || coming.length > 0) && (
+        <div className={many ? classes.many : undefined}>
+          {values.map((each, i) => (
+            <Chosen
+              key={`${each} ${i}`}
+              value={each}
+              media={media}
+              label={many ? `${label} ${i + 1}` : label}
+              onRemove={() => remove(i)}
+            />
+          ))}
+          {coming.map((each) => (
+            <OnItsWay key={each.id} coming={each} onDismiss={() => dismiss(each)} />
+          ))}
+        </div>
+      )}
+      {!isFull && coming.every(({ failure }) => failure !== null) && address === null && (
+        <Group gap={6}>
+          <FileButton
+            accept={acceptOf(media)}
+            multiple={many}
+            onChange={(files: File | File[] | null) =>
+              takeAll(Array.isArray(files) ? files : files ? [files] : [])
+            }
+            inputProps={{ 'aria-label': t('choose_file_for', { field: label }) }}
+          >
+            {(props) => (
+              <Button
+                {...props}
+                variant="light"
+                size="xs"
+                leftSection={<IconUpload size={15} />}
+                aria-label={t('choose_file_for', { field: label })}
+              >
+                {t('choose_file')}
+              </Button>
+            )}
+          </FileButton>
+          <Button
+            variant="subtle"
+            size="xs"
+            leftSection={<IconLink size={15} />}
+            onClick={() => setAddress('')}
+          >
+            {t('address')}
+          </Button>
+          <Button
+            variant="subtle"
+            size="xs"
+            leftSection={<IconHistory size={15} />}
+            onClick={() => setChoosing(true)}
+          >
+            {t('my_results')}
+          </Button>
+          <Text size="xs" c="dimmed" visibleFrom="sm">
+            {t('drop_or_paste')}
+          </Text>
+        </Group>
+      )}
+      {address !== null && (
+        <Group gap={6} wrap="nowrap">
+          <TextInput
+            flex={1}
+            size="xs"
+            autoFocus
+            aria-label={t('address_of', { field: label })}
+            placeholder="https://"
+            value={address}
+            onChange={({ currentTarget }) => setAddress(currentTarget.value)}
+            onBlur={takeAddress}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') {
+                event.preventDefault();
+                takeAddress();
+              }
+              if (event.key === 'Escape') setAddress(null);
+            }}
+          />
+          <Button size="xs" variant="default" onClick={takeAddress}>
+            {t('take')}
+          </Button>
+        </Group>
+      )}
+      {isChoosing && (
+        <Suspense>
+          <RecentOutputs
+            media={media}
+            onClose={() => setChoosing(false)}
+            onChoose={(url) => {
+              add(url);
+              setChoosing(false);
+            }}
+          />
+        </Suspense>
+      )}
+    </Stack>
+  );
+}
+
+function listOf(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value];
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+let uploads = 0;
+
+/** Files for a field of such media. `arrived` hears of each file once the service has it. */
+export function useUploads(media: Media, arrived: (file_id: string, file: File) => void) {
+  const { t } = useTranslation('studio');
+  const path = useAccountPath();
+  const maxBytes = useAllowance()?.upload_max_bytes ?? Infinity;
+  const [coming, setComing] = useState<Coming[]>([]);
+  const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
+  const change = (id: number, with_: Partial<Coming>) =>
+    setComing((all) => all.map((each) => (each.id === id ? { ...each, ...with_ } : each)));
+  /** Why it is not sent, in words. */
+  const refusal = (file: File, type: string | null): string | null => {
+    if (!fits(media, type)) return t(`wrong_file.${media}`);
+    if (file.size <= maxBytes) return null;
+    const mib = (bytes: number) => Math.ceil(bytes / 2 ** 20);
+    return t('too_large', { size: mib(file.size), max: mib(maxBytes) });
+  };
+  const take = (files: File[]) => {
+    setComing((all) => all.filter(({ failure }) => failure === null));
+    files.forEach((file) => void send(file));
+  };
+  const send = async (file: File) => {
+    const id = ++uploads;
+    const type = await typeOf(file);
+    const failure = refusal(file, type);
+    const one = { id, name: file.name, share: 0, failure, cancel: () => {} };
+    if (failure !== null) return setComing((all) => [...all, one]);
+    const sentAs = type ?? (file.type || 'application/octet-stream');
+    const sent = upload(path('/v1/files'), file, sentAs, (share) => change(id, { share }));
+    setComing((all) => [...all, { ...one, cancel: sent.cancel }]);
+    sent.done.then(
+      ({ file_id }) => {
+        remember(file_id, file);
+        drop(id);
+        arrived(file_id, file);
+      },
+      (error: unknown) => {
+        if (error instanceof DOMException) drop(id);
+        else change(id, { failure: messageOf(error) });
+      },
+    );
+  };
+  const dismiss = ({ id, failure, cancel }: Coming) => (failure === null ? cancel() : drop(id));
+  return { coming, take, dismiss };
+}
+
+export function OnItsWay({ coming, onDismiss }: { coming: Coming; onDismiss: () => void }) {
+  const { t } = useTranslation('studio');
+  const { name, share, failure } = coming;
+  return (
+    <Group gap="sm" wrap="nowrap" className={classes.item} role={failure ? 'alert' : undefined}>
+      <Box flex={1} miw={0}>
+        <Text size="sm" truncate>
+          {name}
+        </Text>
+        {failure === null ? (
+          <Progress.Root size="sm" mt={6}>
+            <Progress.Section value={share * 100} aria-label={t('uploading', { name })} />
+          </Progress.Root>
+        ) : (
+          <Text size="xs" c="red">
+            {failure}
+          </Text>
+        )}
+      </Box>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={t('remove_item', { what: name })}
+        onClick={onDismiss}
+      >
+        <IconX size={16} />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+const icons = { image: IconPhoto, video: IconMovie, audio: IconMusic, any: IconFile };
+
+function Chosen(props: { value: string; media: Media; label: string; onRemove: () => void }) {
+  const { value, media, label, onRemove } = props;
+  const { t } = useTranslation('studio');
+  const Icon = icons[media];
+  const source = useSource(value);
+  return (
+    <Group gap="sm" wrap="nowrap" className={classes.item}>
+      {source !== null && media === 'image' ? (
+        <Image src={source} alt="" className={classes.thumb} fit="cover" />
+      ) : source !== null && media === 'video' ? (
+        <video src={source} className={classes.thumb} muted preload="metadata" />
+      ) : (
+        <ThemeIcon variant="light" size={56} radius="md">
+          <Icon size={26} stroke={1.5} />
+        </ThemeIcon>
+      )}
+      <Box flex={1} miw={0}>
+        {source !== null && media === 'audio' ? (
+          <audio src={source} controls className={classes.sound} aria-label={label} />
+        ) : null}
+        {(source === null || media !== 'audio' || nameOf(value) !== null) && (
+          <Text size="sm" truncate title={value}>
+            {titleOf(value, t)}
+          </Text>
+        )}
+      </Box>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={t('remove_item', { what: label })}
+        onClick={onRemove}
+      >
+        <IconX size={16} />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+/** Where the page may show it from; null where it may not, as with other people's servers. */
+export function useSource(value: string): string | null {
+  const path = useAccountPath();
+  if (value.startsWith('file_')) return rememberedAs(value) ?? path(`/v1/files/${value}`);
+  if (value.startsWith('data:')) return value;
+  return /\/v1\/requests\/[0-9a-f-]{36}\/output\/\d+\?/.test(value) ? value : null;
+}
+
+function titleOf(value: string, t: (name: string) => string): string {
+  if (value.startsWith('file_')) return nameOf(value) ?? t('your_file');
+  if (value.startsWith('data:')) return t('embedded');
+  if (value.startsWith('sandbox:')) return `${t('sample')}: ${value}`;
+  if (/\/output\/\d+\?/.test(value)) return t('your_result');
+  return value;
+}

@@ -1,0 +1,82 @@
+import { SimpleGrid, Skeleton, Text, UnstyledButton } from '@mantine/core';
+import { IconPhoto } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { Modal } from '../../components/Dialog.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { useAccount, useAccountApi } from '../../session.tsx';
+import type { Media } from '../models.ts';
+import { outputOf, shownAs, type Medium } from '../runs/runs.ts';
+import classes from './RecentOutputs.module.css';
+import { Small } from '../runs/Shown.tsx';
+
+const looked = 24;
+
+/** Results of the last requests, to be chosen as an input. */
+export default function RecentOutputs(props: {
+  media: Media;
+  onChoose: (url: string) => void;
+  onClose: () => void;
+}) {
+  const { media, onChoose, onClose } = props;
+  const { t } = useTranslation('studio');
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  const recent = useQuery({
+    queryKey: ['account', account_id, 'recent-outputs'],
+    queryFn: async () => {
+      const { data } = await api('GET /v1/requests', {
+        query: { status: 'COMPLETED', limit: looked },
+      });
+      const made = data.filter(({ kind }) => kind !== 'text');
+      const outputs = await Promise.all(
+        made.map(({ request_id }) =>
+          api('GET /v1/requests/:request_id/response', { params: { request_id } }).then(
+            (response) => outputOf(response).media,
+            // Too old to be kept.
+            () => [],
+          ),
+        ),
+      );
+      return outputs.flat();
+    },
+    staleTime: 10_000,
+  });
+  const fitting = recent.data?.filter((each) => media === 'any' || shownAs(each) === media);
+  return (
+    <Modal opened onClose={onClose} title={t('my_results')} size="lg">
+      {recent.error && <Failure error={recent.error} retry={() => void recent.refetch()} />}
+      {fitting?.length === 0 && (
+        <Empty icon={<IconPhoto />} title={t('no_results_title')} text={t('no_results_text')} />
+      )}
+      <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
+        {recent.isPending &&
+          Array.from({ length: 8 }, (_, i) => <Skeleton key={i} h={120} radius="md" />)}
+        {fitting?.map((each) => (
+          <UnstyledButton
+            key={each.url}
+            className={classes.tile}
+            onClick={() => onChoose(each.url)}
+            aria-label={t('take_result', { name: each.file_name })}
+          >
+            <Still medium={each} />
+          </UnstyledButton>
+        ))}
+      </SimpleGrid>
+      {fitting && fitting.length > 0 && (
+        <Text size="xs" c="dimmed" mt="md">
+          {t('results_kept')}
+        </Text>
+      )}
+    </Modal>
+  );
+}
+
+function Still({ medium }: { medium: Medium }) {
+  const kind = shownAs(medium);
+  if (kind === 'image') return <Small medium={medium} alt="" className={classes.still} />;
+  if (kind === 'video')
+    return <video src={medium.url} className={classes.still} muted preload="metadata" />;
+  return <Text size="sm">{medium.file_name}</Text>;
+}

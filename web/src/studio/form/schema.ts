@@ -1,0 +1,199 @@
+import { mediaOf, type Media } from '../models.ts';
+
+/** Which control a field of a model's input gets, from its JSON Schema. */
+
+export interface Schema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  examples?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
+export type Scalar = string | number | boolean;
+
+export type Control =
+  | { as: 'text'; long: boolean; max: number | undefined }
+  | { as: 'number'; whole: boolean; min: number | undefined; max: number | undefined; step: number }
+  | { as: 'seed'; min: number; max: number }
+  | { as: 'switch' }
+  | { as: 'choice'; options: Scalar[] }
+  | { as: 'ratio'; options: string[]; free: boolean }
+  | { as: 'size'; names: string[]; min: number; max: number }
+  | { as: 'media'; media: Media }
+  | { as: 'media_list'; media: Media; max: number }
+  | { as: 'text_list'; max: number }
+  | { as: 'json' };
+
+export interface Field {
+  name: string;
+  required: boolean;
+  schema: Schema;
+  control: Control;
+}
+
+const usualRatios = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9'];
+const seedMax = 2_147_483_647;
+/** Texts that may be longer get an area that grows. */
+const shortText = 120;
+
+/** The fields of a model's input, by its schema in the catalog; required ones first. */
+export function fieldsOf(input_schema: Record<string, unknown>): Field[] {
+  const schema = input_schema as Schema;
+  const required = new Set(schema.required ?? []);
+  const fields = Object.entries(schema.properties ?? {}).map(([name, given]) => {
+    const own = resolved(given, schema);
+    return { name, required: required.has(name), schema: own, control: controlOf(name, own) };
+  });
+  return fields.toSorted((a, b) => Number(b.required) - Number(a.required));
+}
+
+export function controlOf(name: string, schema: Schema): Control {
+  const type = typeOf(schema);
+  const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  const media = mediaOf(name);
+  if (options?.every(isScalar)) return choice(options as Scalar[]);
+  if (/(^|_)size$/.test(name) && schema.anyOf) return sizeOf(schema) ?? { as: 'json' };
+  if (media !== null && type === 'array') {
+    return { as: 'media_list', media, max: schema.maxItems ?? 64 };
+  }
+  if (media !== null && (type === 'string' || type === undefined)) return { as: 'media', media };
+  if (type === 'boolean') return { as: 'switch' };
+  if (type === 'integer' || type === 'number') return number(name, schema, type === 'integer');
+  if (type === 'string' && name === 'aspect_ratio') return ratios(schema);
+  if (type === 'string') {
+    const { maxLength } = schema;
+    const long = /prompt|text|lyrics|script|instruction/.test(name) || (maxLength ?? 0) > 400;
+    return { as: 'text', long: long && !(maxLength && maxLength <= shortText), max: maxLength };
+  }
+  if (type === 'array' && typeOf(schema.items ?? {}) === 'string' && !schema.items?.enum) {
+    return { as: 'text_list', max: schema.maxItems ?? 64 };
+  }
+  return { as: 'json' };
+}
+
+function choice(options: Scalar[]): Control {
+  const isRatio = (each: Scalar) => typeof each === 'string' && /^\d+:\d+$/.test(each);
+  const ratios = options.filter(isRatio);
+  const others = options.filter((each) => !isRatio(each));
+  if (ratios.length > 1 && others.every((each) => each === 'auto' || each === 'adaptive'))
+    return { as: 'ratio', options: options as string[], free: false };
+  return { as: 'choice', options };
+}
+
+/** The usual ones that the pattern allows; others can be typed. */
+function ratios({ pattern }: Schema): Control {
+  const allowed = pattern === undefined ? null : new RegExp(pattern, 'u');
+  const options = ['auto', ...usualRatios].filter((each) => allowed?.test(each) ?? each !== 'auto');
+  return { as: 'ratio', options, free: true };
+}
+
+function number(name: string, schema: Schema, whole: boolean): Control {
+  const min = schema.minimum ?? schema.exclusiveMinimum;
+  const max = schema.maximum ?? schema.exclusiveMaximum;
+  if (/(^|_)seed$/.test(name)) return { as: 'seed', min: min ?? 0, max: max ?? seedMax };
+  const span = min !== undefined && max !== undefined ? max - min : undefined;
+  const fine = span === undefined || span > 20 ? 0.5 : span > 2 ? 0.1 : 0.01;
+  return { as: 'number', whole, min, max, step: schema.multipleOf ?? (whole ? 1 : fine) };
+}
+
+/** By lot, and short enough to be read out wherever the model takes such a one. */
+export function anotherSeed(min: number, max: number): number {
+  const low = min < 0 && max > 0 ? 0 : min;
+  const high = Math.max(low, Math.min(max, seedMax));
+  return low + Math.floor(Math.random() * (high - low));
+}
+
+/** Names of sizes beside width and height. */
+function sizeOf({ anyOf = [] }: Schema): Control | null {
+  const names = anyOf.find((each) => each.enum)?.enum ?? [];
+  const sides = anyOf.find((each) => each.properties?.width)?.properties;
+  if (!names.every((each) => typeof each === 'string') || !sides) return null;
+  const { minimum = 64, maximum = 4096 } = sides.width ?? {};
+  return { as: 'size', names: names as string[], min: minimum, max: maximum };
+}
+
+function typeOf({ type, anyOf, oneOf }: Schema): string | undefined {
+  if (typeof type === 'string') return type;
+  if (Array.isArray(type)) return type.find((each) => each !== 'null');
+  const branches = (anyOf ?? oneOf ?? []).filter((each) => each.type !== 'null');
+  return branches.length === 1 ? typeOf(branches[0]!) : undefined;
+}
+
+/** With references inside the schema followed, and a lone branch taken. */
+function resolved(schema: Schema, root: Schema, depth = 0): Schema {
+  if (depth > 8) return schema;
+  const { $ref, allOf, ...own } = schema;
+  if ($ref?.startsWith('#/$defs/')) {
+    const target = root.$defs?.[$ref.slice('#/$defs/'.length)];
+    return target ? { ...resolved(target, root, depth + 1), ...own } : own;
+  }
+  if (allOf) {
+    const parts = allOf.map((each) => resolved(each, root, depth + 1));
+    return Object.assign({}, ...parts, own) as Schema;
+  }
+  const lone = (schema.anyOf ?? schema.oneOf ?? []).filter((each) => each.type !== 'null');
+  if (lone.length !== 1) return schema;
+  const { anyOf: _any, oneOf: _one, ...rest } = schema;
+  return { ...resolved(lone[0]!, root, depth + 1), ...rest };
+}
+
+function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** What stands in an input before anybody has touched it. */
+export function defaultsOf(schema: Record<string, unknown>): Record<string, unknown> {
+  const filled = fieldsOf(schema).flatMap((field) => {
+    if (field.schema.default !== undefined) return [[field.name, field.schema.default]];
+    return field.schema.const !== undefined && field.required
+      ? [[field.name, field.schema.const]]
+      : [];
+  });
+  return Object.fromEntries(filled) as Record<string, unknown>;
+}
+
+/** Fields that have to be filled in and are not. */
+export function missing(fields: Field[], input: Record<string, unknown>): Field[] {
+  return fields.filter(({ name, required }) => {
+    const value = input[name];
+    return required && (value === undefined || value === '' || isEmptyList(value));
+  });
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** Fields that are shown at once: what must be there, what is worked on, and what sets the price. */
+export function isInFront({ name, required, control }: Field, priced: Set<string>): boolean {
+  if (required || priced.has(name)) return true;
+  if (control.as === 'media' || control.as === 'media_list' || control.as === 'ratio') return true;
+  return name === 'prompt' || name === 'image_size';
+}
+
+/** The same input, its fields as the form has them. */
+export function inOrder(fields: Field[], input: Record<string, unknown>): Record<string, unknown> {
+  const known = fields.filter(({ name }) => Object.hasOwn(input, name));
+  return { ...Object.fromEntries(known.map(({ name }) => [name, input[name]])), ...input };
+}

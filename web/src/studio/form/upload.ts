@@ -1,0 +1,95 @@
+import { ApiFailure, Unreachable } from '../../api.ts';
+import type { Media } from '../models.ts';
+
+/** Files on their way to the service: `fetch` cannot tell how far an upload has come. */
+
+export interface Uploaded {
+  file_id: string;
+  content_type: string;
+  size: number;
+}
+
+export interface Upload {
+  done: Promise<Uploaded>;
+  cancel: () => void;
+}
+
+/** `told` hears the share that has arrived, from 0 to 1. */
+export function upload(
+  address: string,
+  file: File,
+  type: string,
+  told: (share: number) => void,
+): Upload {
+  const request = new XMLHttpRequest();
+  const done = new Promise<Uploaded>((resolve, reject) => {
+    request.upload.addEventListener('progress', ({ lengthComputable, loaded, total }) => {
+      if (lengthComputable) told(loaded / total);
+    });
+    request.addEventListener('load', () => {
+      const said = parsed(request.responseText);
+      if (request.status === 201) resolve(said as unknown as Uploaded);
+      else reject(new ApiFailure(request.status, (said.error ?? {}) as object));
+    });
+    request.addEventListener('error', () => reject(new Unreachable()));
+    request.addEventListener('abort', () => reject(new DOMException('cancelled', 'AbortError')));
+    request.open('POST', address);
+    request.setRequestHeader('content-type', type);
+    request.send(file);
+  });
+  return { done, cancel: () => request.abort() };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+const accepted: Record<Exclude<Media, 'any'>, string> = {
+  image: 'image/*',
+  video: 'video/*,.mkv',
+  audio: 'audio/*,.flac,.m4a',
+};
+
+/** For the browser's own dialogue. */
+export function acceptOf(media: Media): string {
+  return media === 'any' ? Object.values(accepted).join(',') : accepted[media];
+}
+
+/** The type that a file's bytes say, as the service will read them; null where they say none. */
+export async function typeOf(file: File): Promise<string | null> {
+  const { fileTypeFromBlob } = await import('file-type');
+  const type = (await fileTypeFromBlob(file))?.mime ?? null;
+  const isText = type === null || type === 'application/xml';
+  return isText && file.type === 'image/svg+xml' ? file.type : type;
+}
+
+/** Whether a field takes such a file. */
+export function fits(media: Media, type: string | null): boolean {
+  return media === 'any' || type?.startsWith(`${media}/`) === true;
+}
+
+/** What this page has uploaded, so that it is shown without being fetched back. */
+const shown = new Map<string, string>();
+const namePlace = (file_id: string) => `farebox-file ${file_id}`;
+
+export function remember(file_id: string, file: File): void {
+  shown.set(file_id, URL.createObjectURL(file));
+  try {
+    // As long as the drafts that name it.
+    sessionStorage.setItem(namePlace(file_id), file.name);
+  } catch {
+    // The browser keeps no more: it is shown without its name.
+  }
+}
+
+export function rememberedAs(file_id: string): string | undefined {
+  return shown.get(file_id);
+}
+
+export function nameOf(file_id: string): string | null {
+  return sessionStorage.getItem(namePlace(file_id));
+}

@@ -1,0 +1,213 @@
+import {
+  Anchor,
+  Box,
+  Button,
+  Divider,
+  Group,
+  Popover,
+  Stack,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useId } from 'react';
+import { useTranslation } from 'react-i18next';
+import { messageOf } from '../../components/Failure.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import type { Allowance, Estimate } from '../../api-types.ts';
+import { formatUsd } from '../../money.ts';
+import { useFieldLabel } from '../form/Field.tsx';
+import classes from '../Model.module.css';
+import { lacking, type Shortage } from '../price.ts';
+import type { Field } from '../form/schema.ts';
+
+/** Why nothing can be run now. */
+export type Blocked =
+  | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
+  | { why: 'missing'; fields: Field[] };
+
+/** What it will cost, what there is, and the button. */
+export function RunBar(props: {
+  quote: Estimate | undefined;
+  unpriced: Error | null;
+  isFresh: boolean;
+  allowance: Allowance | undefined;
+  blocked: Blocked | null;
+  onRun: () => void;
+}) {
+  const { quote, unpriced, isFresh, allowance, blocked, onRun } = props;
+  const { t } = useTranslation('studio');
+  const id = useId();
+  return (
+    <Box className={classes.bar}>
+      <Group justify="space-between" wrap="nowrap" gap="md" align="center">
+        {/* As high as with the price, before it is there. */}
+        <Box miw={0} mih={50} aria-live="polite">
+          <Box mih={31}>
+            {quote ? (
+              <Price quote={quote} isFresh={isFresh} />
+            ) : (
+              <Text size="sm" c={unpriced ? undefined : 'dimmed'}>
+                {unpriced ? t('unpriced') : t('pricing')}
+              </Text>
+            )}
+          </Box>
+          {allowance && (
+            <Text size="xs" c="dimmed" mt={2}>
+              {t('balance')} <Usd micro={allowance.available_usd_micro} />
+            </Text>
+          )}
+        </Box>
+        <Button
+          size="md"
+          leftSection={<IconPlayerPlay size={18} />}
+          disabled={blocked !== null}
+          // The second click of a double click, and a key that is held down, are the same press.
+          onClick={({ detail }) => detail < 2 && onRun()}
+          onKeyDown={(event) => event.repeat && event.preventDefault()}
+          aria-describedby={blocked ? id : undefined}
+          aria-keyshortcuts="Control+Enter"
+          title="Ctrl Enter"
+          flex="none"
+        >
+          {t('run')}
+        </Button>
+      </Group>
+      {blocked && blocked.why !== 'pricing' && (
+        <Text size="sm" mt={8} id={id} data-reason={blocked.why}>
+          <Reason
+            blocked={blocked}
+            unpriced={unpriced}
+            allowance={allowance}
+            price={quote?.price_usd_micro}
+          />
+        </Text>
+      )}
+    </Box>
+  );
+}
+
+function Reason(props: {
+  blocked: Blocked;
+  unpriced: Error | null;
+  allowance: Allowance | undefined;
+  price: string | undefined;
+}) {
+  const { blocked, unpriced, allowance, price } = props;
+  const { t } = useTranslation('studio');
+  const label = useFieldLabel();
+  if (blocked.why === 'missing')
+    return t('blocked.missing', { fields: blocked.fields.map(label).join(', ') });
+  if (blocked.why === 'unpriced') return messageOf(unpriced);
+  if (blocked.why === 'limit') {
+    return (
+      <>
+        {t('blocked.limit', {
+          limit: formatUsd(allowance?.limit_usd_micro ?? '0'),
+          spent: formatUsd(allowance?.spent_usd_micro ?? '0'),
+        })}{' '}
+        {allowance?.resets_at && <When at={allowance.resets_at} brief />}
+      </>
+    );
+  }
+  if (blocked.why === 'balance') {
+    return (
+      <>
+        {t('blocked.balance', { short: price && allowance ? lacking(allowance, price) : '' })}{' '}
+        <Anchor component={Link} to="/cabinet/money" size="sm">
+          {t('top_up')}
+        </Anchor>
+      </>
+    );
+  }
+  return t(`blocked.${blocked.why}`, { count: allowance?.open_jobs_limit ?? 0 });
+}
+
+/** The amount; hovering or tapping shows how it comes about. */
+function Price({ quote, isFresh }: { quote: Estimate; isFresh: boolean }) {
+  const { t } = useTranslation('studio');
+  const [isOpen, { open, close, toggle }] = useDisclosure(false);
+  return (
+    <Popover
+      opened={isOpen}
+      onDismiss={close}
+      position="top-start"
+      withArrow
+      shadow="md"
+      width={340}
+    >
+      <Popover.Target>
+        <UnstyledButton
+          className={classes.price}
+          onMouseEnter={open}
+          onMouseLeave={close}
+          onClick={toggle}
+          aria-label={t('price_and_breakdown', { price: formatUsd(quote.price_usd_micro) })}
+        >
+          <Group gap={6} wrap="nowrap">
+            <Text
+              fz={24}
+              fw={680}
+              lh={1.15}
+              className={isFresh ? undefined : classes.stale}
+              data-price={quote.price_usd_micro}
+              data-fresh={isFresh || undefined}
+            >
+              <Usd micro={quote.price_usd_micro} />
+            </Text>
+            <IconInfoCircle size={16} color="var(--mantine-color-dimmed)" />
+          </Group>
+        </UnstyledButton>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Breakdown quote={quote} />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Breakdown({ quote }: { quote: Estimate }) {
+  const { t } = useTranslation('studio');
+  const assumed = Object.entries(quote.assumptions);
+  const rates = Object.entries(quote.unit_price_by_resolution_usd_micro ?? {});
+  return (
+    <Stack gap={6} fz="sm">
+      {quote.breakdown.map((line, i) => (
+        <Group key={i} justify="space-between" wrap="nowrap" align="start">
+          <Text size="sm">
+            {line.label}{' '}
+            <Text span c="dimmed" size="sm" className="number">
+              {line.quantity} × ${formatUsd(line.unit_price_usd_micro)}
+            </Text>
+          </Text>
+          <Usd micro={line.amount_usd_micro} />
+        </Group>
+      ))}
+      <Divider />
+      <Group justify="space-between" fw={620}>
+        <Text size="sm" fw={620}>
+          {t('in_all')}
+        </Text>
+        <Usd micro={quote.price_usd_micro} />
+      </Group>
+      <Text size="xs" c="dimmed">
+        {t('most')}
+      </Text>
+      {assumed.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {t('assumed')}{' '}
+          {assumed.map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(', ')}
+        </Text>
+      )}
+      {rates.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {t('by_resolution')}{' '}
+          {rates.map(([name, rate]) => `${name} $${formatUsd(rate)}`).join(', ')}
+        </Text>
+      )}
+    </Stack>
+  );
+}

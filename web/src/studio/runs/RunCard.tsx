@@ -1,0 +1,349 @@
+import {
+  ActionIcon,
+  Box,
+  Button,
+  Checkbox,
+  Group,
+  Menu,
+  Progress,
+  Stack,
+  Text,
+} from '@mantine/core';
+import {
+  IconBraces,
+  IconDice5,
+  IconDots,
+  IconDownload,
+  IconExternalLink,
+  IconForms,
+  IconTransform,
+} from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense, useState, type MouseEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { notice } from '../../components/frame/notice.ts';
+import { messageOf, showFailure } from '../../components/Failure.tsx';
+import { usePercent } from '../../components/text/Percent.tsx';
+import { StatusBadge } from '../../components/text/StatusBadge.tsx';
+import { Usd } from '../../components/text/Usd.tsx';
+import { When } from '../../components/text/When.tsx';
+import { isFinal } from '../../../../client/src/watch.ts';
+import { formatUsd } from '../../money.ts';
+import { useMay } from '../../session.tsx';
+import { download } from './download.ts';
+import type { RunActions } from '../Model.tsx';
+import { Shown, Words } from './Shown.tsx';
+import classes from './Runs.module.css';
+import {
+  isExpired,
+  shownAs,
+  useCancel,
+  useCard,
+  useOutput,
+  useStatus,
+  type Medium,
+  type Run,
+  type StatusNow,
+} from './runs.ts';
+import { said } from '../../words.ts';
+
+const Viewer = lazy(() => import('./Viewer.tsx'));
+const UseAsInput = lazy(() => import('./UseAsInput.tsx'));
+
+/** One request: how it stands, what it made, what it cost, and what can be done with it. */
+export function RunCard(props: {
+  run: Run;
+  isChosen: boolean;
+  onChoose: (on: boolean) => void;
+  actions: RunActions;
+}) {
+  const { run, isChosen, onChoose, actions } = props;
+  const { t } = useTranslation('studio');
+  const now = useStatus(run);
+  const status = isFinal(run) ? run.status : now.status;
+  const card = useCard(run.request_id);
+  const output = useOutput({ request_id: run.request_id, status });
+  const [viewed, setViewed] = useState<Medium | null>(null);
+  const [used, setUsed] = useState<number | null>(null);
+  const media = output.data?.media ?? [];
+  const prompt = card.data?.input.prompt;
+  const name = typeof prompt === 'string' && prompt !== '' ? prompt : t('a_run');
+
+  return (
+    <article
+      className={classes.card}
+      aria-label={name}
+      data-chosen={isChosen || undefined}
+      data-run={run.request_id}
+      data-status={status}
+    >
+      <Stage
+        run={run}
+        now={{ ...now, status }}
+        media={media}
+        fields={output.data?.fields}
+        failure={output.error}
+        onView={setViewed}
+      />
+      <Stack gap={6} p="sm" flex={1}>
+        <Text size="sm" lineClamp={2} title={typeof prompt === 'string' ? prompt : undefined}>
+          {name}
+        </Text>
+        <Text size="xs" c="dimmed">
+          <When at={run.created_at} />
+        </Text>
+        <Group justify="space-between" gap={6} mt="auto" wrap="nowrap">
+          <Cost run={run} status={status} />
+          <Group gap={2} wrap="nowrap">
+            {status === 'COMPLETED' && output.data && (
+              <Checkbox
+                size="sm"
+                mr={6}
+                checked={isChosen}
+                onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+                aria-label={t('choose_to_compare', { name })}
+                title={t('compare_hint')}
+              />
+            )}
+            {media.length === 1 && <Download medium={media[0]!} />}
+            <Actions
+              run={run}
+              input={card.data?.input}
+              media={media}
+              actions={actions}
+              onUse={setUsed}
+            />
+          </Group>
+        </Group>
+      </Stack>
+      <Suspense>
+        {viewed && (
+          <Viewer
+            media={media}
+            first={viewed}
+            seed={output.data?.fields.seed}
+            onClose={() => setViewed(null)}
+          />
+        )}
+        {used !== null && (
+          <UseAsInput
+            request_id={run.request_id}
+            index={used}
+            medium={media[used]!}
+            onClose={() => setUsed(null)}
+          />
+        )}
+      </Suspense>
+    </article>
+  );
+}
+
+/** The price is fixed while it runs; afterwards what was really charged. */
+function Cost({ run, status }: { run: Run; status: Run['status'] }) {
+  const { t } = useTranslation('studio');
+  const { charged_usd_micro: charged, quoted_usd_micro: quoted } = run;
+  if (status === 'FAILED' || status === 'CANCELLED')
+    return <Text size="sm">{t('nothing_charged')}</Text>;
+  return (
+    <Text size="sm" fw={560} data-charged={charged ?? undefined}>
+      <Usd micro={charged ?? quoted} />{' '}
+      <Text span size="xs" c="dimmed" fw={400}>
+        {charged === null ? t('reserved') : t('charged')}
+      </Text>
+    </Text>
+  );
+}
+
+function Stage(props: {
+  run: Run;
+  now: StatusNow;
+  media: Medium[];
+  fields: Record<string, unknown> | undefined;
+  failure: Error | null;
+  onView: (medium: Medium) => void;
+}) {
+  const { run, now, media, fields, failure, onView } = props;
+  const { t } = useTranslation('studio');
+  if (now.status === 'COMPLETED' && !failure) {
+    return (
+      <Box className={classes.stage} data-several={media.length > 1 || undefined}>
+        {media.map((medium) => (
+          <Shown key={medium.url} medium={medium} onView={() => onView(medium)} />
+        ))}
+        {fields && media.length === 0 && <Words fields={fields} />}
+      </Box>
+    );
+  }
+  return (
+    <Box className={`${classes.stage} ${classes.center}`}>
+      <StatusBadge status={now.status} />
+      {now.status === 'COMPLETED' && (
+        <Text size="sm" c="dimmed">
+          {isExpired(failure) ? t('expired') : messageOf(failure)}
+        </Text>
+      )}
+      {now.status === 'FAILED' && <WhyFailed run={run} />}
+      {!isFinal(now) && <UnderWay run={run} now={now} />}
+    </Box>
+  );
+}
+
+function WhyFailed({ run }: { run: Run }) {
+  const card = useCard(run.request_id);
+  return (
+    <Text size="sm" data-failure>
+      {card.data?.error ? said(card.data.error.message) : run.error_code}
+    </Text>
+  );
+}
+
+function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
+  const { t } = useTranslation(['studio', 'common']);
+  const cancel = useCancel(run);
+  const mayCancel = useMay('build');
+  const [isCancelling, setCancelling] = useState(false);
+  const position = now.queue_position;
+  const percent = usePercent();
+  const { progress } = now;
+  return (
+    <>
+      <Text size="sm" c="dimmed" aria-live="polite">
+        {now.status === 'IN_QUEUE'
+          ? position
+            ? t('queue_position', { count: position })
+            : t('queue_next')
+          : progress === undefined
+            ? t('running')
+            : t('running_share', { percent: percent(progress * 1_000_000) })}
+      </Text>
+      <Progress
+        w="70%"
+        size="sm"
+        value={now.status === 'IN_QUEUE' ? 0 : (progress ?? 1) * 100}
+        animated={now.status === 'IN_PROGRESS'}
+        aria-label={t('progress')}
+      />
+      {now.status === 'IN_QUEUE' && mayCancel && (
+        <Button
+          variant="default"
+          size="xs"
+          loading={isCancelling}
+          onClick={() => {
+            setCancelling(true);
+            cancel()
+              .catch(showFailure)
+              .finally(() => setCancelling(false));
+          }}
+        >
+          {t('common:cancel')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+export function Download({ medium }: { medium: Medium }) {
+  const { t } = useTranslation('studio');
+  return (
+    <ActionIcon
+      component="a"
+      href={medium.url}
+      download={medium.file_name}
+      variant="subtle"
+      color="gray"
+      aria-label={t('download_file', { name: medium.file_name })}
+      title={t('download')}
+      onClick={(event) => download(event, medium)}
+    >
+      <IconDownload size={18} />
+    </ActionIcon>
+  );
+}
+
+function Actions(props: {
+  run: Run;
+  input: Record<string, unknown> | undefined;
+  media: Medium[];
+  actions: RunActions;
+  onUse: (index: number) => void;
+}) {
+  const { run, input, media, actions, onUse } = props;
+  const { t } = useTranslation(['studio', 'common']);
+  const copy = async () => {
+    await navigator.clipboard.writeText(JSON.stringify(input, null, 2));
+    notice({ message: t('common:copied') });
+  };
+  const several = media.length > 1;
+  return (
+    <Menu position="bottom-end" width={250} keepMounted={false}>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={t('actions')}>
+          <IconDots size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={<IconForms size={16} />}
+          disabled={!input}
+          onClick={() => input && actions.fill(input)}
+        >
+          {t('fill')}
+        </Menu.Item>
+        {actions.rerun && (
+          <Menu.Item
+            leftSection={<IconDice5 size={16} />}
+            disabled={!input}
+            rightSection={
+              <Text size="xs" c="dimmed" className="number">
+                ${formatUsd(run.quoted_usd_micro)}
+              </Text>
+            }
+            onClick={() => input && actions.rerun?.(input, run.quoted_usd_micro)}
+          >
+            {t('rerun')}
+          </Menu.Item>
+        )}
+        <Menu.Item
+          leftSection={<IconBraces size={16} />}
+          disabled={!input}
+          onClick={() => void copy().catch(showFailure)}
+        >
+          {t('copy_settings')}
+        </Menu.Item>
+        {media.map(
+          (medium, i) =>
+            shownAs(medium) !== null && (
+              <Menu.Item
+                key={medium.url}
+                leftSection={<IconTransform size={16} />}
+                onClick={() => onUse(i)}
+              >
+                {several ? t('use_nth', { n: i + 1 }) : t('use')}
+              </Menu.Item>
+            ),
+        )}
+        {several &&
+          media.map((medium, i) => (
+            <Menu.Item
+              key={medium.url}
+              component="a"
+              href={medium.url}
+              download={medium.file_name}
+              leftSection={<IconDownload size={16} />}
+              onClick={(event: MouseEvent<HTMLAnchorElement>) => download(event, medium)}
+            >
+              {t('download_nth', { n: i + 1 })}
+            </Menu.Item>
+          ))}
+        <Menu.Divider />
+        <Menu.Item
+          component={Link}
+          to={`/cabinet/requests/${run.request_id}`}
+          leftSection={<IconExternalLink size={16} />}
+        >
+          {t('open_request')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,96 @@
+import { Stack, Text, UnstyledButton } from '@mantine/core';
+import { IconFile } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { isShrunk } from '../../components/text/shrunk.ts';
+import { useAccountPath } from '../../session.tsx';
+import classes from './Runs.module.css';
+import { shownAs, type Medium } from './runs.ts';
+
+/** An output as what it is. Pictures are small, and open in full, where `onView` is given. */
+export function Shown({ medium, onView }: { medium: Medium; onView?: () => void }) {
+  const { t } = useTranslation('studio');
+  const kind = shownAs(medium);
+  const { url, file_name } = medium;
+  if (kind === 'image') {
+    if (!onView) return <img src={url} alt={file_name} className={classes.medium} />;
+    return (
+      <UnstyledButton
+        className={classes.open}
+        onClick={onView}
+        aria-label={t('open_file', { name: file_name })}
+      >
+        <Small medium={medium} alt={file_name} className={classes.medium} />
+      </UnstyledButton>
+    );
+  }
+  if (kind === 'video') {
+    return (
+      <video
+        src={url}
+        controls
+        loop
+        playsInline
+        preload="metadata"
+        className={classes.medium}
+        aria-label={file_name}
+      />
+    );
+  }
+  if (kind === 'audio') {
+    return (
+      <Stack className={classes.center}>
+        <audio
+          src={url}
+          controls
+          preload="metadata"
+          style={{ width: '100%' }}
+          aria-label={file_name}
+        />
+      </Stack>
+    );
+  }
+  return (
+    <Stack className={classes.center} gap={4}>
+      <IconFile size={32} stroke={1.4} />
+      <Text size="sm">{file_name}</Text>
+    </Stack>
+  );
+}
+
+/** A picture as small as a card is; in full where the service makes no small one of it. */
+export function Small(props: { medium: Medium; alt: string; className: string | undefined }) {
+  const { medium, ...shown } = props;
+  const path = useAccountPath();
+  const [isBroken, setBroken] = useState(false);
+  const [, id, index] = /\/requests\/([^/]+)\/output\/(\d+)\?/.exec(medium.url) ?? [];
+  const small = `/requests/${id}/thumbnail?index=${index}&size=card`;
+  const isSmall = id !== undefined && isShrunk(medium) && !isBroken;
+  return (
+    <img
+      src={isSmall ? path(small) : medium.url}
+      {...shown}
+      loading="lazy"
+      decoding="async"
+      onError={() => setBroken(true)}
+    />
+  );
+}
+
+/** What a model said beside, or in place of, files. */
+export function Words({ fields }: { fields: Record<string, unknown> }) {
+  const { t } = useTranslation('studio');
+  const { text, ...rest } = fields;
+  const shown = typeof text === 'string' ? text : JSON.stringify(rest, null, 2);
+  return (
+    <pre
+      className={classes.text}
+      role="group"
+      tabIndex={0}
+      aria-label={t('said')}
+      style={{ fontFamily: typeof text === 'string' ? 'inherit' : undefined }}
+    >
+      {shown}
+    </pre>
+  );
+}

@@ -1,0 +1,59 @@
+import { Group, NavLink, ScrollArea, Text } from '@mantine/core';
+import { IconPhotoOff } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { Modal } from '../../components/Dialog.tsx';
+import { Empty } from '../../components/Empty.tsx';
+import { addressOf } from '../Gallery.tsx';
+import { choose, taking } from '../models.ts';
+import { useModels } from '../price.ts';
+import { Rate } from '../form/Rate.tsx';
+import { shownAs, type Medium } from './runs.ts';
+
+/** Where an output can go on: models that take such a thing. */
+export default function UseAsInput(props: {
+  request_id: string;
+  index: number;
+  medium: Medium;
+  onClose: () => void;
+}) {
+  const { request_id, index, medium, onClose } = props;
+  const { t } = useTranslation('studio');
+  const models = useModels().data ?? [];
+  const kind = shownAs(medium);
+  const fitting = kind === null ? [] : choose(taking(models, kind), {});
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('use_in')}
+      size="md"
+      scrollAreaComponent={ScrollArea.Autosize}
+    >
+      {fitting.length === 0 && (
+        <Empty icon={<IconPhotoOff />} title={t('use_none_title')} text={t('use_none_text')} />
+      )}
+      <nav aria-label={t('use_in')}>
+        {fitting.map((model) => (
+          <NavLink
+            key={model.id}
+            component={Link}
+            to={addressOf(model)}
+            search={{ use: `${request_id}.${index}` } as never}
+            onClick={onClose}
+            label={model.name}
+            description={
+              <Group gap={8} component="span">
+                <Text span size="xs">
+                  {t(`task.${model.task}`, { defaultValue: model.task })}
+                </Text>
+              </Group>
+            }
+            rightSection={<Rate model={model} />}
+            style={{ borderRadius: 8 }}
+          />
+        ))}
+      </nav>
+    </Modal>
+  );
+}

@@ -1,0 +1,65 @@
+import { ActionIcon, Group, Text } from '@mantine/core';
+import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
+import { useState, type KeyboardEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Modal } from '../../components/Dialog.tsx';
+import { Download } from './RunCard.tsx';
+import classes from './Runs.module.css';
+import type { Medium } from './runs.ts';
+
+/** Pictures of a request, as large as the window allows. */
+export default function Viewer(props: {
+  media: Medium[];
+  first: Medium;
+  seed: unknown;
+  onClose: () => void;
+}) {
+  const { media, first, seed, onClose } = props;
+  const { t } = useTranslation(['studio', 'common']);
+  const [at, setAt] = useState(Math.max(0, media.indexOf(first)));
+  const medium = media[at]!;
+  const move = (step: number) => setAt((at + step + media.length) % media.length);
+  const byKey = ({ key }: KeyboardEvent) => {
+    if (key === 'ArrowRight') move(1);
+    if (key === 'ArrowLeft') move(-1);
+  };
+  const { width, height, file_size } = medium;
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      size="auto"
+      centered
+      onKeyDown={byKey}
+      title={
+        <Group gap="sm">
+          <Text size="sm" c="dimmed" className="number">
+            {[
+              width && height ? `${width} × ${height}` : null,
+              `${Math.ceil(file_size / 1024)} KiB`,
+              typeof seed === 'number' ? `${t('field.seed')} ${seed}` : null,
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </Text>
+          <Download medium={medium} />
+        </Group>
+      }
+    >
+      <img src={medium.url} alt={medium.file_name} className={classes.large} />
+      {media.length > 1 && (
+        <Group justify="center" mt="sm">
+          <ActionIcon variant="default" onClick={() => move(-1)} aria-label={t('previous')}>
+            <IconChevronLeft size={18} />
+          </ActionIcon>
+          <Text size="sm" className="number">
+            {at + 1} / {media.length}
+          </Text>
+          <ActionIcon variant="default" onClick={() => move(1)} aria-label={t('next')}>
+            <IconChevronRight size={18} />
+          </ActionIcon>
+        </Group>
+      )}
+    </Modal>
+  );
+}

@@ -1,0 +1,26 @@
+import type { MouseEvent } from 'react';
+import { reached } from '../../api.ts';
+import { showFailure } from '../../components/Failure.tsx';
+import type { Medium } from './runs.ts';
+
+/**
+ * Saves a file under its name. Browsers do that by themselves for links to the page's own origin;
+ * what lies elsewhere they would open instead, so it is fetched first.
+ */
+export function download(event: MouseEvent, { url, file_name }: Medium): void {
+  if (new URL(url, location.href).origin === location.origin) return;
+  event.preventDefault();
+  void fetchAndSave(url, file_name).catch(showFailure);
+}
+
+async function fetchAndSave(url: string, file_name: string): Promise<void> {
+  const reply = await reached(fetch(url));
+  if (!reply.ok) throw new Error(`HTTP ${reply.status}`);
+  const address = URL.createObjectURL(await reached(reply.blob()));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = file_name;
+  link.click();
+  // The browser has begun to save it by then.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,338 @@
+import {
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+  type InfiniteData,
+} from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { isFinal } from '../../../../client/src/watch.ts';
+import { ApiFailure, call, send } from '../../api.ts';
+import type {
+  Kind,
+  MediaFile,
+  QueuedRequest,
+  RequestCard,
+  RequestLine,
+  RequestList,
+  RequestStatus,
+} from '../../api-types.ts';
+import { useAccount, useAccountApi, useAccountPath } from '../../session.tsx';
+import { eventsOf } from '../../sse.ts';
+import type { Input } from '../form/draft.ts';
+import { isRefused, useKept, type Press } from '../form/presses.ts';
+import { useMoneyMoved } from '../price.ts';
+
+/** Requests of a model: sent, watched, listed. The service keeps them; this page only looks. */
+
+export type Run = RequestLine;
+export type Card = RequestCard;
+export type Medium = MediaFile;
+export type StatusNow = Pick<
+  RequestStatus,
+  'request_id' | 'status' | 'queue_position' | 'progress' | 'error'
+>;
+
+const pageSize = 12;
+const pollMs = 1_500;
+/** A browser opens few connections to one service; the rest of the runs are polled. */
+const streamsMax = 2;
+/** Before somebody is asked to try again themselves. */
+const tries = [0, 700, 2_000, 5_000];
+
+function useRunsKey(model_id: string) {
+  const { account_id } = useAccount();
+  return ['account', account_id, 'runs', model_id];
+}
+
+/** All requests of this account to the model, the newest first. */
+export function useRuns(model_id: string) {
+  const api = useAccountApi();
+  return useInfiniteQuery({
+    queryKey: useRunsKey(model_id),
+    queryFn: ({ pageParam: cursor }) =>
+      api('GET /v1/requests', { query: { model_id, limit: pageSize, cursor } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+}
+
+/** The same list with one entry put in, or with another state of it. */
+function useNote(model_id: string) {
+  const queries = useQueryClient();
+  const key = useRunsKey(model_id);
+  const place = key.join(' ');
+  return useCallback(
+    (run: Partial<Run> & { request_id: string }) =>
+      queries.setQueryData<InfiniteData<RequestList>>(key, (before) => {
+        if (!before) return before;
+        const isKnown = before.pages.some(({ data }) => data.some((each) => isSame(each, run)));
+        const pages = before.pages.map((page, i) => {
+          const data = page.data.map((each) => (isSame(each, run) ? { ...each, ...run } : each));
+          return { ...page, data: isKnown || i > 0 ? data : [run as Run, ...data] };
+        });
+        return { ...before, pages };
+      }),
+    // The key as a text is the key.
+    [queries, place],
+  );
+}
+
+function isSame(a: { request_id: string }, b: { request_id: string }): boolean {
+  return a.request_id === b.request_id;
+}
+
+/** `onPriced` hears where the price that was fixed is not the one that was shown. */
+export function usePresses(
+  model_id: string,
+  kind: Kind,
+  onPriced: (shown: string, fixed: string) => void,
+) {
+  const { account_id } = useAccount();
+  const [presses, setPresses] = useKept(`farebox-presses ${account_id} ${model_id}`);
+  const path = useAccountPath();
+  const note = useNote(model_id);
+  const queries = useQueryClient();
+  const runsKey = useRunsKey(model_id);
+  const moneyMoved = useMoneyMoved();
+
+  // A refusal has been read when its page is left.
+  useEffect(
+    () => () => setPresses((all) => all.filter((press) => !isRefused(press))),
+    [setPresses],
+  );
+  const change = (key: string, with_: Partial<Press> | null) =>
+    setPresses((all) =>
+      all.flatMap((each) =>
+        each.key !== key ? [each] : with_ === null ? [] : [{ ...each, ...with_ }],
+      ),
+    );
+
+  const deliver = async (press: Press) => {
+    change(press.key, { isSending: true, error: null });
+    try {
+      const submitted = await submit(path(`/v1/queue/${inAddress(model_id)}`), press);
+      note({
+        ...submitted,
+        model_id,
+        kind,
+        charged_usd_micro: null,
+        error_code: null,
+        created_at: new Date().toISOString(),
+        completed_at: null,
+      });
+      // Without a list to put it in, the list itself is asked for.
+      if (!queries.getQueryData(runsKey)) void queries.invalidateQueries({ queryKey: runsKey });
+      change(press.key, null);
+      const { shown_usd_micro: shown } = press;
+      if (shown !== undefined && shown !== submitted.quoted_usd_micro)
+        onPriced(shown, submitted.quoted_usd_micro);
+    } catch (error) {
+      change(press.key, { isSending: false, error });
+    }
+    moneyMoved();
+  };
+
+  return {
+    presses,
+    press: (input: Input, shown_usd_micro: string | undefined) => {
+      const press = { key: newKey(), input, shown_usd_micro, error: null, isSending: true };
+      setPresses((all) => [press, ...all]);
+      void deliver(press);
+    },
+    again: (press: Press) => void deliver(press),
+    drop: ({ key }: Press) => change(key, null),
+  };
+}
+
+/** Sends it until there is an answer: the key makes a repeat harmless. */
+async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
+  for (const [i, pauseMs] of tries.entries()) {
+    if (pauseMs > 0) await pause(pauseMs);
+    try {
+      const headers = { 'idempotency-key': key };
+      return await call<QueuedRequest>(address, { body: input, headers });
+    } catch (error) {
+      const isLost = !(error instanceof ApiFailure) || [500, 502, 504].includes(error.status);
+      if (!isLost || i === tries.length - 1) throw error;
+    }
+  }
+  throw new Error('unreachable');
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Also where the page is served without TLS, and `randomUUID` is missing. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `studio-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** An id in a path: its slashes stay. */
+export function inAddress(model_id: string): string {
+  return model_id.split('/').map(encodeURIComponent).join('/');
+}
+
+let streams = 0;
+
+/** How a run that is not over stands, live. What it comes to is put into the list. */
+export function useStatus(run: Run): StatusNow {
+  const [now, setNow] = useState<StatusNow>(run);
+  const path = useAccountPath();
+  const note = useNote(run.model_id);
+  const moneyMoved = useMoneyMoved();
+  const queries = useQueryClient();
+  const cardKey = useCardKey(run.request_id);
+  const keepCard = useRef((_card: Card) => {});
+  keepCard.current = (card) => queries.setQueryData(cardKey, card);
+  const { request_id } = run;
+  const isOver = isFinal(run);
+  const moved = useRef(moneyMoved);
+  moved.current = moneyMoved;
+  const addressOf = useRef(path);
+  addressOf.current = path;
+
+  useEffect(() => {
+    if (isOver) return;
+    const stop = new AbortController();
+    void watch(request_id, addressOf.current, stop.signal, (status) => {
+      setNow(status);
+      if (!isFinal(status)) return;
+      moved.current();
+      void call<Card>(addressOf.current(`/v1/requests/${request_id}`)).then(
+        (card) => {
+          const { status: final, charged_usd_micro, error, completed_at } = card;
+          const error_code = error?.code ?? null;
+          keepCard.current(card);
+          note({ request_id, status: final, charged_usd_micro, error_code, completed_at });
+        },
+        () => note({ request_id, status: status.status }),
+      );
+    });
+    return () => stop.abort();
+  }, [request_id, isOver, note]);
+  return isOver ? run : now;
+}
+
+async function watch(
+  request_id: string,
+  path: (path: string) => string,
+  signal: AbortSignal,
+  told: (status: StatusNow) => void,
+): Promise<void> {
+  const address = path(`/v1/requests/${request_id}/status`);
+  let last: StatusNow | undefined;
+  const tell = (status: StatusNow) => {
+    last = status;
+    if (!signal.aborted) told(status);
+  };
+  const isDone = () => signal.aborted || (last !== undefined && isFinal(last));
+  while (!isDone()) {
+    try {
+      if (streams < streamsMax) await stream(address, signal, tell);
+      else tell(await call<StatusNow>(address, { signal }));
+    } catch (error) {
+      if (error instanceof ApiFailure && error.status === 404) return;
+    }
+    if (!isDone()) await pause(pollMs);
+  }
+}
+
+async function stream(
+  address: string,
+  signal: AbortSignal,
+  told: (status: StatusNow) => void,
+): Promise<void> {
+  streams++;
+  try {
+    const reply = await send(`${address}/stream`, { signal });
+    for await (const { event, data } of eventsOf(reply.body!)) {
+      if (event === 'status') told(JSON.parse(data) as StatusNow);
+    }
+  } catch (error) {
+    // A service that holds enough streams is polled.
+    if (error instanceof ApiFailure && error.status === 503)
+      told(await call<StatusNow>(address, { signal }));
+    else throw error;
+  } finally {
+    streams--;
+  }
+}
+
+export function useCancel(run: Run) {
+  const api = useAccountApi();
+  const note = useNote(run.model_id);
+  const moneyMoved = useMoneyMoved();
+  return async () => {
+    const { request_id } = run;
+    await api('POST /v1/requests/:request_id/cancel', { params: { request_id } });
+    note({ request_id, status: 'CANCELLED', charged_usd_micro: '0' });
+    moneyMoved();
+  };
+}
+
+/** The whole of a request: its input and why it failed. */
+export function useCard(request_id: string | undefined) {
+  const api = useAccountApi();
+  return useQuery({
+    queryKey: useCardKey(request_id),
+    queryFn: () => api('GET /v1/requests/:request_id', { params: { request_id: request_id! } }),
+    enabled: request_id !== undefined,
+    // Its input never changes; what it comes to, the watch puts here.
+    staleTime: Infinity,
+  });
+}
+
+function useCardKey(request_id: string | undefined) {
+  const { account_id } = useAccount();
+  return ['account', account_id, 'studio-card', request_id];
+}
+
+export interface Output {
+  media: Medium[];
+  /** What else the model said. */
+  fields: Record<string, unknown>;
+}
+
+/** What a completed request made; `expired` once the service keeps it no longer. */
+export function useOutput(run: Pick<Run, 'request_id' | 'status'> | undefined) {
+  const { account_id } = useAccount();
+  const api = useAccountApi();
+  return useQuery({
+    queryKey: ['account', account_id, 'output', run?.request_id],
+    queryFn: async () => {
+      const { request_id } = run!;
+      return outputOf(
+        await api('GET /v1/requests/:request_id/response', { params: { request_id } }),
+      );
+    },
+    enabled: run?.status === 'COMPLETED',
+    staleTime: Infinity,
+  });
+}
+
+export function outputOf(response: Record<string, unknown>): Output {
+  const media: Medium[] = [];
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(response)) {
+    const list = Array.isArray(value) ? value : [value];
+    if (list.length > 0 && list.every(isMedium)) media.push(...(list as Medium[]));
+    else if (value !== null) fields[name] = value;
+  }
+  return { media, fields };
+}
+
+function isMedium(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'url' in value && 'content_type' in value;
+}
+
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiFailure && error.status === 410;
+}
+
+/** `image`, `video`, `audio`; null for what no element shows. */
+export function shownAs({ content_type }: Pick<Medium, 'content_type'>) {
+  const [, kind] = /^(image|video|audio)\//.exec(content_type) ?? [];
+  return (kind ?? null) as 'image' | 'video' | 'audio' | null;
+}
