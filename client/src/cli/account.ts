@@ -1,6 +1,6 @@
 import { Farebox, type Retry } from '../index.ts';
 import { connection, needKey } from './settings.ts';
-import { clearLine, say } from './terminal.ts';
+import { clearLine, say } from './terminal/terminal.ts';
 
 /** The library with the current key and address. Throws if there is no key. */
 export function keyed({ quiet }: { quiet: boolean }): Farebox {

@@ -1,7 +1,7 @@
 import { formatUsd } from '../index.ts';
 import { keyed } from './account.ts';
 import type { Context } from './program.ts';
-import { printFields, printJson } from './terminal.ts';
+import { printFields, printJson } from './terminal/terminal.ts';
 
 export async function balance({ json, quiet }: Context): Promise<void> {
   const found = await keyed({ quiet }).balance();

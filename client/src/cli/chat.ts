@@ -16,7 +16,7 @@ import { stdinText } from './input.ts';
 import { nearest, priceText } from './models.ts';
 import type { Context } from './program.ts';
 import { readSettings } from './settings.ts';
-import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal.ts';
+import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal/terminal.ts';
 
 interface ChatOptions {
   system?: string;

@@ -3,7 +3,7 @@ import type { FareboxError } from '../error.ts';
 import { formatUsd } from '../money.ts';
 import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
-import { jsonOf, say, tell } from './terminal.ts';
+import { jsonOf, say, tell } from './terminal/terminal.ts';
 
 /** How a command fails: a message on stderr, the next step, and an exit code. */
 

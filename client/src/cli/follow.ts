@@ -1,6 +1,6 @@
 import { FareboxError, isFinal, type Farebox, type Status } from '../index.ts';
 import { exits, Stop } from './exits.ts';
-import { bar, LiveLine, oneLine, secondsText, tell } from './terminal.ts';
+import { bar, LiveLine, oneLine, secondsText, tell } from './terminal/terminal.ts';
 
 export interface FollowOptions {
   quiet: boolean;

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { file, type Model } from '../index.ts';
 import { usage } from './exits.ts';
-import { readStdin } from './terminal.ts';
+import { readStdin } from './terminal/terminal.ts';
 
 /** Builds a model's input from the command line. */
 

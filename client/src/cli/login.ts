@@ -1,10 +1,10 @@
 import { Farebox, formatUsd } from '../index.ts';
-import { askSecret, askText } from './ask.ts';
+import { askSecret, askText } from './terminal/ask.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { stopOf } from './failure.ts';
 import type { Context } from './program.ts';
 import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
-import { canAsk, oneLine, print, printJson, readStdin, remark, tell } from './terminal.ts';
+import { canAsk, oneLine, print, printJson, readStdin, remark, tell } from './terminal/terminal.ts';
 
 export async function login(
   { json, quiet }: Context,

@@ -2,7 +2,7 @@
 import { buildProgram } from './program.ts';
 import { exits } from './exits.ts';
 import { endWith } from './failure.ts';
-import { tell } from './terminal.ts';
+import { tell } from './terminal/terminal.ts';
 
 let unwritten: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
@@ -20,7 +20,7 @@ process.once('exit', (code) => {
 });
 
 if (process.argv[2] === '__complete') {
-  const { complete } = await import('./completions.ts');
+  const { complete } = await import('./help/completions.ts');
   for (const word of await complete(buildProgram(), process.argv.slice(3))) {
     process.stdout.write(`${word}\n`);
   }

@@ -13,7 +13,7 @@ import {
   printJson,
   printTable,
   wrap,
-} from './terminal.ts';
+} from './terminal/terminal.ts';
 
 export async function models(
   { json, quiet }: Context,

@@ -15,8 +15,8 @@ import {
   printTable,
   say,
   wrap,
-} from './terminal.ts';
-import { unknownTexts } from './unknown.ts';
+} from './terminal/terminal.ts';
+import { unknownTexts } from './help/unknown.ts';
 
 export async function price(
   context: Context,

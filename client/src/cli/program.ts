@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
-import { wrap } from './terminal.ts';
+import { wrap } from './terminal/terminal.ts';
 
 /**
  * All verbs of `fare`, their arguments and descriptions. Help, completions, the man page and the
@@ -267,7 +267,7 @@ function addRest(program: Command): void {
     .option('--root <folder>', 'files below it may be uploaded; may be repeated', several)
     .option('--http <port>', 'over HTTP in place of stdin and stdout', count)
     .option('--host <address>', 'where HTTP listens; default: 127.0.0.1')
-    .action(run(async () => (await import('./mcp-verb.ts')).mcp));
+    .action(run(async () => (await import('./mcp/mcp-verb.ts')).mcp));
   remark(mcp, {
     says: [
       'Speaks the Model Context Protocol. The assistant starts this by itself. Over HTTP it needs a token, that of FAREBOX_MCP_TOKEN or the one that is printed.',
@@ -276,7 +276,7 @@ function addRest(program: Command): void {
   });
   const completions = verb(program, 'completions', 'print shell completions')
     .argument('<shell>', 'bash, zsh or fish')
-    .action(run(async () => (await import('./completions.ts')).completions));
+    .action(run(async () => (await import('./help/completions.ts')).completions));
   remark(completions, {
     says: [],
     examples: [

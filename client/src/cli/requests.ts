@@ -14,7 +14,7 @@ import {
   printTable,
   remark,
   secondsText,
-} from './terminal.ts';
+} from './terminal/terminal.ts';
 
 /** Verbs on requests, whether they were submitted here or elsewhere. */
 

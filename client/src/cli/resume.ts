@@ -7,7 +7,7 @@ import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
 import type { Context } from './program.ts';
 import { checkOut, chargeText, saveOutput, type SavedFile } from './save.ts';
 import { submitKept } from './submit.ts';
-import { printJson, remark } from './terminal.ts';
+import { printJson, remark } from './terminal/terminal.ts';
 
 export interface ResumeOptions {
   out?: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { formatUsd, parseUsd, type Estimate, type Model } from '../index.ts';
 import { keyed } from './account.ts';
-import { ask } from './ask.ts';
+import { ask } from './terminal/ask.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { readInput, type InputOptions } from './input.ts';
 import { checkJobs, keepJob, type KeptJob } from './jobs.ts';
@@ -13,7 +13,7 @@ import { finish, goesOn } from './resume.ts';
 import { checkOut } from './save.ts';
 import { readSettings, usualAskAboveUsd } from './settings.ts';
 import { submitKept } from './submit.ts';
-import { canAsk, oneLine, print, printJson, remark } from './terminal.ts';
+import { canAsk, oneLine, print, printJson, remark } from './terminal/terminal.ts';
 import { uploadFiles } from './upload.ts';
 
 export interface RunOptions extends InputOptions {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Farebox, Output, RequestCard } from '../index.ts';
 import { usage } from './exits.ts';
 import { usualName } from './file-name.ts';
-import { showPicture } from './picture.ts';
-import { bar, bytesText, LiveLine, paint, plain, print } from './terminal.ts';
+import { showPicture } from './terminal/picture.ts';
+import { bar, bytesText, LiveLine, paint, plain, print } from './terminal/terminal.ts';
 
 /** Saves the outputs of a request as files. */
 

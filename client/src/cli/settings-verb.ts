@@ -11,7 +11,7 @@ import {
   writeSettings,
   type Settings,
 } from './settings.ts';
-import { print, printFields, printJson } from './terminal.ts';
+import { print, printFields, printJson } from './terminal/terminal.ts';
 
 type Name = 'ask_above_usd' | 'max_usd' | 'chat_model';
 const names: Name[] = ['ask_above_usd', 'max_usd', 'chat_model'];

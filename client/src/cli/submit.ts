@@ -2,7 +2,7 @@ import { FareboxError, formatUsd, type Farebox, type QueuedRequest } from '../in
 import { exits, Stop } from './exits.ts';
 import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
-import { say } from './terminal.ts';
+import { say } from './terminal/terminal.ts';
 
 /** Statuses that a later attempt would get again. */
 const lasting = new Set([400, 402, 404, 413]);

@@ -4,7 +4,15 @@ import { withUploads } from '../media.ts';
 import { keyed } from './account.ts';
 import { localFile, type Fields } from './input.ts';
 import type { Context } from './program.ts';
-import { bar, bytesText, LiveLine, oneLine, print, printJson, remark } from './terminal.ts';
+import {
+  bar,
+  bytesText,
+  LiveLine,
+  oneLine,
+  print,
+  printJson,
+  remark,
+} from './terminal/terminal.ts';
 
 export async function upload({ json, quiet }: Context, path: string): Promise<void> {
   const uploaded = await uploadFile(

@@ -3,7 +3,7 @@ import { FareboxError, formatUsd, verifyWebhook } from '../index.ts';
 import { usage } from './exits.ts';
 import { stdinText } from './input.ts';
 import type { Context } from './program.ts';
-import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal.ts';
+import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal/terminal.ts';
 
 /** Far above what the service sends. */
 const bodyMost = 1 << 20;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { manPage, referencePage } from '../../../client/src/cli/pages.ts';
+import { manPage, referencePage } from '../../../client/src/cli/help/pages.ts';
 import { configurationPage } from '../config.ts';
 import type { HttpDeps } from '../http/deps.ts';
 import { clientTypes } from '../http/docs/client-types.ts';

@@ -8,10 +8,17 @@ import { parse } from 'yaml';
 import { usualName } from '../../../client/src/cli/file-name.ts';
 import { valueOf } from '../../../client/src/cli/input.ts';
 import { nearest, quoted } from '../../../client/src/cli/models.ts';
-import { pictureText, protocolOf } from '../../../client/src/cli/picture.ts';
+import { pictureText, protocolOf } from '../../../client/src/cli/terminal/picture.ts';
 import { buildProgram, remarksOf } from '../../../client/src/cli/program.ts';
 import { baseUrlOf } from '../../../client/src/cli/settings.ts';
-import { bar, cut, layOut, plain, widthOf, wrap } from '../../../client/src/cli/terminal.ts';
+import {
+  bar,
+  cut,
+  layOut,
+  plain,
+  widthOf,
+  wrap,
+} from '../../../client/src/cli/terminal/terminal.ts';
 import { notBuilt, program } from './fare-kit.ts';
 
 describe('an input as text', () => {

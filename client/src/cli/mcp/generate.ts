@@ -10,7 +10,7 @@ import {
   type RequestCard,
   type Status,
 } from '../../index.ts';
-import { unknownTexts } from '../unknown.ts';
+import { unknownTexts } from '../help/unknown.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema } from './models.ts';

@@ -1,5 +1,5 @@
 import { FareboxError, formatUsd, type Estimate } from '../../index.ts';
-import { unknownTexts } from '../unknown.ts';
+import { unknownTexts } from '../help/unknown.ts';
 import type { Hold } from './budget.ts';
 import type { Call, Desk } from './calls.ts';
 import { ToolError } from './replies.ts';

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { open } from './account.ts';
-import { usage } from './exits.ts';
-import { keptJobs } from './jobs.ts';
-import type { Context } from './program.ts';
-import { stateFolder, writePrivately } from './settings.ts';
-import { print } from './terminal.ts';
+import { open } from '../account.ts';
+import { usage } from '../exits.ts';
+import { keptJobs } from '../jobs.ts';
+import type { Context } from '../program.ts';
+import { stateFolder, writePrivately } from '../settings.ts';
+import { print } from '../terminal/terminal.ts';
 
 /**
  * Each shell asks `fare __complete WORD…` with the word to complete last. The answers are text from

@@ -1,5 +1,5 @@
-import type { Estimate } from '../index.ts';
-import { oneLine } from './terminal.ts';
+import type { Estimate } from '../../index.ts';
+import { oneLine } from '../terminal/terminal.ts';
 
 /**
  * Warnings about fields that the model does not have: they are accepted, and the default is used

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
-import manifest from '../../package.json' with { type: 'json' };
-import { exitMeanings } from './exits.ts';
-import { buildProgram, remarksOf } from './program.ts';
+import manifest from '../../../package.json' with { type: 'json' };
+import { exitMeanings } from '../exits.ts';
+import { buildProgram, remarksOf } from '../program.ts';
 
 /** Generates the man page and the reference of docs/fare.md from the definitions of the verbs. */
 

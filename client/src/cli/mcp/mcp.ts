@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { formatUsd, parseUsd, type Farebox } from '../index.ts';
-import { Budget } from './mcp/budget.ts';
-import { listen } from './mcp/http.ts';
-import { createServer } from './mcp/server.ts';
+import { formatUsd, parseUsd, type Farebox } from '../../index.ts';
+import { Budget } from './budget.ts';
+import { listen } from './http.ts';
+import { createServer } from './server.ts';
 
 export interface McpOptions {
   client: Farebox;

@@ -1,4 +1,4 @@
-import { exits, Stop } from './exits.ts';
+import { exits, Stop } from '../exits.ts';
 
 /** Questions go to stderr; stdout is for the result only. */
 
