@@ -3,6 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny';
 import sharp from 'sharp';
 import { tasks } from '../../src/core/catalog/catalog.ts';
+import { Readable } from 'node:stream';
+import { tinyPng } from '../kit/fake.ts';
 import { audio, image, make, makeMedia, openSandbox, tiny, video } from './sandbox-kit.ts';
 import type { Media, Opened } from './sandbox-kit.ts';
 
@@ -123,6 +125,15 @@ describe('every task makes real media', () => {
       assert.equal(await factsOf(files[0]!.bytes), expected);
     });
   }
+
+  test('edit of an image of one pixel, which has no room for a label', async () => {
+    const open = async () => Readable.from([tinyPng]);
+    const files = { file_dot: { content_type: 'image/png', size: tinyPng.length, open } };
+    const input = { prompt: 'sepia', image_url: 'file_dot' };
+    const made = await make(opened.sandbox, 'edit', input, { files });
+    const { width, height } = await sharp(made.files[0]!.bytes).metadata();
+    assert.deepEqual([width, height], [1, 1]);
+  });
 
   test('video-analyze tells the true properties and makes no media', async () => {
     const { files, fields } = await make(

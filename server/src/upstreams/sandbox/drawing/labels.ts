@@ -24,7 +24,9 @@ export function labelsOf(size: Size, note: string, text: string): Label[] {
       ? []
       : wrap(text, capital, size.width - 3 * capital, 2);
   const made = [badge(size, capital, note)];
-  return lines.length === 0 ? made : [...made, caption(size, capital, lines)];
+  if (lines.length > 0) made.push(caption(size, capital, lines));
+  // An image of a few pixels has no room for any.
+  return made.filter(({ width, height }) => width > 0 && height > 0);
 }
 
 function badge(size: Size, capital: number, note: string): Label {
