@@ -162,7 +162,7 @@ verb(voucher, 'void', 'take back a voucher that nobody has redeemed')
   .action(run(async () => (await import('./commands/voucher.ts')).takeBack));
 
 const upstream = program.command('upstream').description('the model services');
-verb(upstream, 'list', 'list upstreams: set up or not, queues, places, rests and failures').action(
+verb(upstream, 'list', 'list upstreams: set up or not, queues, slots, pauses and failures').action(
   run(async () => (await import('./commands/upstream.ts')).list),
 );
 verb(

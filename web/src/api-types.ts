@@ -762,7 +762,7 @@ export interface Calls {
       model?: string | null;
     };
     reply: {
-      rested: boolean;
+      was_paused: boolean;
     };
   };
   'POST /api/operator/upstreams/:upstream/test': {
@@ -2229,12 +2229,12 @@ export type Upstream = {
   waiting_more: boolean;
   oldest_seconds: number | null;
   in_use: number;
-  resting_until: string | null;
+  paused_until: string | null;
   /** In a row. */
   failures: number;
   last_error: string | null;
   last_error_at: string | null;
-  resting_models: Array<PausedModel>;
+  paused_models: Array<PausedModel>;
   /** Empty if it has one key or none. */
   keys: Array<UpstreamKey>;
   last_hour: UpstreamFigures;
@@ -2246,7 +2246,7 @@ export type Upstream = {
 
 export type PausedModel = {
   model: string;
-  resting_until: string | null;
+  paused_until: string | null;
   /** In a row. */
   failures: number;
   last_error: string | null;
@@ -2257,12 +2257,12 @@ export type UpstreamKey = {
   /** Its name. */
   key: string;
   in_use: number;
-  resting_until: string | null;
+  paused_until: string | null;
   /** In a row. */
   failures: number;
   last_error: string | null;
   last_error_at: string | null;
-  resting_models: Array<PausedModel>;
+  paused_models: Array<PausedModel>;
 };
 
 export type UpstreamFigures = {
@@ -2288,7 +2288,7 @@ export type QueueUpstream = {
   concurrency: number | null;
   running: number;
   longest_seconds: number | null;
-  resting_until: string | null;
+  paused_until: string | null;
 };
 
 export type OpenRequest = {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
-import { endRest, noteKeyTaken } from '../operations/upstreams/circuit.ts';
+import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import { isWell, type Look } from '../upstreams/look.ts';
 import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
 import { print, withDatabase, type Context } from './output.ts';
@@ -58,16 +58,16 @@ export async function resume(
 ): Promise<void> {
   const names = await definedNames(context.config);
   if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
-  const rested = await withDatabase(context, async (db) => {
+  const was_paused = await withDatabase(context, async (db) => {
     const ended = act(db, commandLine, 'upstream.wake', async (within) => {
-      const answer = await endRest(within, name, model);
-      return { answer, target: name, details: { model, rested: answer } };
+      const answer = await endPause(within, name, model);
+      return { answer, target: name, details: { model, was_paused: answer } };
     });
     return (await ended) as boolean;
   });
   const what = model === null ? name : `${name} ${model}`;
-  const text = rested ? `${what} is called again.` : `${what} was not paused.`;
-  print(context, { ok: true, upstream: name, model, rested }, text);
+  const text = was_paused ? `${what} is called again.` : `${what} was not paused.`;
+  print(context, { ok: true, upstream: name, model, was_paused }, text);
 }
 
 function unknown(name: string, names: string[], dir: string, problems: unknown[]): Refused {

@@ -10,55 +10,55 @@ export async function list(context: Context): Promise<void> {
   const { rows, models, keys } = await withDatabase(context, async (db) => {
     const rows = await queue.upstreamStates(db, [...usable.keys()]);
     const names = rows.map(({ name }) => name);
-    const models = await queue.restingModels(db, names);
+    const models = await queue.pausedModels(db, names);
     return { rows, models, keys: await keyStates(db, live) };
   });
-  const restingOf = (name: string) => models.filter(({ upstream }) => upstream === name);
+  const pausesOf = (name: string) => models.filter(({ upstream }) => upstream === name);
   const keysOf = (name: string) => keys.filter(({ upstream }) => upstream === name);
   const shown = rows.map((row) =>
-    view(row, usable.get(row.name), restingOf(row.name), keysOf(row.name)),
+    view(row, usable.get(row.name), pausesOf(row.name), keysOf(row.name)),
   );
   const cells = rows.flatMap((row) => [
-    cellsOf(row, setUp(usable.get(row.name)), restingOf(row.name).length),
-    ...restingOf(row.name).map((each) => cellsOfModel(each)),
+    cellsOf(row, setUp(usable.get(row.name)), pausesOf(row.name).length),
+    ...pausesOf(row.name).map((each) => cellsOfModel(each)),
     ...keysOf(row.name).flatMap((key) => [
       [`  key ${key.key}`, '', '', '', String(key.in_use), ...troubles(key)],
-      ...key.resting_models.map((each) => cellsOfModel(each, '    ')),
+      ...key.paused_models.map((each) => cellsOfModel(each, '    ')),
     ]),
   ]);
-  const figures = ['WAITING', 'OLDEST', 'IN USE', 'RESTS FOR', 'FAILURES'];
+  const figures = ['WAITING', 'OLDEST', 'IN USE', 'PAUSED FOR', 'FAILURES'];
   const reasons = shown.flatMap(({ reason }) => reason ?? []);
   const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
   print(context, { data: shown }, [table(head, cells), ...reasons].join('\n'));
 }
 
-function cellsOf(row: queue.UpstreamState, isSetUp: boolean, restingModels: number): string[] {
-  const [restsFor, ...others] = troubles(row);
+function cellsOf(row: queue.UpstreamState, isSetUp: boolean, pausedModels: number): string[] {
+  const [pausedFor, ...others] = troubles(row);
   // The upstream works, but not for all models: a "-" would hide that when lines are filtered.
-  const isPartly = row.resting_seconds === 0 && restingModels > 0;
+  const isPartly = row.paused_seconds === 0 && pausedModels > 0;
   return [
     row.name,
     isSetUp ? 'yes' : 'no',
     row.waiting < queue.waitingMax ? String(row.waiting) : `${queue.waitingMax} or more`,
     row.waiting > 0 ? seconds(row.oldest_seconds) : '-',
     String(row.in_use),
-    isPartly ? counted(restingModels, 'model') : restsFor!,
+    isPartly ? counted(pausedModels, 'model') : pausedFor!,
     ...others,
   ];
 }
 
-function cellsOfModel({ model, ...row }: queue.RestingModel, indent = '  '): string[] {
+function cellsOfModel({ model, ...row }: queue.PausedModel, indent = '  '): string[] {
   return [`${indent}${model}`, '', '', '', '', ...troubles(row)];
 }
 
 type Troubles = Pick<
   queue.UpstreamState,
-  'resting_seconds' | 'failures' | 'last_error' | 'last_error_at'
+  'paused_seconds' | 'failures' | 'last_error' | 'last_error_at'
 >;
 
-function troubles({ resting_seconds, failures, last_error, last_error_at }: Troubles): string[] {
+function troubles({ paused_seconds, failures, last_error, last_error_at }: Troubles): string[] {
   return [
-    resting_seconds > 0 ? seconds(resting_seconds) : '-',
+    paused_seconds > 0 ? seconds(paused_seconds) : '-',
     String(failures),
     last_error_at?.toISOString() ?? '-',
     last_error ?? '-',
@@ -96,9 +96,9 @@ function setUp(usable: Usable): boolean {
 }
 
 function view(
-  { resting_seconds, oldest_seconds, waiting, ...row }: queue.UpstreamState,
+  { paused_seconds, oldest_seconds, waiting, ...row }: queue.UpstreamState,
   usable: Usable,
-  resting: queue.RestingModel[],
+  resting: queue.PausedModel[],
   keys: KeyShown[],
 ) {
   const unknown = `no catalog file defines the upstream "${row.name}"`;
@@ -108,21 +108,21 @@ function view(
     reason: setUp(usable) ? null : (usable ?? unknown),
     waiting,
     oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
-    resting_until: until(resting_seconds),
-    resting_models: resting.map(modelView),
-    keys: keys.map(({ upstream: _upstream, resting_seconds: left, resting_models, ...key }) => ({
+    paused_until: until(paused_seconds),
+    paused_models: resting.map(modelView),
+    keys: keys.map(({ upstream: _upstream, paused_seconds: left, paused_models, ...key }) => ({
       ...key,
-      resting_until: until(left),
-      resting_models: resting_models.map(modelView),
+      paused_until: until(left),
+      paused_models: paused_models.map(modelView),
     })),
   };
 }
 
-function modelView({ upstream: _upstream, resting_seconds, ...model }: queue.RestingModel) {
-  return { ...model, resting_until: until(resting_seconds) };
+function modelView({ upstream: _upstream, paused_seconds, ...model }: queue.PausedModel) {
+  return { ...model, paused_until: until(paused_seconds) };
 }
 
-function until(resting_seconds: number): string | null {
-  if (resting_seconds <= 0) return null;
-  return new Date(Date.now() + resting_seconds * 1000).toISOString();
+function until(paused_seconds: number): string | null {
+  if (paused_seconds <= 0) return null;
+  return new Date(Date.now() + paused_seconds * 1000).toISOString();
 }

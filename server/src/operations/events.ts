@@ -63,9 +63,9 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
 
     startFailed(failure: UpstreamFailure, record: PauseRecord): void {
       const { upstream, why, key } = failure;
-      const { model, failures, resting_seconds } = record;
+      const { model, failures, paused_seconds } = record;
       metrics.upstreamFailures.inc({ upstream: label(upstream), why });
-      const seconds = Math.ceil(resting_seconds);
+      const seconds = Math.ceil(paused_seconds);
       const begins = seconds > 0 && pauses.begins(failure, record);
       const isLogged = operatorFault(failure, { call: 'start', ...(seconds > 0 && { seconds }) });
       if (!begins || isLogged) return;
@@ -103,10 +103,13 @@ function logPauses(log: Log) {
   const nameOf = ({ upstream, key, model }: UpstreamCall) =>
     JSON.stringify([upstream, key ?? '', model]);
   /** Starts that fail at the same moment do not see each other's records. */
-  const begins = ({ upstream, key }: UpstreamFailure, { model, rested }: PauseRecord): boolean => {
+  const begins = (
+    { upstream, key }: UpstreamFailure,
+    { model, was_paused }: PauseRecord,
+  ): boolean => {
     const name = nameOf({ upstream, key, model });
     const now = performance.now();
-    const isNew = !rested && now - (seen.get(name) ?? -Infinity) > sameMomentMs;
+    const isNew = !was_paused && now - (seen.get(name) ?? -Infinity) > sameMomentMs;
     seen.set(name, now);
     return isNew;
   };
@@ -115,7 +118,7 @@ function logPauses(log: Log) {
 
     keysPaused(failure: UpstreamFailure, record: PauseRecord): void {
       if (!begins(failure, record)) return;
-      const seconds = Math.ceil(record.resting_seconds);
+      const seconds = Math.ceil(record.paused_seconds);
       log.warn({ ...failure, seconds, keys: 'all paused' }, pausedMessage(record.model));
     },
 

@@ -4,7 +4,7 @@ import { goesOn, routesAfter } from '../core/request/routing.ts';
 import type { Claimed } from '../db/requests/requests.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
 import { fail } from './finish.ts';
-import { callbackOf, isLeft, restMaxSeconds, restsOf, type Chosen } from './routes.ts';
+import { callbackOf, isLeft, routePauseMaxSeconds, routePauses, type Chosen } from './routes.ts';
 import { tried, type StepDeps } from './step.ts';
 
 /** Seconds until the next try to find a start whose answer was lost. */
@@ -34,14 +34,14 @@ export async function lost(
 
 /** The next route for the job; null if every other route was tried or is not set up. */
 export async function routeAfterLost(row: Claimed, { model, route }: Chosen, deps: StepDeps) {
-  const restOf = await restsOf(model, deps);
+  const pauseOf = await routePauses(model, deps);
   const at = model.upstreams.indexOf(route);
   const others = routesAfter(model.upstreams, at).map((each) => each.route);
-  const rests = others
-    .filter((each) => !isLeft(row, each) && restOf(each) < Infinity)
-    .map((each) => ({ ...each, seconds: Math.min(restOf(each), restMaxSeconds) }));
+  const pauses = others
+    .filter((each) => !isLeft(row, each) && pauseOf(each) < Infinity)
+    .map((each) => ({ ...each, seconds: Math.min(pauseOf(each), routePauseMaxSeconds) }));
   // In order of preference, paused routes last.
-  const [next] = rests.toSorted((one, other) => one.seconds - other.seconds);
+  const [next] = pauses.toSorted((one, other) => one.seconds - other.seconds);
   if (next === undefined) return null;
   const { upstream, model: name, seconds } = next;
   const frees_place = upstream !== row.upstream || seconds > 0;

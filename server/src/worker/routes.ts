@@ -1,7 +1,7 @@
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { callbackUrl } from '../core/request/views.ts';
 import { pausedName } from '../core/catalog/upstream-key.ts';
-import { restingOf } from '../db/requests/queue.ts';
+import { pausesOf } from '../db/requests/queue.ts';
 import type { Claimed } from '../db/requests/requests.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -10,7 +10,7 @@ import type { StepDeps } from './step.ts';
 /** The routes of a model, from the point of view of a start. */
 
 /** A pause may be ended early, so it is checked again after this time. */
-export const restMaxSeconds = 120;
+export const routePauseMaxSeconds = 120;
 
 export interface Chosen {
   model: Model;
@@ -31,14 +31,14 @@ export function startedName({ started_upstream, upstream, started_key }: Claimed
 }
 
 /** For how many seconds each route takes nothing; Infinity for one that is not set up here. */
-export async function restsOf(
+export async function routePauses(
   model: Model,
   deps: StepDeps,
 ): Promise<(route: ModelUpstream) => number> {
-  const resting = await restingOf(deps.db, model.upstreams);
+  const pauses = await pausesOf(deps.db, model.upstreams);
   return ({ upstream, model: name }) =>
     deps.upstreams.has(upstream)
-      ? Math.max(resting.get(upstream) ?? 0, resting.get(`${upstream} ${name}`) ?? 0)
+      ? Math.max(pauses.get(upstream) ?? 0, pauses.get(`${upstream} ${name}`) ?? 0)
       : Infinity;
 }
 

@@ -16,7 +16,14 @@ import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
 import { lost } from './lost.ts';
-import { callbackOf, isLeft, restMaxSeconds, restsOf, startedAt, type Chosen } from './routes.ts';
+import {
+  callbackOf,
+  isLeft,
+  routePauseMaxSeconds,
+  routePauses,
+  startedAt,
+  type Chosen,
+} from './routes.ts';
 import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 
 /** Longest pause before the next try that an upstream may ask for. */
@@ -112,12 +119,12 @@ async function placed(
   if (row.slot && row.upstream === meant.upstream) return meant;
   if (await takeAt(row, meant, deps)) return meant;
   if (row.status === 'IN_QUEUE') return null;
-  const restOf = await restsOf(model, deps);
+  const pauseOf = await routePauses(model, deps);
   // Routes that were tried already are tried again after the pause that they would have had.
   const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
   const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
   for (const { route, again } of others) {
-    if (route.upstream === meant.upstream || restOf(route) > 0) continue;
+    if (route.upstream === meant.upstream || pauseOf(route) > 0) continue;
     if ((again && isPaused) || isLeft(row, route)) continue;
     if (await takeAt(row, route, deps)) return route;
   }
@@ -260,13 +267,13 @@ async function elsewhere(
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
     if (other !== null) return tried(row, refused, 0);
   }
-  const restOf = await restsOf(model, deps);
+  const pauseOf = await routePauses(model, deps);
   const at = model.upstreams.indexOf(route);
-  const next = routeAfter(model.upstreams, at, (each) => restOf(each) === 0 && !isLeft(row, each));
+  const next = routeAfter(model.upstreams, at, (each) => pauseOf(each) === 0 && !isLeft(row, each));
   // While every route is paused, no call is wasted.
   const seconds =
     next === null
-      ? Math.max(pause, later, Math.min(restOf(route), restMaxSeconds))
+      ? Math.max(pause, later, Math.min(pauseOf(route), routePauseMaxSeconds))
       : next.again
         ? later
         : 0;

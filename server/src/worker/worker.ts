@@ -11,8 +11,8 @@ import {
   nextAlarmMs,
   putOff,
   renewMany,
-  restingOf,
-  restingQueues,
+  pausesOf,
+  pausedQueues,
   waitingUpstreams,
   type Claim,
 } from '../db/requests/queue.ts';
@@ -233,16 +233,16 @@ class ClaimingWorker implements Worker {
     if (now < this.#rerouteAt) return;
     this.#rerouteAt = now + rerouteMs;
     const { db, upstreams, catalog } = this.#deps;
-    const resting = await restingQueues(db);
-    if (resting.length === 0) return;
+    const paused = await pausedQueues(db);
+    if (paused.length === 0) return;
     const rows = [...catalog().models.values()];
-    const rests = await restingOf(
+    const pauses = await pausesOf(
       db,
       rows.flatMap((row) => row.upstreams),
     );
     const isOpen = ({ upstream, model }: ModelUpstream) =>
-      upstreams.has(upstream) && !rests.has(upstream) && !rests.has(`${upstream} ${model}`);
-    for (const from of resting) {
+      upstreams.has(upstream) && !pauses.has(upstream) && !pauses.has(`${upstream} ${model}`);
+    for (const from of paused) {
       const isFrom = ({ upstream, model }: ModelUpstream) =>
         upstream === from.upstream && (from.model === '' || model === from.model);
       const moves = new Map<string, { upstream: string; model: string | null; ids: string[] }>();

@@ -134,7 +134,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
       counts_alone: false,
       threshold: 99,
       model_threshold: 99,
-      rest_seconds: 30,
+      failure_pause_seconds: 30,
     });
   const began = Date.now();
   await fail('fal-ai/well', 'busy', 0);
@@ -144,11 +144,11 @@ test('upstream list shows when an upstream last failed, and which of its models 
     place.run(['upstream', 'list'], env),
   ]);
   const [fal, ...others] = said.json.data;
-  assert.deepEqual([fal.name, fal.resting_until], ['fal', null], 'all of it rests');
+  assert.deepEqual([fal.name, fal.paused_until], ['fal', null], 'all of it rests');
   assert.deepEqual([fal.failures, fal.last_error], [1, 'fal-ai/well: busy']);
   const near = (at: string) => Math.abs(Date.parse(at) - began) < 60_000;
   assert.ok(near(fal.last_error_at), fal.last_error_at);
-  const [{ resting_until, last_error_at, ...gone }, ...more] = fal.resting_models;
+  const [{ paused_until, last_error_at, ...gone }, ...more] = fal.paused_models;
   assert.deepEqual(more, [], 'the other model rests as well');
   const about = {
     model: 'fal-ai/gone',
@@ -157,12 +157,12 @@ test('upstream list shows when an upstream last failed, and which of its models 
   };
   assert.deepEqual(gone, about);
   assert.ok(near(last_error_at), last_error_at);
-  const left = (Date.parse(resting_until) - Date.now()) / 1000;
-  assert.ok(left > 200 && left <= 300, resting_until);
+  const left = (Date.parse(paused_until) - Date.now()) / 1000;
+  assert.ok(left > 200 && left <= 300, paused_until);
   for (const other of others)
-    assert.deepEqual([other.last_error_at, other.resting_models], [null, []], other.name);
+    assert.deepEqual([other.last_error_at, other.paused_models], [null, []], other.name);
   const at = String.raw`\d{4}-\d\d-\d\dT\S+Z`;
-  assert.match(human.stdout, /^UPSTREAM .* RESTS FOR +FAILURES +LAST ERROR AT +LAST ERROR\n/);
+  assert.match(human.stdout, /^UPSTREAM .* PAUSED FOR +FAILURES +LAST ERROR AT +LAST ERROR\n/);
   assert.match(
     human.stdout,
     new RegExp(
@@ -180,7 +180,7 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
   const rests = async () => {
     const { json } = await place.run(['upstream', 'list', '--json'], env);
     const fal = json.data.find((each: { name: string }) => each.name === 'fal');
-    return [fal.resting_until !== null, fal.resting_models.length];
+    return [fal.paused_until !== null, fal.paused_models.length];
   };
   const fail = (why: string, model: string) =>
     noteFailure(database.db, 'fal', {
@@ -194,7 +194,7 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
       counts_alone: true,
       threshold: 99,
       model_threshold: 99,
-      rest_seconds: 30,
+      failure_pause_seconds: 30,
     });
   await fail('credential', 'a');
   await fail('model', 'b');
@@ -207,7 +207,7 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
   assert.deepEqual([woken.code, woken.stdout], [0, 'fal b is called again.\n']);
   assert.deepEqual(await rests(), [false, 0]);
   const again = await place.run(['upstream', 'resume', 'fal', '--json'], env);
-  assert.equal(again.json.rested, false);
+  assert.equal(again.json.was_paused, false);
   const log = await database.db.run(rawSql('select action, target, by_email from operator_log'));
   const row = { action: 'upstream.wake', target: 'fal', by_email: 'command line' };
   assert.deepEqual(log, [row, row]);
@@ -237,7 +237,7 @@ test('upstream test and list tell each of several keys by its name', async (t) =
     counts_alone: false,
     threshold: 99,
     model_threshold: 99,
-    rest_seconds: 30,
+    failure_pause_seconds: 30,
   });
   const [tested, json, list, listed] = await Promise.all([
     place.run(['upstream', 'test', 'replicate'], env),
@@ -261,8 +261,8 @@ test('upstream test and list tell each of several keys by its name', async (t) =
     ),
   );
   const row = listed.json.data.find(({ name }: { name: string }) => name === 'replicate');
-  assert.deepEqual([row.resting_until, row.failures], [null, 0]);
-  const keys = row.keys.map((each: any) => [each.key, each.in_use, each.resting_until !== null]);
+  assert.deepEqual([row.paused_until, row.failures], [null, 0]);
+  const keys = row.keys.map((each: any) => [each.key, each.in_use, each.paused_until !== null]);
   assert.deepEqual(keys, [
     [bad, 0, true],
     [good, 0, false],

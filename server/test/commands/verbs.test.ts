@@ -389,8 +389,8 @@ describe('beside a running service', () => {
       waiting: 0,
       oldest_seconds: null,
       in_use: 0,
-      resting_until: null,
-      resting_models: [],
+      paused_until: null,
+      paused_models: [],
       keys: [],
     });
     assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);

@@ -421,7 +421,7 @@ describe('an upstream that fails', () => {
       counts_alone,
       threshold,
       model_threshold: threshold,
-      rest_seconds: 30,
+      failure_pause_seconds: 30,
     });
 
   test('rests after so many failures in a row, and not before', async () => {
@@ -511,7 +511,7 @@ describe('an upstream that fails', () => {
 
   test('tells what begins to rest, be it all of it or a model, and else what rests longest', async () => {
     const told = async (why: string, pause_seconds: number) => {
-      const { model, rested, resting_seconds } = await queue.noteFailure(db, upstream, {
+      const { model, was_paused, paused_seconds } = await queue.noteFailure(db, upstream, {
         account_id: accounts[0]!,
         message: 'it broke',
         why,
@@ -522,9 +522,9 @@ describe('an upstream that fails', () => {
         counts_alone: false,
         threshold: 99,
         model_threshold: 99,
-        rest_seconds: 30,
+        failure_pause_seconds: 30,
       });
-      return [model, rested, Math.round(resting_seconds)];
+      return [model, was_paused, Math.round(paused_seconds)];
     };
     assert.deepEqual(await told('lost', 0), ['', false, 0]);
     assert.deepEqual(await told('model', 60), ['flux', false, 60]);
@@ -546,7 +546,7 @@ describe('an upstream that fails', () => {
       counts_alone: false,
       threshold: 1,
       model_threshold: 1,
-      rest_seconds: 60,
+      failure_pause_seconds: 60,
     });
     assert.ok((await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
   });
@@ -571,7 +571,7 @@ test('the state of a queue is its head, oldest first, and how long that has wait
     ids: [],
     oldest_seconds: 0,
     paused_seconds: 0,
-    resting_models: {},
+    paused_models: {},
     stopped_models: [],
   });
   await claim(db, upstream, 1);

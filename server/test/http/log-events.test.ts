@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { endRest } from '../../src/operations/upstreams/circuit.ts';
+import { endPause } from '../../src/operations/upstreams/circuit.ts';
 import { accept } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { wellAgain } from '../kit/well.ts';
@@ -214,7 +214,7 @@ test('a key that is refused after an operator ended the rest is told at the firs
   await service.db.run(rawSql(`update upstreams set failures = 4 where model = ''`));
   await chat(accounts[0]!);
   assert.equal(lines('upstream paused').length, rests + 1);
-  assert.equal(await endRest(service.db, 'fake', null), true);
+  assert.equal(await endPause(service.db, 'fake', null), true);
   await wellAgain(service);
   service.fake.behave.chat = () => ({
     outcome: 'not_accepted',

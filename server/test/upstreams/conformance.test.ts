@@ -111,7 +111,7 @@ for (const rig of rigs) {
       const call = { key: account.key, body: input };
       const reply = await until('it is taken', async () => {
         const each = await service.call('POST', `/v1/queue/${model_id}`, call);
-        // What rested in the test before is seen for a moment longer.
+        // A pause of the test before is seen for a moment longer.
         return each.status === 503 ? null : each;
       });
       assert.equal(reply.status, 202, reply.text);

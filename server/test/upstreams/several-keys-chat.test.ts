@@ -104,7 +104,7 @@ for (const stream of [false, true])
     test('a key that met its limit rests alone, and no call fails', async () => {
       server.answers.a = limited(60);
       assert.deepEqual(await says(6, stream), [200, 200, 200, 200, 200, 200]);
-      assert.equal(shown().replaceAll(/[bc]/g, ''), 'a', 'it was called again while it rested');
+      assert.equal(shown().replaceAll(/[bc]/g, ''), 'a', 'it was called again while it was paused');
       assert.match(shown().replace('a', ''), /^(bc){3}$|^(cb){3}$/);
       assert.deepEqual(await paused(service, 'talk'), ['a one']);
       delete server.answers.a;
@@ -130,9 +130,9 @@ describe('a key that is not taken', () => {
     assert.deepEqual([refused.count, refused.of], [1, [`talk#${nameOf('b')}`]]);
     const page = await operator.call('GET', '/api/operator/upstreams');
     const own = page.body.data.find(({ name }: any) => name === 'talk');
-    assert.deepEqual([own.resting_until, own.failures, own.last_error], [null, 0, null]);
+    assert.deepEqual([own.paused_until, own.failures, own.last_error], [null, 0, null]);
     assert.deepEqual(
-      own.keys.map((each: any) => [each.key, each.resting_until !== null, each.last_error]),
+      own.keys.map((each: any) => [each.key, each.paused_until !== null, each.last_error]),
       [
         [nameOf('a'), false, null],
         [nameOf('b'), true, 'this key was revoked'],

@@ -65,7 +65,7 @@ describe('the operator is told', () => {
     await service.work();
     assert.deepEqual(await lines(), [
       { what: 'credential_refused', count: 1, of: ['fake'] },
-      { what: 'upstream_rests', count: 1, of: ['fake'] },
+      { what: 'upstream_paused', count: 1, of: ['fake'] },
     ]);
     fake.behave = {};
     await change('update requests set wake_at = now() where completed_at is null');
@@ -85,14 +85,14 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('what rests, and not what has rested', async () => {
+  test('what is paused, and not what was', async () => {
     await change(`insert into upstreams (name, model, paused_until)
       values ('fake', 'big', now() + interval '1 min'), ('fake', 'old', now() - interval '1 min')`);
-    assert.deepEqual(await lines(), [{ what: 'model_rests', count: 1, of: ['fake big'] }]);
+    assert.deepEqual(await lines(), [{ what: 'model_paused', count: 1, of: ['fake big'] }]);
     await change(`update upstreams set paused_until = now() + interval '1 min' where model = ''`);
     assert.deepEqual(
       (await lines()).map(({ what }) => what),
-      ['upstream_rests', 'model_rests'],
+      ['upstream_paused', 'model_paused'],
     );
     await act('/upstreams/fake/wake');
     assert.deepEqual(await lines(), []);

@@ -148,7 +148,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         await card.getByText('key is over').waitFor();
         await checked(page, `upstreams-${name}`);
         await card
-          .getByRole('button', { name: say('End its rest now', 'Закончить паузу') })
+          .getByRole('button', { name: say('End its pause now', 'Закончить паузу') })
           .click();
         await card.getByText(say('Working', 'Работает')).waitFor();
         const other = page.getByRole('article', { name: 'acme', exact: true });

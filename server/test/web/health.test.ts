@@ -253,15 +253,15 @@ describe('the upstreams', () => {
     const id = await submit();
     await service.work();
     const resting = await one('fake');
-    assert.ok(Date.parse(resting.resting_until) > Date.now());
+    assert.ok(Date.parse(resting.paused_until) > Date.now());
     assert.match(resting.last_error, /^full/);
     assert.equal(resting.last_hour.starts_refused, 1);
     fake.behave = {};
     const reply = await act('/upstreams/fake/wake');
-    assert.deepEqual(reply.body, { rested: true });
+    assert.deepEqual(reply.body, { was_paused: true });
     const last = (await logged()).at(-1)!;
     assert.deepEqual([last.action, last.target], ['upstream.wake', 'fake']);
-    assert.equal((await one('fake')).resting_until, null);
+    assert.equal((await one('fake')).paused_until, null);
     await service.wakeAll();
     await service.work();
     const status = await service.call('GET', `/v1/requests/${id}/status`, { key: customer.key });

@@ -148,8 +148,8 @@ describe('a stopped model', () => {
     assert.ok(Math.abs(Date.now() - Date.parse(since)) < 60_000, since);
     assert.deepEqual(await attention(), [{ what: 'models_stopped', count: 1, of: ['t/image'] }]);
     const upstreams = await asOperator('GET', '/upstreams');
-    for (const { resting_models, resting_until } of upstreams.data)
-      assert.deepEqual([resting_models, resting_until], [[], null]);
+    for (const { paused_models, paused_until } of upstreams.data)
+      assert.deepEqual([paused_models, paused_until], [[], null]);
     assert.deepEqual(
       await service.db.run(rawSql('select name from upstreams where paused_until > now()')),
       [],

@@ -68,7 +68,7 @@ describe('the page of an upstream with several keys', { skip: withoutBrowser() ?
     [
       'desktop',
       { viewport: desktop, scheme: 'light' },
-      'End its rest now',
+      'End its pause now',
       'Test',
       '2 keys paused',
     ],

@@ -63,13 +63,13 @@ after(async () => {
 beforeEach(async () => {
   for (const upstream of [fake, other])
     Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
-  const rested = await service.db.run(
+  const was_paused = await service.db.run(
     rawSql(
       'update upstreams set paused_until = null, failures = 0 where paused_until > now() returning 1',
     ),
   );
   await service.db.run(rawSql('update upstreams set failures = 0'));
-  if (rested.length > 0) await seen('works');
+  if (was_paused.length > 0) await seen('works');
   await rounds(service, 3);
 });
 

@@ -217,7 +217,7 @@ function lockTurn(tx: Transaction, upstream: string): void {
 }
 
 /** Paused upstreams with waiting requests, and models that are paused alone. */
-export function restingQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
+export function pausedQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
   return db.run<{ upstream: string; model: string }>(sql`
     select name as upstream, model from upstreams u
     where paused_until > now() and exists (
@@ -230,7 +230,7 @@ export function restingQueues(db: Connection): Promise<{ upstream: string; model
  * Which of these are paused now, and for how many seconds: an upstream by its name, a model as
  * `upstream model`.
  */
-export async function restingOf(
+export async function pausesOf(
   db: Connection,
   routes: readonly { upstream: string; model: string }[],
 ): Promise<Map<string, number>> {
@@ -290,7 +290,7 @@ export interface QueueState {
   oldest_seconds: number;
   paused_seconds: number;
   /** Its models that are paused alone, with seconds. */
-  resting_models: Record<string, number>;
+  paused_models: Record<string, number>;
   /** Ids of models that an operator stopped, whatever their upstreams. */
   stopped_models: string[];
 }
@@ -312,7 +312,7 @@ export function queueStates(
         as paused_seconds,
       coalesce((select json_object_agg(m.model, extract(epoch from m.paused_until - now())::float8)
         from upstreams m where m.name = u.name and m.model <> '' and m.paused_until > now()),
-        '{}') as resting_models,
+        '{}') as paused_models,
       array(select model_id from stopped_models) as stopped_models
     from unnest(${upstreams}::text[]) with ordinality as u (name, n)
     left join upstreams s on s.name = u.name and s.model = ''
@@ -351,7 +351,7 @@ export interface UpstreamState {
   oldest_seconds: number;
   /** Slots in use, over all processes. */
   in_use: number;
-  resting_seconds: number;
+  paused_seconds: number;
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
@@ -380,7 +380,7 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
     )
     select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
       greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
-        as resting_seconds,
+        as paused_seconds,
       coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
     from names n left join upstreams u on u.name = n.name and u.model = ''
     cross join lateral (
@@ -400,7 +400,7 @@ export interface KeyState {
   key: string;
   /** Running jobs that were started with it, over all processes. */
   in_use: number;
-  resting_seconds: number;
+  paused_seconds: number;
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
@@ -429,7 +429,7 @@ export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<Ke
     )
     select k.upstream, k.key, coalesce(j.jobs, 0) as in_use,
       greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
-        as resting_seconds,
+        as paused_seconds,
       coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
     from ${rowsOf(numbered, { upstream: 'text', key: 'text', name: 'text', n: 'int' })} as k
     left join upstreams u on u.name = k.name and u.model = ''
@@ -438,25 +438,25 @@ export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<Ke
 }
 
 /** A model that is paused alone. */
-export interface RestingModel {
+export interface PausedModel {
   upstream: string;
   /** The upstream's own name of it. */
   model: string;
-  resting_seconds: number;
+  paused_seconds: number;
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
 }
 
-const restingModelsMax = 1_000;
+const pausedModelsMax = 1_000;
 
 /** Paused models of these upstreams, in order of name. */
-export function restingModels(db: Connection, upstreams: string[]): Promise<RestingModel[]> {
-  return db.run<RestingModel>(sql`
+export function pausedModels(db: Connection, upstreams: string[]): Promise<PausedModel[]> {
+  return db.run<PausedModel>(sql`
     select name as upstream, model, failures, last_error, last_error_at,
-      extract(epoch from paused_until - now())::float8 as resting_seconds
+      extract(epoch from paused_until - now())::float8 as paused_seconds
     from upstreams where name = any(${upstreams}::text[]) and model <> '' and paused_until > now()
-    order by name, model limit ${restingModelsMax}`);
+    order by name, model limit ${pausedModelsMax}`);
 }
 
 /** What a failed start has led to: the pause that begins or is longest. */
@@ -464,8 +464,8 @@ export interface PauseRecord {
   /** The paused model; empty: the whole upstream. */
   model: string;
   /** It was paused before this failure. */
-  rested: boolean;
-  resting_seconds: number;
+  was_paused: boolean;
+  paused_seconds: number;
   failures: number;
 }
 
@@ -489,7 +489,7 @@ export interface Failure {
   /** Failures in a row that pause the upstream, and the model. */
   threshold: number;
   model_threshold: number;
-  rest_seconds: number;
+  failure_pause_seconds: number;
 }
 
 /** An older failure says nothing about now. */
@@ -556,7 +556,7 @@ async function writeFailure(
       select *, now() - ${failureCountsSeconds} * interval '1 s' as since
       from ${rowsOf(changed, { model: 'text', pause: 'float8', threshold: 'int', busy: 'json' })} d
     ), before as (
-      select model, paused_until > now() as rested from upstreams where name = ${upstream}
+      select model, paused_until > now() as was_paused from upstreams where name = ${upstream}
     ), noted as (
       insert into upstreams as u
         (name, model, failures, failed_at, failed_account, last_error, last_error_at, last_why,
@@ -581,13 +581,13 @@ async function writeFailure(
             now() + (select nullif(pause, 0) from d where d.model = u.model) * interval '1 s',
             case when (select threshold from d where d.model = u.model)
                 <= 1 + case when u.failed_at > (select max(since) from d) then u.failures else 0 end
-              then now() + ${failure.rest_seconds}::float8 * interval '1 s' end) end)
+              then now() + ${failure.failure_pause_seconds}::float8 * interval '1 s' end) end)
       returning model, failures, paused_until
     )
-    select n.model, coalesce(b.rested, false) as rested, n.failures,
-      greatest(0, extract(epoch from n.paused_until - now()))::float8 as resting_seconds
+    select n.model, coalesce(b.was_paused, false) as was_paused, n.failures,
+      greatest(0, extract(epoch from n.paused_until - now()))::float8 as paused_seconds
     from noted n left join before b using (model)
-    order by n.paused_until > now() and not coalesce(b.rested, false) desc nulls last,
+    order by n.paused_until > now() and not coalesce(b.was_paused, false) desc nulls last,
       n.paused_until desc nulls last, n.model`);
   return rows[0]!;
 }
@@ -614,7 +614,7 @@ export function pauseWithKeys(
       ) p on true
       group by m.model having count(p.until) = count(*)
     ), before as (
-      select model, paused_until > now() as rested from upstreams where name = ${upstream}
+      select model, paused_until > now() as was_paused from upstreams where name = ${upstream}
     ), noted as (
       insert into upstreams as u (name, model, failed_at, paused_until)
       select ${upstream}, model, now(), until from d
@@ -624,8 +624,8 @@ export function pauseWithKeys(
         paused_until = greatest(u.paused_until, excluded.paused_until)
       returning model, failures, paused_until
     )
-    select n.model, coalesce(b.rested, false) as rested, n.failures,
-      extract(epoch from n.paused_until - now())::float8 as resting_seconds
+    select n.model, coalesce(b.was_paused, false) as was_paused, n.failures,
+      extract(epoch from n.paused_until - now())::float8 as paused_seconds
     from noted n left join before b using (model) order by n.model`);
 }
 
@@ -655,7 +655,7 @@ export function noteSuccess(
 ): Promise<{ model: string }[]> {
   return db.run<{ model: string }>(sql`
     with d as (
-      select model, paused_until is not null as rested,
+      select model, paused_until is not null as was_paused,
         coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true) as is_over
       from upstreams where name = ${upstream} and model in ('', ${model})
         and (failures > 0 or paused_until is not null or last_why is not null)
@@ -668,7 +668,7 @@ export function noteSuccess(
       from d where u.name = ${upstream} and u.model = d.model
         and (u.failures > 0 or d.is_over)
     )
-    select model from d where rested and is_over order by model`);
+    select model from d where was_paused and is_over order by model`);
 }
 
 /** The upstream takes our key: earlier refusals of it no longer hold. */
@@ -682,14 +682,14 @@ export async function noteKeyTaken(db: Connection, upstream: string): Promise<vo
  * Ends the pauses of an upstream and its keys, with all its models or of one model. True: it was
  * paused.
  */
-export async function endRest(
+export async function endPause(
   db: Connection,
   upstream: string,
   model: string | null,
 ): Promise<boolean> {
-  const rows = await db.run<{ rested: boolean }>(sql`
+  const rows = await db.run<{ was_paused: boolean }>(sql`
     with before as (
-      select name, model, paused_until > now() as rested from upstreams
+      select name, model, paused_until > now() as was_paused from upstreams
       where (name = ${upstream} or starts_with(name, ${`${upstream}#`}))
         and (${model}::text is null or model = ${model}) for update
     ), woken as (
@@ -697,6 +697,6 @@ export async function endRest(
         busy = null, last_why = null, paused_until = null
       from before b where u.name = b.name and u.model = b.model
     )
-    select coalesce(bool_or(rested), false) as rested from before`);
-  return rows[0]!.rested;
+    select coalesce(bool_or(was_paused), false) as was_paused from before`);
+  return rows[0]!.was_paused;
 }

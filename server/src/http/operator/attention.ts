@@ -101,7 +101,7 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
   const keys = (await keyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
     return { name: pausedName(upstream, key), last_why };
   });
-  const models = await queue.restingModels(
+  const models = await queue.pausedModels(
     db,
     states.map(({ name }) => name),
   );
@@ -122,9 +122,9 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
   return [
     refused('credential_refused', 'credential'),
     refused('credit_used_up', 'account'),
-    those('upstream_rests', ({ resting_seconds }) => resting_seconds > 0),
+    those('upstream_paused', ({ paused_seconds }) => paused_seconds > 0),
     line(
-      'model_rests',
+      'model_paused',
       models.map(({ upstream, model }) => `${upstream} ${model}`),
     ),
     { ...line('jobs_stranded', at), count: jobs },

@@ -46,7 +46,7 @@ const QueueUpstream = named(
     concurrency: nullable(integer()),
     running: integer(),
     longest_seconds: nullable(integer()),
-    resting_until: nullable(time()),
+    paused_until: nullable(time()),
   }),
 );
 const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
@@ -72,7 +72,7 @@ export const depth = endpoint(
     const now = Date.now();
     return {
       counted_max: open.depthMax,
-      upstreams: states.map(({ name, oldest_seconds, resting_seconds, ...state }) => ({
+      upstreams: states.map(({ name, oldest_seconds, paused_seconds, ...state }) => ({
         upstream: name,
         ...state,
         waiting_more: state.waiting >= queue.waitingMax,
@@ -80,7 +80,7 @@ export const depth = endpoint(
         concurrency: upstreams.get(name)?.concurrency ?? null,
         running: runs.get(name)?.running ?? 0,
         longest_seconds: seconds(runs.get(name)?.longest_seconds),
-        resting_until: resting_seconds > 0 ? inSeconds(resting_seconds, now) : null,
+        paused_until: paused_seconds > 0 ? inSeconds(paused_seconds, now) : null,
       })),
       accounts: depths.flatMap(({ account_id, email, oldest_seconds: oldest, ...of }) =>
         account_id === null || email === null
@@ -155,7 +155,7 @@ export const list = endpoint(
     const names = [...new Set(rows.map((row) => row.upstream))];
     const [states, models, stops] = await Promise.all([
       queue.upstreamStates(deps.db, names),
-      queue.restingModels(deps.db, names),
+      queue.pausedModels(deps.db, names),
       stopped.list(deps.db),
     ]);
     const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
@@ -165,7 +165,7 @@ export const list = endpoint(
 
 interface Known {
   states: queue.UpstreamState[];
-  models: queue.RestingModel[];
+  models: queue.PausedModel[];
   /** Ids of models that an operator stopped. */
   stopped: ReadonlySet<string>;
   deps: WebDeps;
@@ -198,7 +198,7 @@ function queuedFor(row: Waiting, known: Known): WaitsFor {
   const routes = deps.catalog().models.get(row.model_id)?.upstreams ?? [];
   const theirs = routes.find((route) => route.upstream === upstream)?.model;
   const rest = models.find((each) => each.upstream === upstream && each.model === theirs);
-  const left = Math.max(state?.resting_seconds ?? 0, rest?.resting_seconds ?? 0);
+  const left = Math.max(state?.paused_seconds ?? 0, rest?.paused_seconds ?? 0);
   if (row.slot) return { what: 'start', until: null };
   if (!live) return { what: 'set_up', until: null };
   if (known.stopped.has(row.model_id)) return { what: 'stopped', until: null };

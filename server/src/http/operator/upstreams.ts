@@ -10,7 +10,7 @@ import * as queue from '../../db/requests/queue.ts';
 import { costsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { endRest, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
+import { endPause, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
@@ -42,7 +42,7 @@ const dayFreshMs = 15_000;
 const lookMaxMs = 45_000;
 
 const trouble = {
-  resting_until: nullable(time()),
+  paused_until: nullable(time()),
   failures: integer('In a row.'),
   last_error: nullable(text()),
   last_error_at: nullable(time()),
@@ -55,7 +55,7 @@ const UpstreamKey = named(
     key: text('Its name.'),
     in_use: integer(),
     ...trouble,
-    resting_models: listOf(PausedModel),
+    paused_models: listOf(PausedModel),
   }),
 );
 
@@ -94,7 +94,7 @@ const Upstream = named(
     oldest_seconds: nullable(integer()),
     in_use: integer(),
     ...trouble,
-    resting_models: listOf(PausedModel),
+    paused_models: listOf(PausedModel),
     keys: listOf(UpstreamKey, 'Empty if it has one key or none.'),
     last_hour: UpstreamFigures,
     last_day: UpstreamFigures,
@@ -117,7 +117,7 @@ export const list = endpoint(
       wholeDay(db),
     ]);
     const names = states.map(({ name }) => name);
-    const resting = await queue.restingModels(db, names);
+    const resting = await queue.pausedModels(db, names);
     const now = Date.now();
     return {
       counted_max: paceMax,
@@ -126,14 +126,14 @@ export const list = endpoint(
         ...withPause(state, now),
         waiting_more: state.waiting >= queue.waitingMax,
         oldest_seconds: state.waiting > 0 ? Math.round(state.oldest_seconds) : null,
-        resting_models: resting
+        paused_models: resting
           .filter(({ upstream }) => upstream === state.name)
           .map((each) => withPause(each, now)),
         keys: keys
           .filter(({ upstream }) => upstream === state.name)
-          .map(({ resting_models, ...key }) => ({
+          .map(({ paused_models, ...key }) => ({
             ...withPause(key, now),
-            resting_models: resting_models.map((each) => withPause(each, now)),
+            paused_models: paused_models.map((each) => withPause(each, now)),
           })),
         last_hour: figuresOf(state.name, lately),
         last_day: figuresOf(state.name, today.lately),
@@ -174,14 +174,14 @@ function variablesOf(definition: Record<'url_from' | 'key_from' | 'secret_from',
   return [url_from, key_from, secret_from].filter((name) => name !== null);
 }
 
-function withPause<Row extends { resting_seconds: number; last_error: string | null }>(
+function withPause<Row extends { paused_seconds: number; last_error: string | null }>(
   row: Row,
   now: number,
 ) {
-  const { resting_seconds: left, last_error } = row;
+  const { paused_seconds: left, last_error } = row;
   return {
     ...row,
-    resting_until: left > 0 ? new Date(now + left * 1000) : null,
+    paused_until: left > 0 ? new Date(now + left * 1000) : null,
     last_error: last_error && redact(last_error),
   };
 }
@@ -259,14 +259,14 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
 export const wake = action(
   {
     body: form({ model: optional(nullable(text(undefined, { minLength: 1, maxLength: 2000 }))) }),
-    reply: object({ rested: boolean() }),
+    reply: object({ was_paused: boolean() }),
   },
   async ({ params, body: { model = null } }, deps) => {
     const upstream = await need(params, deps);
     return async (db) => {
-      const rested = await endRest(db, upstream, model);
+      const was_paused = await endPause(db, upstream, model);
       const after = () => deps.hints.work();
-      return { answer: { rested }, target: upstream, details: { model, rested }, after };
+      return { answer: { was_paused }, target: upstream, details: { model, was_paused }, after };
     };
   },
 );

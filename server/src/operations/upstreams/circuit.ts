@@ -7,15 +7,15 @@ import { countLostStarts } from './lost-starts.ts';
 import { openKeys, type KeyFor } from './upstream-keys.ts';
 
 /** Failures in a row after which an upstream, or a model of it, is paused, and for how long. */
-const limits = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
+const limits = { threshold: 5, model_threshold: 3, failure_pause_seconds: 30 };
 /** Longest pause an upstream may ask for. */
 const pauseMaxSeconds = 120;
 /** Pause of an upstream that needs the operator's attention. */
-const alarmRestSeconds = 60;
+const operatorFaultPauseSeconds = 60;
 /** Pause after a rate limit that does not say when it ends. */
 const limitedSeconds = 2;
 /** Pause of a model that the upstream does not have. */
-const modelRestSeconds = 300;
+const missingModelPauseSeconds = 300;
 /** How long an upstream counts as healthy before a success checks its row again. */
 const wellMs = 1_000;
 /**
@@ -116,7 +116,7 @@ function startCircuit(
 ): Pick<Circuit, 'failed' | 'succeeded' | 'isLast'> {
   const lostStarts = countLostStarts({
     threshold: limits.model_threshold,
-    seconds: limits.rest_seconds,
+    seconds: limits.failure_pause_seconds,
   });
   /** Until when each upstream and each of several keys counts as healthy, by model. */
   const well = new Map<string, Map<string, number>>();
@@ -129,8 +129,8 @@ function startCircuit(
     well.set(name, known.set(model, now + wellMs));
     const seconds = (now - began) / 1000;
     // A job was just made and must go on; the next success is recorded as well.
-    const rested = await queue.noteSuccess(db, name, model, seconds).catch(() => []);
-    return rested.map((each) => each.model);
+    const resumed = await queue.noteSuccess(db, name, model, seconds).catch(() => []);
+    return resumed.map((each) => each.model);
   }
 
   return {
@@ -211,8 +211,8 @@ function pollCircuit(
 /**
  * Ends a pause early, of the upstream with all its models or of one model. True if it was paused.
  */
-export function endRest(db: Database, upstream: string, model: string | null): Promise<boolean> {
-  return queue.endRest(db, upstream, model);
+export function endPause(db: Database, upstream: string, model: string | null): Promise<boolean> {
+  return queue.endPause(db, upstream, model);
 }
 
 /** The upstream was asked and takes our key, or this one of several. */
@@ -228,6 +228,8 @@ function wishSeconds(retryAfterMs = 0): number {
 
 function pauseSeconds(why: Refusal, retryAfterMs?: number): number {
   const wish = wishSeconds(retryAfterMs);
-  if (why === 'model') return modelRestSeconds;
-  return why === 'account' || why === 'credential' ? Math.max(wish, alarmRestSeconds) : wish;
+  if (why === 'model') return missingModelPauseSeconds;
+  return why === 'account' || why === 'credential'
+    ? Math.max(wish, operatorFaultPauseSeconds)
+    : wish;
 }

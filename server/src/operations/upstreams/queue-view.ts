@@ -76,8 +76,8 @@ export function createQueueView(
     },
     async closed({ upstream, model, account_id }) {
       const { state } = await view(upstream);
-      const seconds = Math.max(state.paused_seconds, state.resting_models[model] ?? 0);
-      if (seconds > 0) return { reason: 'is resting after failures', seconds };
+      const seconds = Math.max(state.paused_seconds, state.paused_models[model] ?? 0);
+      if (seconds > 0) return { reason: 'is paused after failures', seconds };
       // A longer queue does not show every account.
       const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
       // Claims go round the accounts, so another account's backlog does not delay this one.

@@ -24,7 +24,7 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
     if (keys.length === 0) return null;
     const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
     // Call the upstream all the same: how that goes says more than the database.
-    const pauses = await queue.restingOf(db, routes).catch(() => new Map<string, number>());
+    const pauses = await queue.pausesOf(db, routes).catch(() => new Map<string, number>());
     const secondsOf = (key: string) => {
       const name = pausedName(upstream, key);
       return Math.max(pauses.get(name) ?? 0, pauses.get(`${name} ${model}`) ?? 0);
@@ -42,7 +42,7 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
 
 export interface KeyShown extends queue.KeyState {
   /** Models that are paused for this key alone. */
-  resting_models: queue.RestingModel[];
+  paused_models: queue.PausedModel[];
 }
 
 /** The keys of all upstreams that have several, in their order. */
@@ -54,10 +54,10 @@ export async function keyStates(db: Connection, upstreams: Upstreams): Promise<K
   const names = keys.map(({ name }) => name);
   const [states, models] = await Promise.all([
     queue.keyStates(db, keys),
-    queue.restingModels(db, names),
+    queue.pausedModels(db, names),
   ]);
   return states.map((state, i) => {
-    const resting_models = models.filter((model) => model.upstream === names[i]);
-    return { ...state, resting_models };
+    const paused_models = models.filter((model) => model.upstream === names[i]);
+    return { ...state, paused_models };
   });
 }

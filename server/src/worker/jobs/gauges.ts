@@ -1,5 +1,5 @@
 import { countLeft } from '../../db/requests/left-starts.ts';
-import { restingModels, upstreamStates } from '../../db/requests/queue.ts';
+import { pausedModels, upstreamStates } from '../../db/requests/queue.ts';
 import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -26,7 +26,7 @@ const names = {
   waiting: 'farebox_queue_waiting',
   oldest: 'farebox_queue_oldest_seconds',
   inUse: 'farebox_upstream_slots_in_use',
-  resting: 'farebox_upstream_paused_seconds',
+  paused: 'farebox_upstream_paused_seconds',
   models: 'farebox_model_paused_seconds',
   keys: 'farebox_upstream_key_paused_seconds',
   left: 'farebox_left_starts',
@@ -40,7 +40,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
       { name: names.waiting, labels, help: 'Requests that wait for the upstream; at most 10000.' },
       { name: names.oldest, labels, help: 'How long the oldest of them has waited.' },
       { name: names.inUse, labels, help: 'Places at the upstream that are taken.' },
-      { name: names.resting, labels, help: 'How long the upstream will be paused; 0: it works.' },
+      { name: names.paused, labels, help: 'How long the upstream will be paused; 0: it works.' },
       {
         name: names.models,
         labels: ['upstream', 'model'],
@@ -59,7 +59,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
     ],
     async () => {
       const states = await upstreamStates(db, [...upstreams.keys()]);
-      const models = await restingModels(db, [...upstreams.keys()]);
+      const models = await pausedModels(db, [...upstreams.keys()]);
       const keys = await keyStates(db, upstreams);
       const left = await countLeft(db);
       const of = (pick: (state: (typeof states)[number]) => number) =>
@@ -68,13 +68,13 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
         [names.waiting]: of((state) => state.waiting),
         [names.oldest]: of((state) => state.oldest_seconds),
         [names.inUse]: of((state) => state.in_use),
-        [names.resting]: of((state) => state.resting_seconds),
-        [names.models]: models.map((each) => [[each.upstream, each.model], each.resting_seconds]),
+        [names.paused]: of((state) => state.paused_seconds),
+        [names.models]: models.map((each) => [[each.upstream, each.model], each.paused_seconds]),
         [names.keys]: keys.flatMap(({ upstream, key, ...state }): [string[], number][] => [
-          [[upstream, key, ''], state.resting_seconds],
-          ...state.resting_models.map((each): [string[], number] => [
+          [[upstream, key, ''], state.paused_seconds],
+          ...state.paused_models.map((each): [string[], number] => [
             [upstream, key, each.model],
-            each.resting_seconds,
+            each.paused_seconds,
           ]),
         ]),
         [names.left]: left.map((each) => [[each.upstream], each.count]),

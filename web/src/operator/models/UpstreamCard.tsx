@@ -58,21 +58,21 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
 }
 
 /** As a whole, or one of its keys. */
-export function isPaused({ resting_until, keys }: Upstream): boolean {
-  return resting_until !== null || keys.some(isKeyPaused);
+export function isPaused({ paused_until, keys }: Upstream): boolean {
+  return paused_until !== null || keys.some(isKeyPaused);
 }
 
-function isKeyPaused({ resting_until, resting_models }: UpstreamKey): boolean {
-  return resting_until !== null || resting_models.length > 0;
+function isKeyPaused({ paused_until, paused_models }: UpstreamKey): boolean {
+  return paused_until !== null || paused_models.length > 0;
 }
 
 function Head({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
-  const { name, adapter, url, has_credential, resting_until, set_up } = upstream;
-  const models = upstream.resting_models.length;
+  const { name, adapter, url, has_credential, paused_until, set_up } = upstream;
+  const models = upstream.paused_models.length;
   const keys = upstream.keys.filter(isKeyPaused).length;
   const works = models > 0 ? 'partly' : keys > 0 ? 'keys_paused' : 'working';
-  const state = !set_up ? 'not_set_up' : resting_until === null ? works : 'resting';
+  const state = !set_up ? 'not_set_up' : paused_until === null ? works : 'paused';
   const color = state === 'working' ? 'fare' : state === 'not_set_up' ? 'red' : 'orange';
   return (
     <Stack gap={4} style={{ minWidth: 0 }}>
@@ -266,9 +266,9 @@ function Figure(props: { label: string; children: ReactNode; note?: ReactNode })
 
 function Troubles({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
-  const { resting_until, failures, last_error, last_error_at, resting_models, last_day } = upstream;
-  if (resting_until === null && last_error === null && resting_models.length === 0) return null;
-  const isSaidBelow = resting_models.some((each) => each.last_error === last_error);
+  const { paused_until, failures, last_error, last_error_at, paused_models, last_day } = upstream;
+  if (paused_until === null && last_error === null && paused_models.length === 0) return null;
+  const isSaidBelow = paused_models.some((each) => each.last_error === last_error);
   return (
     <Stack
       gap="xs"
@@ -276,11 +276,11 @@ function Troubles({ upstream }: { upstream: Upstream }) {
       pt="md"
       style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
     >
-      {(resting_until !== null || failures > 0) && (
+      {(paused_until !== null || failures > 0) && (
         <Text size="sm" fw={550}>
-          {resting_until !== null && (
+          {paused_until !== null && (
             <>
-              {t('until')} <When at={resting_until} />
+              {t('until')} <When at={paused_until} />
               {failures > 0 && ' · '}
             </>
           )}
@@ -306,16 +306,16 @@ function Troubles({ upstream }: { upstream: Upstream }) {
           {t('refused', { n: last_day.starts_refused, all: last_day.starts })}
         </Text>
       )}
-      {resting_models.length > 0 && (
+      {paused_models.length > 0 && (
         <Stack gap={6}>
           <Text size="sm" c="dimmed">
             {t('models')}
           </Text>
-          {resting_models.map((each) => (
+          {paused_models.map((each) => (
             <Group key={each.model} justify="space-between" gap="xs">
               <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 260px' }}>
                 <Code>{each.model}</Code> {t('until')}{' '}
-                {each.resting_until !== null && <When at={each.resting_until} />}
+                {each.paused_until !== null && <When at={each.paused_until} />}
                 {each.last_error !== null && `: ${each.last_error}`}
               </Text>
               <Wake name={upstream.name} model={each.model} label="wake_model" />
@@ -344,17 +344,17 @@ function Keys({ keys }: { keys: UpstreamKey[] }) {
         {keys.map((each) => (
           <Text key={each.key} size="sm" role="listitem" style={{ overflowWrap: 'anywhere' }}>
             <Code>{each.key}</Code> {t('key_jobs', { count: each.in_use })}
-            {each.resting_until !== null && (
+            {each.paused_until !== null && (
               <>
                 {' · '}
-                {t('paused_until')} <When at={each.resting_until} />
+                {t('paused_until')} <When at={each.paused_until} />
               </>
             )}
-            {each.resting_models.map(({ model, resting_until }) => (
+            {each.paused_models.map(({ model, paused_until }) => (
               <span key={model}>
                 {' · '}
                 <Code>{model}</Code> {t('paused_until')}{' '}
-                {resting_until !== null && <When at={resting_until} />}
+                {paused_until !== null && <When at={paused_until} />}
               </span>
             ))}
             {each.last_error !== null && (

@@ -93,8 +93,8 @@ function fits(each: Upstream, only: Filter): boolean {
 }
 
 function isInTrouble(each: Upstream): boolean {
-  const { failures, resting_models, last_hour, set_up, waiting } = each;
-  if (isPaused(each) || failures > 0 || resting_models.length > 0) return true;
+  const { failures, paused_models, last_hour, set_up, waiting } = each;
+  if (isPaused(each) || failures > 0 || paused_models.length > 0) return true;
   return (last_hour.error_ppm ?? 0) >= 50_000 || (!set_up && waiting > 0);
 }
 

@@ -71,8 +71,8 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
   const { t } = useTranslation('operator_queue');
   const busy = lanes?.filter(
-    ({ waiting, in_use, running, resting_until }) =>
-      waiting + in_use + running > 0 || resting_until !== null,
+    ({ waiting, in_use, running, paused_until }) =>
+      waiting + in_use + running > 0 || paused_until !== null,
   );
   const columns: Column<QueueUpstream>[] = [
     {
@@ -119,7 +119,7 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
       name: 'rests',
       label: t('rests'),
       number: true,
-      cell: ({ resting_until }) => resting_until && <When at={resting_until} />,
+      cell: ({ paused_until }) => paused_until && <When at={paused_until} />,
     },
   ];
   return (
