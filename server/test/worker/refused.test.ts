@@ -293,7 +293,7 @@ describe('a look that is refused', () => {
       const { level, upstream, model_id, call, cause } = told[0];
       assert.deepEqual(
         [level, upstream, model_id, call, cause],
-        [50, fake.name, `${fake.name}/image`, 'look', 'not with this: …'],
+        [50, fake.name, `${fake.name}/image`, 'poll', 'not with this: …'],
       );
       assert.equal(await figure('farebox_upstream_polls_refused_total', why), 3);
       const { failures, rests, last_error } = (await upstreamRow())!;
