@@ -1,12 +1,15 @@
-/** What a page keeps in its address: only what it offers, so that nobody looks for what is not. */
+/**
+ * Reads the query of a page: only fields that the page has, so that nobody filters by what does not
+ * exist.
+ */
 
 type Rule<Value extends string = string> = (value: unknown) => Value | undefined;
-/** What is read by rules. */
+/** The values that the rules yield. */
 export type Read<Rules extends Record<string, Rule>> = {
   [Name in keyof Rules]?: ReturnType<Rules[Name]>;
 };
 
-/** Any text; the router reads `?q=5` as a number and `?q=true` as a boolean. */
+/** Any text. The router parses `?q=5` as a number and `?q=true` as a boolean. */
 export const anyText: Rule = (value) => {
   const isText = ['string', 'number', 'boolean'].includes(typeof value);
   return isText && value !== '' ? String(value) : undefined;
@@ -16,7 +19,7 @@ export function oneOf<const Value extends string>(offered: readonly Value[]): Ru
   return (value) => offered.find((each) => each === anyText(value));
 }
 
-/** Reads an address; the router then takes out of it what was not read. */
+/** Reads a query; the router then removes from the address what was not read. */
 export function strictly<Search extends object>(read: (given: Record<string, unknown>) => Search) {
   return (given: Record<string, unknown>): Search => {
     const nothing = Object.fromEntries(Object.keys(given).map((name) => [name, undefined]));

@@ -1,14 +1,14 @@
 import type { Calls } from './api-types.ts';
 
-/** Calls to the service: the only place that speaks HTTP. */
+/** Calls to the service. Nothing else in the pages uses the network. */
 
-/** What the service answers where it does not do what was asked. */
+/** An error reply of the service. */
 export class ApiFailure extends Error {
   readonly status: number;
   readonly code: string;
   readonly param: string | null;
   readonly details: Record<string, unknown>;
-  /** The sign-in library's own word for it. */
+  /** The error code of the sign-in library, if it sent the reply. */
   readonly reason: string | null;
 
   constructor(status: number, error: Partial<FailureBody>) {
@@ -22,7 +22,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** No whole answer came. In words of ours: each browser has its own, in English. */
+/** No whole reply came. The text is ours: each browser has its own, in English. */
 export class Unreachable extends Error {
   constructor() {
     super('The service cannot be reached. Check the connection and try again.');
@@ -30,12 +30,12 @@ export class Unreachable extends Error {
   }
 }
 
-/** What came over the network. Throws `Unreachable` where the connection did not hold. */
+/** Awaits a network call. Throws `Unreachable` where the connection broke. */
 export async function reached<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    // So browsers call it; where the page itself gave up, it is something else.
+    // Browsers throw a TypeError for a broken connection; an abort by the page is another error.
     throw error instanceof TypeError ? new Unreachable() : error;
   }
 }
@@ -47,7 +47,9 @@ interface FailureBody {
   details: Record<string, unknown>;
 }
 
-/** Routes below a prefix, without it: `GET /vouchers` for `GET /api/operator/vouchers`. */
+/**
+ * Routes under a prefix, with the prefix removed: `GET /vouchers` for `GET /api/operator/vouchers`.
+ */
 type Below<Prefix extends string> = {
   [
     R in keyof Calls as R extends `${infer Method} ${Prefix}${infer Path}`
@@ -58,7 +60,7 @@ type Below<Prefix extends string> = {
 export type AccountCalls = Below<'/api/accounts/:account_id'>;
 export type OperatorCalls = Below<'/api/operator'>;
 
-/** Names of the `:name` parts of a route. */
+/** Names of a route's `:name` parameters. */
 type PathNames<R> = R extends `${string}:${infer Name}/${infer Rest}`
   ? Name | PathNames<Rest>
   : R extends `${string}:${infer Name}`
@@ -74,7 +76,7 @@ type Field<C, Name extends string> =
       : { [N in Name]: T }
     : object;
 
-/** What a call of this route is given. */
+/** The parameters, query and body of a route. */
 export type Given<C, R extends keyof C> = Field<C[R], 'query'> &
   Field<C[R], 'body'> &
   ([PathNames<R>] extends [never] ? object : { params: Record<PathNames<R>, string> }) & {
@@ -114,16 +116,16 @@ export interface CallOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Sent as JSON. */
   body?: unknown;
-  /** Parameters of the address; those that are undefined or empty are left out. */
+  /** Query parameters; undefined and empty ones are left out. */
   query?: Record<string, string | number | boolean | undefined | null>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
-/** Fires where the service says that nobody is signed in. */
+/** Fires when the service answers that nobody is signed in. */
 export const signedOut = new EventTarget();
 
-/** The JSON of an answer. Throws `ApiFailure`, or what `reached` throws. */
+/** The JSON of a reply. Throws `ApiFailure`, or what `reached` throws. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
   const text = await reached(reply.text());
@@ -135,7 +137,7 @@ export function authCall<T = unknown>(path: string, body?: object): Promise<T> {
   return call<T>(`/api/auth${path}`, { body });
 }
 
-/** The answer itself, where it is no JSON. Throws as `call` does. */
+/** The reply itself, for bodies that are not JSON. Throws as `call` does. */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, query, signal, headers } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');

@@ -19,14 +19,14 @@ import { ownPath } from './own-path.ts';
 import { homeOf, meQuery, useMe } from './session.tsx';
 import { studioPages } from './studio/pages.ts';
 
-/** Every address of the pages. A part's code is loaded when somebody goes there. */
+/** Every route of the pages. Each page loads its code when it is first visited. */
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
   notFoundComponent: NotFound,
 });
 
-/** Pages of somebody who is signed in; others are sent to sign in, and back afterwards. */
+/** Pages for signed-in users. Others are sent to sign in, and back afterwards. */
 export const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
@@ -47,7 +47,7 @@ export const signedIn = createRoute({
 
 const entry = () => import('./entry/Entry.tsx');
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-/** What the links that lead here may carry. */
+/** The query that links to this page may carry. */
 const search = (given: Record<string, unknown>) => ({
   to: text(given.to),
   token: text(given.token),
@@ -70,7 +70,7 @@ const entryPages = (
     getParentRoute: () => root,
     path,
     validateSearch: search,
-    // Who is signed in has nothing to do there, unless something went wrong.
+    // A signed-in user has nothing to do there, unless there is an error to show.
     beforeLoad: async ({ context, search: { to, error } }) => {
       if (path !== '/sign-in' || error !== undefined) return;
       if (await context.queries.ensureQueryData(meQuery)) throw redirect({ href: ownPath(to) });
@@ -94,9 +94,9 @@ export function createPages(queries: QueryClient) {
     routeTree: root.addChildren([home, ...entryPages, signedIn.addChildren(parts)]),
     context: { queries },
     defaultPreload: 'intent',
-    // The chat opens at its end.
+    // The chat scrolls to its end by itself.
     scrollRestoration: ({ location }) => location.pathname !== '/studio/chat',
-    // Texts as they are: pages say themselves what they read as what.
+    // Query values stay texts: each page parses its own.
     parseSearch: parseSearchWith((text) => text),
     stringifySearch: stringifySearchWith(JSON.stringify),
     defaultPendingComponent: () => <Skeleton h="60vh" />,

@@ -3,7 +3,7 @@ import { ApiFailure } from './api.ts';
 import { messageOf } from './components/Failure.tsx';
 import { addWords } from './words.ts';
 
-/** What the sign-in calls refuse, in words: they answer with reasons. */
+/** The text for an error of the sign-in library, which answers with codes. */
 export function useAuthFailure(): (error: unknown) => string {
   const { t, i18n } = useTranslation('auth');
   return (error) => {
@@ -12,7 +12,7 @@ export function useAuthFailure(): (error: unknown) => string {
       if (reason !== null && i18n.exists(`auth:${reason}`)) return t(reason);
       if (error.status === 429) return t('too_many');
     }
-    // The browser asked for the passkey, and the person said no.
+    // The user declined the browser's passkey prompt.
     if (error instanceof Error && error.name === 'NotAllowedError') return t('passkey_stopped');
     if (error instanceof Error && error.name === 'InvalidStateError') return t('passkey_known');
     return messageOf(error);

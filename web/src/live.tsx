@@ -4,22 +4,19 @@ import type { RequestEntry, RequestPage } from './api-types.ts';
 import { placed, type Search } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
 
-/**
- * One stream a tab tells what changes in the account, so that every page shows it without asking
- * again and again.
- */
+/** One event stream a tab reports changes of the account, so that no page has to poll. */
 
 export type LiveState = 'on' | 'waiting' | 'paused';
 
-/** A tab that nobody looks at gives its connection back: a browser has few of them. */
+/** A hidden tab closes its connection: a browser has few of them. */
 const hiddenMs = 15_000;
 const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
-/** Lists are not asked for more often than this, however much happens. */
+/** Lists are loaded again at most this often, however much changes. */
 const refreshMs = 2_000;
 
-/** What has to be asked for again when something of the account has changed. */
+/** Queries to load again after any change in the account. */
 const touched = new Set(['requests', 'overview', 'statement', 'deliveries', 'keys']);
-/** What is told of one by one, or is summed up over days: only after a gap. */
+/** Queries that get single changes, or sum up days: loaded again only after a gap in the stream. */
 const afterGap = new Set(['spend', 'request']);
 
 let state: LiveState = 'waiting';
@@ -41,7 +38,7 @@ export function useLiveState(): LiveState {
   );
 }
 
-/** Once, around all pages of an account. */
+/** Mounted once, around all pages of an account. */
 export function useLive(): void {
   const queries = useQueryClient();
   const { account_id } = useAccount();
@@ -62,7 +59,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     listen('balance', (balance) => {
       queries.setQueryData(['account', account_id, 'balance'], balance);
       if (!first) return;
-      // From here on nothing is missed; what was loaded before may have been.
+      // From here on nothing is missed; earlier loads may be out of date.
       first = false;
       tries = 0;
       setState('on');
@@ -99,7 +96,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     setState(document.hidden ? 'paused' : 'waiting');
     const wait = retryMs[Math.min(tries++, retryMs.length - 1)]!;
     clearTimeout(retry);
-    // Not all tabs at once, when a server comes back.
+    // Spread, so that tabs do not all reconnect at once when a server returns.
     retry = window.setTimeout(open, wait * (0.5 + Math.random()));
   }
 
@@ -128,7 +125,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
   };
 }
 
-/** Puts what changed into the lists that are loaded, and has open details asked for again. */
+/** Merges changes into the loaded lists, and reloads open details. */
 function place(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
   const key = ['account', account_id, 'requests', 'page'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
@@ -137,7 +134,7 @@ function place(account_id: string, queries: QueryClient, entries: RequestEntry[]
       query.queryKey,
       (page) => page && placed(page, search, entries),
     );
-    // An answer that is under way may be older than this.
+    // A reply under way may be older than this change.
     if (query.state.fetchStatus === 'fetching')
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
   }
@@ -160,7 +157,7 @@ function refresher(account_id: string, queries: QueryClient) {
   };
   return {
     all: () => run(true),
-    /** What changed is in the lists already, unless `withPages` says that it is not. */
+    /** The lists already hold the change, unless `withPages` is set. */
     soon(withPages = false) {
       pages ||= withPages;
       timer ??= window.setTimeout(() => {

@@ -12,17 +12,17 @@ import { Beside } from './components/frame/beside.tsx';
 import { theme } from './theme.ts';
 import { chosenLanguage } from './words.ts';
 
-// Before there is text that needs it: what is drawn in another face first moves when it comes.
+// Loaded before the text: a late font would shift the layout.
 void document.fonts.load("1em 'Inter Variable'", chosenLanguage() === 'ru' ? 'aя' : 'a');
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A service of one's own is reached without the internet; where it is not, pages say so.
+      // A self-hosted service may be reachable without the internet; the pages show when it is not.
       networkMode: 'always',
       refetchOnReconnect: true,
-      // What the service refuses it would refuse again.
+      // A refusal would be repeated.
       retry: (count, error) => count < 2 && !(error instanceof ApiFailure && error.status < 500),
     },
   },
@@ -34,9 +34,9 @@ signedOut.addEventListener('signed-out', () => {
   void router.invalidate();
 });
 
-/** The nonce with which this document may style itself. */
+/** The nonce that allows this document's own styles. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
-// Where dialogs, which lock the page's scrolling with a style, look for it.
+// Where the scroll lock of dialogs looks for the nonce.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 createRoot(document.getElementById('root')!).render(

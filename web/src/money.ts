@@ -1,14 +1,14 @@
 import { formatUsd as exactUsd } from '../../client/src/money.ts';
 
-/** Amounts are texts of micro-USD, as the service gives them; nothing is ever rounded. */
+/** Amounts are micro-USD as text, as the service sends them; nothing is rounded. */
 
-/** `1234500000` → `1,234.50`; at least two decimals, and as many as there are. */
+/** `1234500000` → `1,234.50`; at least two decimals, more only if needed. */
 export function formatUsd(amount: string | bigint): string {
   const text = exactUsd(BigInt(amount)).replace('-', '−').replace('$', '');
   return text.replace(/\B(?=(\d{3})+\.)/g, ',');
 }
 
-/** What somebody typed, as micro-USD; null where it is no amount or has more than six decimals. */
+/** A typed amount in micro-USD; null where it is not an amount or has more than six decimals. */
 export function parseUsd(text: string): bigint | null {
   const [, sign, whole, decimals = ''] =
     /^\s*([-−]?)(\d{1,9})(?:[.,](\d{1,6}))?\s*$/.exec(text) ?? [];
@@ -17,7 +17,7 @@ export function parseUsd(text: string): bigint | null {
   return sign ? -size : size;
 }
 
-/** An amount as `parseUsd` reads it, but for more digits than it takes. */
+/** Whether a typed amount is valid but has too many digits. */
 export function isTooLarge(text: string): boolean {
   return (
     parseUsd(text.replace(/^(?<sign>\s*[-−]?)\d{10,}/, '$<sign>1')) !== null &&

@@ -10,11 +10,11 @@ type PageRoute = {
 }[keyof OperatorCalls];
 type PageOf<R extends PageRoute> = Extract<Reply<OperatorCalls, R>, Page>;
 
-/** A list that is read a page at a time, as far as somebody has asked for. */
+/** A paginated list, as far as the user has loaded it. */
 export function usePages<R extends PageRoute>(
   route: R,
   given: Given<OperatorCalls, R>,
-  /** How often it is read again while somebody looks; left out: when something has changed. */
+  /** How often it is loaded again, in milliseconds; without it, only after an action. */
   everyMs?: number,
 ) {
   const found = useInfiniteQuery({
@@ -31,7 +31,7 @@ export function usePages<R extends PageRoute>(
   });
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = found;
   return {
-    /** Undefined: they are on their way. */
+    /** Undefined while loading. */
     rows: data?.pages.flatMap<PageOf<R>['data'][number]>((page) => page.data),
     first: data?.pages[0],
     error,

@@ -4,7 +4,7 @@ import { createContext, use, type ReactNode } from 'react';
 import { accountApi, api, ApiFailure, authCall, type AccountCalls, type Caller } from './api.ts';
 import type { Account, Me, Role } from './api-types.ts';
 
-/** Who is signed in, and which of their accounts the pages show. */
+/** The signed-in user, and which of their accounts the pages show. */
 
 type Right = 'view' | 'build' | 'pay' | 'own';
 
@@ -28,12 +28,12 @@ export const meQuery = {
   staleTime: 60_000,
 };
 
-/** Where somebody begins: whoever only runs the service has nothing to do in the cabinet. */
+/** The start page: an operator without an account begins in the console. */
 export function homeOf({ is_operator, accounts }: Me): '/cabinet' | '/operator' {
   return is_operator && accounts.every((account) => account.is_operator) ? '/operator' : '/cabinet';
 }
 
-/** Undefined while it is not known yet, null where nobody is signed in. */
+/** Undefined while loading, null when signed out. */
 export function useMe(): Me | null | undefined {
   return useQuery(meQuery).data;
 }
@@ -42,7 +42,7 @@ const Chosen = createContext<Account | null>(null);
 
 const kept = 'farebox-account';
 
-/** The account that was shown last, or the first one. */
+/** The account shown last, or the first one. */
 export function chooseAccount(accounts: Account[]): Account | null {
   const last = localStorage.getItem(kept);
   return accounts.find(({ account_id }) => account_id === last) ?? accounts[0] ?? null;
@@ -63,12 +63,12 @@ export function useAccount(): Account {
   return account;
 }
 
-/** Whether who is signed in may do this with the account; in a suspended one they only look. */
+/** Whether the user may do this in the account; a suspended one is read-only. */
 export function useMay(right: Right): boolean {
   return mayIn(useAccount(), right);
 }
 
-/** Whether it is their role that keeps them from it; a suspended account has its banner. */
+/** Whether their role forbids it; a suspended account has its own banner. */
 export function useRoleForbids(right: Right): boolean {
   return !rights[useAccount().role].includes(right);
 }
@@ -77,7 +77,7 @@ export function mayIn({ role, status }: Account, right: Right): boolean {
   return rights[role].includes(right) && (right === 'view' || status === 'active');
 }
 
-/** Shows another account from here on. */
+/** Switches to another account. */
 export function useSwitchAccount(): (account_id: string) => void {
   const queries = useQueryClient();
   const router = useRouter();
@@ -93,18 +93,18 @@ export function useSignOut(): () => Promise<void> {
   return async () => {
     await authCall('/sign-out', {});
     queries.clear();
-    // Nothing of this person stays in the page's memory.
+    // A full load, so that no data of this user stays in memory.
     location.assign('/sign-in');
   };
 }
 
-/** `/keys` → the address of that call for the account that the pages show. */
+/** `/keys` → the path of that call for the shown account. */
 export function useAccountPath(): (path: string) => string {
   const { account_id } = useAccount();
   return (path) => `/api/accounts/${account_id}${path}`;
 }
 
-/** Calls for the account that the pages show. */
+/** Calls for the shown account. */
 export function useAccountApi(): Caller<AccountCalls> {
   return accountApi(useAccount().account_id);
 }

@@ -16,7 +16,7 @@ const teal: MantineColorsTuple = [
   '#074a45',
 ];
 
-/** Crosses are named for who does not see them, in the language of the moment. */
+/** Labels close buttons for screen readers, in the current language. */
 const closeButtonProps = {
   get 'aria-label'() {
     return i18next.t('common:close');
@@ -31,16 +31,16 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   defaultRadius: 'md',
   autoContrast: true,
-  // Who has asked for less movement gets none.
+  // Honours the reduced-motion setting.
   respectReducedMotion: true,
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
-  // By name: to import them would load them with the first page.
+  // By name: importing them would load them with the first page.
   components: {
     Anchor: { defaultProps: { underline: 'always' } },
     Drawer: { defaultProps: { closeButtonProps } },
     Modal: { defaultProps: { closeButtonProps } },
-    // A page has one banner, and it is not the head of a dialog.
+    // A page has one banner landmark, so the head of a dialog must not be one.
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },
     Notification: { defaultProps: { closeButtonProps } },

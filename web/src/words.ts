@@ -2,7 +2,7 @@ import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { everywhere } from './words/everywhere.ts';
 
-/** The texts of the pages. Each part brings its own, in all languages, when it is loaded. */
+/** The texts of the pages. Each part adds its own, in all languages, when it is loaded. */
 
 export const languages = { en: 'English', ru: 'Русский' } as const;
 export type Language = keyof typeof languages;
@@ -18,7 +18,7 @@ void i18next.use(initReactI18next).init({
   initAsync: false,
 });
 
-/** Adds the texts of a part, under its name. */
+/** Adds the texts of a part under its name. */
 export function addWords(part: string, texts: Record<Language, Texts>): void {
   for (const [language, words] of Object.entries(texts)) {
     i18next.addResourceBundle(language, part, words, true, true);
@@ -36,17 +36,17 @@ export function setLanguage(language: Language): void {
 
 let inRussian: ((text: string) => string) | undefined;
 
-/** What the service says, which is English, in the language of the pages. */
+/** A text of the service, which is English, in the page language. */
 export function said(text: string): string {
   return i18next.language === 'ru' && inRussian ? inRussian(text) : text;
 }
 
-/** Only those who read Russian load the service's texts in it. */
+/** Only for Russian pages. */
 function learn(language: Language): void {
   if (language !== 'ru' || inRussian) return;
   void import('./words/in-russian.ts').then((words) => {
     ({ inRussian } = words);
-    // What is shown already is drawn again.
+    // Renders again what is already shown.
     return i18next.changeLanguage(i18next.language);
   });
 }

@@ -4,12 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { Modal } from './Dialog.tsx';
 import { showFailure } from './Failure.tsx';
 
-/** Asks before what cannot be undone. */
+/** Asks before an action that cannot be undone. */
 export function Confirm(props: {
   opened: boolean;
   title: string;
   children: ReactNode;
-  /** What stands on the button. */
+  /** Label of the button. */
   action: string;
   onConfirm: () => Promise<unknown>;
   onClose: () => void;

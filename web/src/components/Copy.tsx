@@ -2,7 +2,7 @@ import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 
-/** Puts a text on the clipboard. `what` names it for who does not see the icon. */
+/** Copies a text to the clipboard. `what` names it for screen readers. */
 export function Copy({ text, what }: { text: string; what: string }) {
   const { t } = useTranslation('common');
   return (

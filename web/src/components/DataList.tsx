@@ -3,24 +3,24 @@ import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** One thing that a list says of each row. The first one names the row. */
+/** A column of a list. The first one names the row. */
 export interface Column<Row> {
   name: string;
-  /** Null: it has no name, being what can be done with the row. */
+  /** Null for the column of actions. */
   label: string | null;
   cell: (row: Row) => ReactNode;
-  /** Stands to the right, figures under figures. */
+  /** Right-aligned, so that digits line up. */
   number?: boolean;
 }
 
-/** A table; where there is no room for one, a card for each row. */
+/** A table; on narrow screens, one card a row. */
 export function DataList<Row>(props: {
   label: string;
   columns: Column<Row>[];
-  /** Undefined: they are on their way. */
+  /** Undefined while loading. */
   rows: Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Many short rows, which a table that scrolls within itself shows better than cards. */
+  /** For many short rows, which are easier to read in a scrolling table than as cards. */
   asTable?: boolean;
 }) {
   const isNarrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });

@@ -7,8 +7,8 @@ import {
 import { useLayoutEffect } from 'react';
 
 /**
- * Dialogs, from which focus goes back to what opened them, however they were opened; where that went
- * with what was done, to the content, so that the next Tab does not begin at the page's top.
+ * Dialogs that return focus to the element that opened them. Where that element is gone, focus goes
+ * to the page content, so that the next Tab does not start at the top of the page.
  */
 
 export function Modal(props: ModalProps) {
@@ -21,23 +21,26 @@ export function Drawer(props: DrawerProps) {
   return <MantineDrawer {...props} returnFocus={false} />;
 }
 
-/** What had focus last, and what had it last below all dialogs. Loaded late, this asks the page. */
+/**
+ * The last element with focus, and the last one outside all dialogs. Loaded late, so it asks the
+ * page.
+ */
 let last = document.querySelector<HTMLElement>(':focus');
 let below = last;
 
 document.addEventListener('focusin', ({ target }) => {
   const focused = target as HTMLElement;
-  // An item goes with its menu: the button of the menu stands for it.
+  // A menu item disappears with its menu, so the button of the menu stands for it.
   const menu = focused.closest('[role=menu]');
   last = menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : focused;
   if (!last?.closest('[role=dialog]')) below = last;
 });
 
-/** The dialogs that are open, by when they opened. */
+/** Open dialogs, by the order in which they opened. */
 const open = new Set<number>();
 let openings = 0;
 
-/** For a dialog that is built of parts. */
+/** For a dialog that is composed of parts. */
 export function useFocusBack(opened: boolean): void {
   useLayoutEffect(() => {
     if (!opened) return;
@@ -47,7 +50,7 @@ export function useFocusBack(opened: boolean): void {
     return () => {
       open.delete(opening);
       const inside = document.activeElement;
-      // The dialog is gone by then, and another may have taken its place, and focus.
+      // By then the dialog is closed, and another one may have opened and taken focus.
       setTimeout(() => {
         if (opening < Math.max(...open)) return;
         const { activeElement, body } = document;

@@ -1,12 +1,12 @@
 import { Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** In place of a list that has nothing yet: what belongs here, and how to get there. */
+/** Shown for an empty list: what will appear here, and how to get there. */
 export function Empty(props: {
   icon: ReactNode;
   title: string;
   text: string;
-  /** 1 where it stands for the page itself. */
+  /** Heading level 1 where it is the whole page. */
   order?: 1 | 2;
   children?: ReactNode;
 }) {

@@ -6,9 +6,9 @@ import { useTranslation } from 'react-i18next';
 import { said } from '../words.ts';
 
 /**
- * What could not be done or loaded, as the service says it. `since`: when what is shown beside it
- * was read, 0 for never. `labels`: as the fields of the form are called, which the service knows by
- * other names.
+ * An error of a load or an action, in the words of the service. `since`: when the data shown beside
+ * it was loaded, 0 for never. `labels`: the labels of the form fields by the names that the service
+ * uses.
  */
 export function Failure(props: {
   error: unknown;
@@ -39,7 +39,7 @@ export function Failure(props: {
   );
 }
 
-/** The day only where it is another than today. */
+/** With the date only if it is not today. */
 function useTimeOf(at: number): string {
   const moment = new Date(at);
   const isToday = moment.toDateString() === new Date().toDateString();
@@ -60,7 +60,7 @@ export function messageOf(error: unknown, labels: Record<string, string> = {}): 
   );
 }
 
-/** For what was asked with a button, where the page itself stays as it is. */
+/** For an action whose failure leaves the page as it is. */
 export function showFailure(error: unknown): void {
   notice({ color: 'red', message: messageOf(error), autoClose: 8000 });
 }

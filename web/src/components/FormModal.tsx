@@ -4,12 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { Modal } from './Dialog.tsx';
 import { Failure } from './Failure.tsx';
 
-/** Asks for something before it is done; stays open, with the reason, where it cannot be done. */
+/** A form in a dialog. Stays open and shows the reason when the action fails. */
 export function FormModal(props: {
   opened: boolean;
   onClose: () => void;
   title: string;
-  /** What stands on the button that does it. */
+  /** Label of the submit button. */
   submit: string;
   danger?: boolean;
   disabled?: boolean;

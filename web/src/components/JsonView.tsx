@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { Copy } from './Copy.tsx';
 import classes from './JsonView.module.css';
 
-/** Longer texts, such as a file inside an address, are folded. */
+/** Longer texts, such as a file in a data URL, are folded. */
 const textMax = 300;
 const depthOpen = 3;
 
-/** JSON that can be read, folded and copied. */
+/** JSON with copying and folding. */
 export function JsonView({ value, what }: { value: unknown; what: string }) {
   const text = JSON.stringify(value, null, 2);
   return (

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { RequestOutput } from '../api-types.ts';
 import { Empty } from './Empty.tsx';
 
-/** What a model made, as it is: seen, heard, read or taken away. */
+/** An output of a model: image, video, audio, text or a file to download. */
 export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: string; gone: string }) {
   const { t } = useTranslation('common');
   const { url, file_name } = medium;

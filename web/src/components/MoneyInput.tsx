@@ -2,12 +2,12 @@ import { TextInput, type TextInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { isTooLarge, parseUsd } from '../money.ts';
 
-/** An amount in USD as somebody types it; `parseUsd` reads it. */
+/** An amount in USD as typed; `parseUsd` reads it. */
 export function MoneyInput(
   props: Omit<TextInputProps, 'value' | 'onChange' | 'error'> & {
     value: string;
     onChange: (text: string) => void;
-    /** May it take, with a minus before it? */
+    /** Allows a minus sign. */
     signed?: boolean;
   },
 ) {

@@ -1,7 +1,7 @@
 import { Button, Center } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** The next page of a list, where there is one. */
+/** Loads the next page of a list, if there is one. */
 export function More({ more, loading }: { more: (() => void) | null; loading: boolean }) {
   const { t } = useTranslation('common');
   if (more === null) return null;

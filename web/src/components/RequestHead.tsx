@@ -2,11 +2,11 @@ import { Group, Text } from '@mantine/core';
 import { Copy } from './Copy.tsx';
 import { StatusBadge } from './text/StatusBadge.tsx';
 
-/** Below the title of a request's page: how it stands, and its id. */
+/** The status and id of a request, below its page's title. */
 export function RequestHead(props: {
   request_id: string;
   status: Parameters<typeof StatusBadge>[0]['status'];
-  /** What is copied. */
+  /** Names the id in the label of the copy button. */
   what: string;
 }) {
   const { request_id, status, what } = props;

@@ -4,7 +4,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** What somebody looks for; told a moment after the last letter. */
+/** A search text; reported a moment after the last key. */
 export function SearchField(props: {
   label: string;
   hint: string;

@@ -4,12 +4,12 @@ import { Copy } from './Copy.tsx';
 interface Props {
   code: string | Record<string, string>;
   what: string;
-  /** One choice of language for several of these. */
+  /** Shares the chosen language between several snippets. */
   language?: string;
   onLanguage?: (language: string) => void;
 }
 
-/** Code to be copied, in one language or in several. */
+/** Code to copy, in one or several languages. */
 export function Snippet({ code, what, language, onLanguage }: Props) {
   if (typeof code === 'string') return <Block text={code} what={what} />;
   const names = Object.keys(code);

@@ -11,7 +11,7 @@ const names: Record<SnippetLanguage, string> = {
   python: 'Python',
 };
 
-/** The same call in some languages, ready to be copied. */
+/** One call in several languages, to copy. */
 export function Snippets({ shown }: { shown: Shown }) {
   const { t } = useTranslation('common');
   const [language, setLanguage] = useState<SnippetLanguage>('curl');

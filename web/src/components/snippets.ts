@@ -1,4 +1,4 @@
-/** Programs that make one call of the API, with a place for the key. */
+/** Code that makes one call of the API, with a placeholder for the key. */
 
 export interface Shown {
   base_url: string;
@@ -15,7 +15,7 @@ export function snippet(language: SnippetLanguage, shown: Shown): string {
   return { curl, fare, javascript, python }[language](shown);
 }
 
-/** Where a call goes by plain HTTP, and what it takes along. */
+/** The URL and body of the call over plain HTTP. */
 function plainCall({ base_url, model_id, input, kind }: Shown): { url: string; body: object } {
   if (kind !== 'text') return { url: `${base_url}/queue/${model_id}`, body: input };
   return { url: `${base_url}/chat/completions`, body: { model: model_id, ...input } };
@@ -29,7 +29,7 @@ function curl(shown: Shown): string {
   -d ${shellWord(JSON.stringify(body, null, 2))}`;
 }
 
-/** The command of @farebox/client. */
+/** With the command line of @farebox/client. */
 function fare({ base_url, model_id, input, kind }: Shown): string {
   const where = `export FAREBOX_BASE_URL=${base_url}\n`;
   if (kind !== 'text')
@@ -42,7 +42,7 @@ function fare({ base_url, model_id, input, kind }: Shown): string {
   return `${where}fare chat ${model_id} ${shellWord(messages.at(-1)!.content)}${most}`;
 }
 
-/** By @farebox/client, which takes the key from FAREBOX_API_KEY. */
+/** With @farebox/client, which reads the key from FAREBOX_API_KEY. */
 function javascript({ base_url, model_id, input, kind }: Shown): string {
   const head = `import { Farebox } from '@farebox/client';
 
@@ -87,7 +87,7 @@ while True:
 print(requests.get(job["response_url"], headers=headers).json())`;
 }
 
-/** As Python writes it. */
+/** A value as a Python literal. */
 function literal(value: unknown, indent = ''): string {
   if (value === null) return 'None';
   if (value === true) return 'True';

@@ -28,7 +28,7 @@ import { examples, tools, type StepName } from './examples.ts';
 
 const Reference = lazy(() => import('./Reference.tsx'));
 
-/** How to begin, and every call there is. */
+/** How to start, and the reference of every call. */
 export function Docs() {
   const { t } = useTranslation('docs');
   const { pathname } = useLocation();

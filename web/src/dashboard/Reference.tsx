@@ -28,7 +28,7 @@ import { Snippet } from '../components/Snippet.tsx';
 import { useAccountPath, useMay, useRoleForbids } from '../session.tsx';
 import { operationsOf, type Document, type Operation, type Parameter } from './openapi.ts';
 
-/** Every call of the API, out of its own description, to be tried here. */
+/** Every call of the API, from the service's OpenAPI document, with a form to try it. */
 export default function Reference() {
   const { t } = useTranslation('docs');
   const { op } = useSearch({ strict: false }) as { op?: string };
@@ -233,7 +233,7 @@ function Try({ operation }: { operation: Operation }) {
 
 const shownMax = 20_000;
 
-/** Makes the call as who is signed in; the answer is shown as it comes. */
+/** Makes the call as the signed-in user and shows the reply as it arrives. */
 async function perform(
   operation: Operation,
   { values, body, file }: Filled,

@@ -1,6 +1,6 @@
 import { shellWord } from '../components/snippets.ts';
 
-/** Code that works as it stands, with the address, the key and the model filled in. */
+/** Code to copy with the base URL, key and model filled in. */
 
 export interface Filled {
   base: string;
@@ -13,7 +13,7 @@ export interface Filled {
 type Languages = Record<'curl' | 'fare' | 'JavaScript' | 'Python', string>;
 export type StepName = 'price' | 'submit' | 'wait' | 'result' | 'chat';
 
-/** How to get the command and the library; both are one package. */
+/** How to install the command and the library; both are one package. */
 export function tools({ base }: Pick<Filled, 'base'>): Record<'fare' | 'JavaScript', string> {
   const file = 'farebox-client.tgz';
   return {

@@ -1,4 +1,4 @@
-/** The service's own description of its API, as the reference shows it. */
+/** The service's OpenAPI document, as the reference shows it. */
 
 export interface Document {
   paths: Record<string, Record<string, RawOperation>>;
@@ -50,14 +50,14 @@ export interface Operation {
   summary: string;
   description: string;
   parameters: Parameter[];
-  /** An example of the JSON body; null where it takes none. */
+  /** An example of the JSON body; null where there is none. */
   body: unknown;
   takesFile: boolean;
   replies: { status: string; text: string }[];
-  /** Of the first reply that is a success. */
+  /** Of the first success reply. */
   example: unknown;
   isKeyed: boolean;
-  /** Upstreams or supervisors make it, not callers. */
+  /** Called by upstreams or supervisors, not by customers. */
   isForOthers: boolean;
 }
 
@@ -94,7 +94,7 @@ function operationOf(
       text: (pointed(document, reply).description ?? '').replaceAll('`', ''),
     })),
     example: successOf(document, raw),
-    // Outputs and files are read by their signed links.
+    // Outputs and files are read by their signed links, without a key.
     isKeyed: isKeyed && !raw.parameters?.some(({ name }) => name === 'sig'),
     isForOthers: raw.operationId === 'receiveCallback' || raw.servers !== undefined,
   };
@@ -123,7 +123,7 @@ function exampleOf(document: Document, { example, examples }: Content): unknown 
   return first && pointed(document, first).value;
 }
 
-/** What a `$ref` into the same document stands for. */
+/** Resolves a `$ref` within the document. */
 function pointed<T extends { $ref?: string }>(document: Document, value: T): T {
   if (value.$ref === undefined) return value;
   const [, , room = '', name = ''] = value.$ref.split('/');

@@ -1,6 +1,6 @@
 import './words.ts';
 
-/** The pages before somebody is signed in. */
+/** The pages before sign-in. */
 export { Forgot, Reset } from './Reset.tsx';
 export { Invitation } from './Invitation.tsx';
 export { NewEmail } from './NewEmail.tsx';

@@ -2,7 +2,7 @@ import { Card, Center, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** A card in the middle of an empty page. */
+/** A card in the centre of an empty page. */
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
   const { t } = useTranslation('entry');
   useEffect(() => {

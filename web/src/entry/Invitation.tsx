@@ -11,7 +11,7 @@ import { Frame } from './Frame.tsx';
 import { useGoOn, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
 
-/** Where an invitation leads: who is signed in may accept it, others sign in or up first. */
+/** The page an invitation links to: a signed-in user may accept it, others sign in or up first. */
 export function Invitation() {
   const { t } = useTranslation('entry');
   const { t: common } = useTranslation('common');
@@ -56,7 +56,7 @@ export function Invitation() {
   );
 }
 
-/** Signs in, or signs up with the address that was invited. */
+/** Signs in, or signs up with the invited address. */
 function Newcomer(props: { token: string; invited: Invited; onSent: (email: string) => void }) {
   const { t } = useTranslation('entry');
   const settings = useSettings();

@@ -8,7 +8,10 @@ import { messageOf } from '../components/Failure.tsx';
 import { meQuery, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
 
-/** Where the letter to a new address leads. A mail program that opens links changes nothing. */
+/**
+ * The page that the letter to a new address links to. It waits for a click: mail programs open
+ * links by themselves.
+ */
 export function NewEmail() {
   const { t } = useTranslation('entry');
   const { token = '' } = useSearch({ strict: false });

@@ -60,7 +60,7 @@ export function Forgot() {
   );
 }
 
-/** Where a link to a new password leads. */
+/** The page a password reset links to. */
 export function Reset() {
   const { t } = useTranslation('entry');
   const { token, error } = useSearch({ strict: false });

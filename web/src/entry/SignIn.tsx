@@ -34,7 +34,7 @@ export function SignIn() {
   const settings = useSettings();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  // An identity provider or a link in a letter led here, with the name of what went wrong.
+  // An identity provider or a mailed link led here, with the code of an error.
   const [problem, setProblem] = useState<string | null>(() =>
     failed === undefined
       ? null
@@ -132,7 +132,7 @@ export function SignIn() {
         </Button>
       )}
       {(!settings || settings.sign_up === 'open') && (
-        // Its room is kept until it is known, so that nothing jumps.
+        // Its space is reserved while loading, so that nothing jumps.
         <Text size="sm" ta="center" style={{ visibility: settings ? 'visible' : 'hidden' }}>
           {t('no_account')}{' '}
           <Anchor component={Link} to="/sign-up" size="sm">

@@ -40,12 +40,12 @@ interface FormProps {
   to: string | undefined;
   token: string | undefined;
   min: number;
-  /** For whom the address fits already. */
+  /** The address, if it is already given. */
   email?: string;
   onSent: (email: string) => void;
 }
 
-/** Also behind an invitation, where the address is given. */
+/** Also used for invitations, where the address is given. */
 export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) {
   const { t } = useTranslation('entry');
   const goOn = useGoOn(to);

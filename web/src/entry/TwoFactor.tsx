@@ -7,7 +7,7 @@ import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
 
-/** The second half of signing in, where somebody has asked for it. */
+/** The second step of signing in, for users with an authenticator app. */
 export function TwoFactor() {
   const { t } = useTranslation('entry');
   const { to } = useSearch({ strict: false });

@@ -4,13 +4,13 @@ import { api, authCall } from '../api.ts';
 import { ownPath } from '../own-path.ts';
 import { meQuery } from '../session.tsx';
 
-/** What the service lets strangers do; undefined while it is not known. */
+/** What visitors may do on this service; undefined while loading. */
 export function useSettings() {
   const queryFn = () => api('GET /api/web');
   return useQuery({ queryKey: ['web'], queryFn, staleTime: 60_000 }).data;
 }
 
-/** Where the pages go once somebody is signed in: only to an address of these pages. */
+/** Goes on after sign-in, only to a path of these pages. */
 export function useGoOn(to: string | undefined): () => Promise<void> {
   const queries = useQueryClient();
   const router = useRouter();
@@ -20,7 +20,7 @@ export function useGoOn(to: string | undefined): () => Promise<void> {
   };
 }
 
-/** True where a second factor is still wanted. */
+/** True where a second factor is still needed. */
 export async function signInWithPassword(email: string, password: string): Promise<boolean> {
   const answer = await authCall<{ twoFactorRedirect?: boolean }>('/sign-in/email', {
     email,
@@ -34,13 +34,13 @@ export async function signInWithPasskey(): Promise<void> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   const path = '/passkey/generate-authenticate-options';
   const options = await authCall<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path);
-  // It stands for the password and the second factor: the device has to ask who holds it.
+  // A passkey replaces the password and the second factor, so the device must verify the user.
   const optionsJSON = { ...options, userVerification: 'required' as const };
   const response = await startAuthentication({ optionsJSON });
   await authCall('/passkey/verify-authentication', { response });
 }
 
-/** Leaves for the identity provider, which leads back to `to`. */
+/** Redirects to the identity provider, which redirects back to `to`. */
 export async function signInElsewhere(to: string | undefined): Promise<void> {
   const path = ownPath(to);
   const { url } = await authCall<{ url: string }>('/sign-in/social', {

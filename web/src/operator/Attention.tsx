@@ -8,7 +8,7 @@ import { When } from '../components/text/When.tsx';
 import './attention-words.ts';
 import { useLive } from './live.ts';
 
-/** Where each is dealt with. A disk is on no page. */
+/** The page on which each problem is solved. A full disk has none. */
 const places: Record<string, { to: string; search?: Record<string, string>; hash?: string }> = {
   books_broken: { to: '/operator', hash: 'books' },
   books_old: { to: '/operator', hash: 'books' },
@@ -26,10 +26,10 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
   costs_exceed_charges: { to: '/operator/catalog' },
 };
 
-/** They count other things than they name. */
+/** Problems whose count is not the number of names. */
 const namesWhole = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcomes']);
 
-/** What waits for whoever runs the service. */
+/** Problems that need the operator. */
 export function Attention() {
   const { data, error, dataUpdatedAt, refetch } = useLive('GET /attention');
   return (

@@ -10,7 +10,7 @@ import { When } from '../components/text/When.tsx';
 import { useAction } from './action.ts';
 import './overview-words.ts';
 
-/** The newest proof of the books, and a button that makes another. Undefined: on its way. */
+/** The latest audit of the books, and a button that starts another. Undefined while loading. */
 export function Books({ verdict }: { verdict: AuditResult | null | undefined }) {
   const { t } = useTranslation('operator_overview');
   const [busy, setBusy] = useState(false);

@@ -12,7 +12,7 @@ type Row = RevenueSum & { account_id?: string };
 
 const shownMax = 10;
 
-/** Where the revenue comes from. */
+/** Revenue by model, upstream, kind and account. */
 export function Breakdown({ figures }: { figures: Revenue }) {
   const { t } = useTranslation('operator_overview');
   const rows: Record<(typeof parts)[number], Row[]> = {

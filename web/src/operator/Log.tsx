@@ -6,7 +6,7 @@ import { actionName, LogList, useLog } from './LogList.tsx';
 import './log-words.ts';
 import { useAddress } from './search.ts';
 
-/** What operators did, by whom and to whom. */
+/** The log of what operators did. */
 export function Log() {
   const { t } = useTranslation('operator_log');
   const { t: common } = useTranslation('common');
@@ -55,7 +55,7 @@ export function Log() {
   );
 }
 
-/** Those that have a text, and what the address asks for. */
+/** Actions that have a text, and the one that the address asks for. */
 function actions(wanted: string | undefined): string[] {
   const texts = i18next.getResource('en', 'operator_log', 'action') as Record<string, string>;
   const named = Object.keys(texts).map((name) => name.replace('_', '.'));

@@ -21,7 +21,7 @@ export function useLog(query: Query) {
   return usePages('GET /log', { query });
 }
 
-/** What operators did. `ofAccount`: to one account, which is not named again. */
+/** The log of operator actions. `ofAccount`: of one account, which is not named in each row. */
 export function LogList(props: { query: Query; ofAccount?: boolean }) {
   const { t } = useTranslation('operator_log');
   const { t: common } = useTranslation('common');
@@ -65,12 +65,15 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
   );
 }
 
-/** A name of an action has a dot in it, which parts texts here; one without a text stays as it is. */
+/**
+ * An action name contains a dot, which separates translation keys; without a text it is shown as it
+ * is.
+ */
 export function actionName(t: TFunction<'operator_log'>, action: string): string {
   return t(`action.${action.replace('.', '_')}`, { defaultValue: action });
 }
 
-/** Null where the account is all, and is known. */
+/** Null where the account is the only target, and is known. */
 function to(row: LogEntry, isKnown = false) {
   const { account_id, account_email, target } = row;
   const other = target !== null && target !== account_email ? target : null;
@@ -104,7 +107,7 @@ const quiet = new Set(['transfer_id', 'replayed', 'first_id', 'key_id']);
 const isNothing = (value: unknown) =>
   value === null || (Array.isArray(value) && value.length === 0);
 
-/** Amounts as amounts, and the rest in words where there are some. */
+/** Amounts formatted, and other fields in words where there are some. */
 function Details({ row }: { row: LogEntry }) {
   const { t } = useTranslation('operator_log');
   const entries = Object.entries(row.details ?? {}).filter(
@@ -135,7 +138,7 @@ function Details({ row }: { row: LogEntry }) {
   );
 }
 
-/** What was before has no name of its own: it is what else the row names. */
+/** An object holds the previous values: each is shown with its name. */
 function Value({ name, value }: { name: string; value: unknown }): ReactNode {
   const { t } = useTranslation('operator_log');
   if (name.endsWith('_usd_micro') && typeof value === 'string') return <Usd micro={value} />;

@@ -22,7 +22,7 @@ import { offered, useAddress } from './search.ts';
 
 const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
 
-/** What the service earns. */
+/** The service's revenue. */
 export function Overview() {
   const { t } = useTranslation('operator_overview');
   const { t: common } = useTranslation('common');
@@ -118,7 +118,7 @@ function BooksStat({ verdict }: { verdict: AuditResult | null | undefined }) {
   );
 }
 
-/** What is left of the revenue, in millionths. */
+/** The margin as a share of revenue, in millionths. */
 function marginPpm({ charged_usd_micro, margin_usd_micro }: RevenueSum): number | null {
   const revenue = BigInt(charged_usd_micro);
   return revenue === 0n ? null : Number((BigInt(margin_usd_micro) * 1_000_000n) / revenue);

@@ -6,7 +6,7 @@ import { useLocale } from '../components/text/locale.ts';
 import { formatUsd } from '../money.ts';
 import './overview-words.ts';
 
-/** Revenue and cost by day. The same figures stand in a table for who cannot see it. */
+/** Revenue and cost by day. A table holds the same figures for screen readers. */
 export default function RevenueChart({ days }: { days: RevenueDay[] }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
@@ -43,7 +43,7 @@ export default function RevenueChart({ days }: { days: RevenueDay[] }) {
   );
 }
 
-/** A mark of the axis is a round number. */
+/** Axis labels are round numbers. */
 function axisUsd(usd: number): string {
   return `$${new Intl.NumberFormat('en', { maximumFractionDigits: 6 }).format(usd)}`;
 }

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { operatorApi, type Args, type Given, type OperatorCalls, type Reply } from '../api.ts';
 import { notice } from '../components/frame/notice.ts';
 
-/** An action of the operator. Reads again what the pages show of it, the person's own menu too. */
+/** An operator's action. Reloads the console's data and the user's own. */
 export function useAction() {
   const queries = useQueryClient();
   return async <R extends keyof OperatorCalls>(

@@ -2,7 +2,7 @@ import type { RevenueSum } from '../api-types.ts';
 import type { Column } from '../components/DataList.tsx';
 import { Usd } from '../components/text/Usd.tsx';
 
-/** The columns of figures that every table of sums has. */
+/** The figure columns shared by all revenue tables. */
 export function sumColumns<Row extends RevenueSum>(t: (name: string) => string): Column<Row>[] {
   return [
     {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { operatorApi, type Args, type OperatorCalls } from '../api.ts';
 
-/** How often what goes on now is read again; only while somebody looks at it. */
+/** How often live data is loaded again, only while the tab is visible. */
 export const liveMs = 5_000;
 
 type LiveRoute = 'GET /attention' | 'GET /catalog' | 'GET /queue' | 'GET /upstreams';

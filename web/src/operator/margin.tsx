@@ -6,7 +6,7 @@ import { Usd } from '../components/text/Usd.tsx';
 import { When } from '../components/text/When.tsx';
 import './models/catalog-words.ts';
 
-/** How the catalog's pages show a row with its price and margin. */
+/** How the catalog pages show a row with its price and margin. */
 
 const colors = { live: 'fare', stopped: 'orange', hidden: 'gray', left_out: 'red' };
 
@@ -29,7 +29,7 @@ export function StoppedBy({ since, by }: { since: string; by: string }) {
   );
 }
 
-/** Why callers do not see it, or see an older one. */
+/** Why callers do not see the row, or see an older version. */
 export function Reason({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   const { reason, problem, stopped, cost_may_exceed, checked_on, price_is_old } = row;
@@ -61,7 +61,7 @@ export function Reason({ row }: { row: CatalogRow }) {
   );
 }
 
-/** The variables that are missing, where that is the reason; else the reason as it is told. */
+/** The missing variables, where they are the reason; else the reason as reported. */
 export function needed(reason: string, inWords: (variables: string) => string): string {
   const reasons = reason
     .split('; ')
@@ -69,7 +69,7 @@ export function needed(reason: string, inWords: (variables: string) => string): 
   return reasons.every((name) => name !== undefined) ? inWords(reasons.join(', ')) : reason;
 }
 
-/** The list price with what it counts. */
+/** The list price with its unit. */
 export function PriceLines({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   return (
@@ -96,7 +96,7 @@ function Small({ text }: { text: string }) {
   );
 }
 
-/** One line for each sort of token, or the one there is. */
+/** One line for each kind of token, or a single one. */
 export function MarginLines({ margins, what }: { margins: RowMargin[]; what: 'cost' | 'margin' }) {
   const { t } = useTranslation('operator_catalog');
   if (margins.every((margin) => margin.cost_usd_micro === null)) {

@@ -8,7 +8,7 @@ const components: Record<Page, ReturnType<typeof lazyPage>> = {
   '/operator/accounts': lazyPage(() => import('./accounts/Accounts.tsx'), 'Accounts'),
   '/operator/accounts/$account_id': lazyPage(() => import('./accounts/Account.tsx'), 'Account'),
   '/operator/catalog': lazyPage(() => import('./models/Catalog.tsx'), 'Catalog'),
-  // A model's id has slashes in it.
+  // A model's id contains slashes.
   '/operator/catalog/row/$': lazyPage(() => import('./models/CatalogRow.tsx'), 'CatalogRow'),
   '/operator/upstreams': lazyPage(() => import('./models/Upstreams.tsx'), 'Upstreams'),
   '/operator/requests/$request_id': lazyPage(() => import('./requests/Request.tsx'), 'Request'),
@@ -19,7 +19,7 @@ const components: Record<Page, ReturnType<typeof lazyPage>> = {
   '/operator/log': lazyPage(() => import('./Log.tsx'), 'Log'),
 };
 
-/** The pages of who runs the service. */
+/** The operator console. */
 export function operatorPages(parent: AnyRoute) {
   const operators = createRoute({
     getParentRoute: () => parent,

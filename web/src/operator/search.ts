@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { anyText, oneOf, type Read } from '../address.ts';
 import { kinds } from '../studio/form/wish.ts';
 
-/** What can be chosen on these pages, and so may stand in their addresses. */
+/** The choices of these pages, and therefore what their queries may contain. */
 export const offered = {
   periods: ['7', '30', '90'],
   accounts: ['active', 'suspended', 'operators'],
@@ -15,7 +15,7 @@ export const offered = {
   outcomes: ['open', 'resolved', 'all'],
 } as const;
 
-/** How each page reads its address, by its path. */
+/** How each page reads its query, by path. */
 export const searches = {
   '/operator': { days: oneOf(offered.periods) },
   '/operator/accounts': { q: anyText, only: oneOf(offered.accounts) },
@@ -44,7 +44,7 @@ export type Page = keyof typeof searches;
 
 type Change<P extends Page> = { [Name in keyof (typeof searches)[P]]?: string | undefined };
 
-/** What the address says, and how it is changed; what is empty is left out of it. */
+/** The query and a function that changes it; empty fields are left out. */
 export function useAddress<P extends Page>(
   page: P,
 ): [Read<(typeof searches)[P]>, (change: Change<P>) => void] {

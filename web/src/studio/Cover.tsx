@@ -22,7 +22,7 @@ import {
 import classes from './Cover.module.css';
 import type { Model } from '../api-types.ts';
 
-/** A calm picture for a model, made of its name: no two are quite the same. */
+/** A generated cover for a model, derived from its name. */
 
 const icons: Record<string, typeof IconPhoto> = {
   'text-to-image': IconBrush,
@@ -46,7 +46,7 @@ const icons: Record<string, typeof IconPhoto> = {
   chat: IconMessage2,
 };
 
-/** Where on the wheel the covers of a kind begin, so that kinds are told apart at a glance. */
+/** The first hue of each kind, so that kinds differ at a glance. */
 const hues: Record<Model['kind'], number> = { image: 165, video: 225, text: 285 };
 
 export function Cover({ model, height = 92 }: { model: Model; height?: number }) {

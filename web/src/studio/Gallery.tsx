@@ -31,7 +31,7 @@ import { useModels } from './price.ts';
 import { Rate } from './form/Rate.tsx';
 import { kinds, sorts, type Kind, type Wish } from './form/wish.ts';
 
-/** Every model that can be run here. */
+/** Every model of the queue and the chat. */
 export function Gallery() {
   const { t } = useTranslation('studio');
   const wish = useSearch({ strict: false }) as Wish;
@@ -114,7 +114,7 @@ function Filters(props: {
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(wish.q ?? '');
   useHotkeys([['/', () => field.current?.focus()]]);
-  // The way back in the browser's history takes the words along.
+  // The browser's back button restores the search text.
   useEffect(() => setText(wish.q ?? ''), [wish.q]);
   const ofKind = models.filter(({ kind }) => !wish.kind || kind === wish.kind);
   const offered = ofKind.map(({ task }) => task);
@@ -199,7 +199,7 @@ function Cards({ models }: { models: Model[] }) {
   );
 }
 
-/** Arrows go from card to card, over all groups. */
+/** Arrow keys move between cards, across groups. */
 function moveAmongCards(event: KeyboardEvent<HTMLElement>): void {
   const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 0, ArrowUp: 0 }[event.key];
   if (step === undefined) return;
@@ -213,7 +213,7 @@ function moveAmongCards(event: KeyboardEvent<HTMLElement>): void {
   next.focus();
 }
 
-/** The closest card of the row above or below. */
+/** The closest card of the next row up or down. */
 function nearest(cards: HTMLElement[], from: HTMLElement, way: 1 | -1): HTMLElement | undefined {
   const { left, top } = from.getBoundingClientRect();
   const beyond = cards
@@ -255,7 +255,7 @@ function ModelCard({ model }: { model: Model }) {
   );
 }
 
-/** The most that one request may ask for, and the resolutions. */
+/** The maximum of one request, and the resolutions. */
 export function facts(
   { max, max_unit, resolutions, kind }: Model,
   t: TFunction<'studio'>,

@@ -26,7 +26,7 @@ import { shownAs, useCard, useOutput, usePresses } from './runs/runs.ts';
 import { anotherSeed, defaultsOf, fieldsOf, missing, type Field } from './form/schema.ts';
 import { said } from '../words.ts';
 
-/** One model: what goes in, what it will cost, and what came out. */
+/** One model: input, price and results. */
 export function Model() {
   const { t } = useTranslation('studio');
   const { _splat: id = '' } = useParams({ strict: false });
@@ -111,7 +111,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   const run = (input: Input = draft.input, shown = quote?.price_usd_micro) => {
     setWrong({});
     press(input, shown);
-    // Below the form, where nobody would see it begin.
+    // On narrow screens the results are below the form: scroll to them.
     if (!isWide) results.current?.scrollIntoView({ block: 'start' });
   };
   const set = (field: string, value: unknown) => {
@@ -181,7 +181,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   );
 }
 
-/** Fields that the price hangs on. */
+/** Fields that decide the price. */
 function pricedFields(model: ModelRow): Set<string> {
   const ofUnit = { sec: ['duration_seconds'], image: ['num_images'], request: [], MP: sizes };
   const unit = model.unit === '1M tokens' ? [] : ofUnit[model.unit];
@@ -191,7 +191,7 @@ function pricedFields(model: ModelRow): Set<string> {
 
 const sizes = ['num_images', 'image_size', 'width', 'height', 'resolution', 'aspect_ratio'];
 
-/** What the service refused, at the fields that it named. */
+/** Shows what the service refused at the fields that it named. */
 function useWrong(error: unknown, setWrong: (wrong: Wrong) => void): void {
   useEffect(() => {
     if (!(error instanceof ApiFailure) || error.status !== 400) return;
@@ -207,12 +207,12 @@ function useWrong(error: unknown, setWrong: (wrong: Wrong) => void): void {
   }, [error, setWrong]);
 }
 
-/** A step of a JSON pointer. */
+/** Unescapes a segment of a JSON pointer. */
 function unescaped(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** What the address brings along: the input of a request, or one of its outputs. */
+/** Prefills the form from the address: the input of a request, or one of its outputs. */
 function useFilling(
   model: ModelRow,
   fields: Field[],
@@ -239,7 +239,7 @@ function useFilling(
     replace(card.data.input);
     notice({ message: t('filled') });
     done();
-    // Once, when it has come.
+    // Once, when it is loaded.
   }, [card.data]);
   useEffect(() => {
     const medium = output.data?.media[Number(index)];
@@ -248,14 +248,14 @@ function useFilling(
     const isList = field?.control.as === 'media_list';
     if (field) set(field.name, isList ? [medium.url] : medium.url);
     done();
-    // Once, when it has come.
+    // Once, when it is loaded.
   }, [output.data]);
   useEffect(() => {
     if (failure) showFailure(failure);
   }, [failure]);
 }
 
-/** One line where there is room: the price and the button below the form have to be in sight. */
+/** One line where there is room, so that price and button stay in view. */
 function Heading({ model }: { model: ModelRow }) {
   const { t } = useTranslation('studio');
   useEffect(() => {
@@ -310,6 +310,6 @@ function About({ model }: { model: ModelRow }) {
 
 export interface RunActions {
   fill: (input: Input) => void;
-  /** With another seed; null where the model has none, or one may not. */
+  /** Runs again with another seed; null where the model has none or the user may not. */
   rerun: ((input: Input, shown: string) => void) | null;
 }

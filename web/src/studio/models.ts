@@ -7,8 +7,8 @@ import { kinds, type Sort, type Wish } from './form/wish.ts';
 /** The catalog, as the service publishes it. */
 
 /**
- * The public catalog: which models there are, at list prices. Who shows prices takes `useModels`,
- * which has those of the account.
+ * The public catalog at list prices. To show prices, use `useModels`, which has those of the
+ * account.
  */
 export const modelsQuery = {
   queryKey: ['models'],
@@ -16,12 +16,12 @@ export const modelsQuery = {
   staleTime: 60_000,
 };
 
-/** A price of the catalog, which is a plain number of dollars, to its last micro-USD. */
+/** A catalog price (a number of dollars) as text, down to the last micro-USD. */
 export function usd(price: number): string {
   return `$${formatUsd(BigInt(Math.round(price * 1_000_000)))}`;
 }
 
-/** What a unit costs: one amount, or the least and the most where resolutions differ. */
+/** The unit price: one amount, or the lowest and highest where resolutions differ. */
 export function rates(model: Model): string[] {
   if (typeof model.price === 'object') return [usd(model.price.input), usd(model.price.output)];
   const all = Object.values(model.price_by_resolution ?? {});
@@ -29,7 +29,7 @@ export function rates(model: Model): string[] {
   return least < model.price ? [usd(least), usd(model.price)] : [usd(model.price)];
 }
 
-/** Those that fit, the best first. */
+/** Matching models, best first. */
 export function choose(models: Model[], { q = '', kind, task, sort = 'suggested' }: Wish): Model[] {
   const words = fold(q).split(/\s+/).filter(Boolean);
   const fitting = models.filter(
@@ -47,7 +47,7 @@ export function choose(models: Model[], { q = '', kind, task, sort = 'suggested'
   );
 }
 
-/** The cheapest of the kind that comes first, of those whose example needs no file if there are any. */
+/** The cheapest of the first kind, preferably one whose example needs no file. */
 export function firstChoice(models: Model[]): Model | undefined {
   const needsFile = ({ example }: Model) => JSON.stringify(example).includes('://');
   const [first] = choose(models, {}).toSorted(
@@ -56,7 +56,7 @@ export function firstChoice(models: Model[]): Model | undefined {
   return first;
 }
 
-/** Images, videos, texts; making before changing; the cheap before the dear. */
+/** Images, videos, texts; generating before editing; cheap before expensive. */
 const orders: Record<Sort, (a: Model, b: Model) => number> = {
   suggested: (a, b) =>
     kinds.indexOf(a.kind) - kinds.indexOf(b.kind) ||
@@ -73,13 +73,13 @@ function isMaking({ task }: Model): boolean {
   return task.startsWith('text-to-') || task === 'image-to-video';
 }
 
-/** Of a text model its two prices together: either alone may be small. */
+/** For a text model the sum of its two prices: either alone may be low. */
 function leastPrice({ price, price_by_resolution }: Model): number {
   if (typeof price === 'object') return price.input + price.output;
   return Math.min(price, ...Object.values(price_by_resolution ?? {}));
 }
 
-/** Words in the name weigh more than words in the description. */
+/** A match in the name counts more than one in the description. */
 function score(model: Model, words: string[]): number {
   const name = fold(`${model.name} ${model.id}`);
   return words.filter((word) => name.includes(word)).length;
@@ -90,12 +90,12 @@ function textOf({ id, name, description, kind, task, owned_by, uncensored }: Mod
   return fold(`${id} ${name} ${description} ${kind} ${task} ${owned_by} ${mark}`);
 }
 
-/** As it is compared: without case and accents. */
+/** Normalised for comparison: without case and accents. */
 export function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
-/** Models of the queue that take such a medium in one of their fields. */
+/** Queue models that accept this kind of media in a field. */
 export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Model[] {
   return models.filter(
     (model) =>
@@ -108,7 +108,7 @@ export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Mod
 
 export type Media = 'image' | 'video' | 'audio' | 'any';
 
-/** What a field holds, by its name; null where it holds no address. */
+/** The media kind of a field by its name; null where it holds no URL. */
 export function mediaOf(field: string): Media | null {
   if (!/(^|_)urls?$/.test(field)) return null;
   if (/video|film|clip/.test(field)) return 'video';

@@ -3,7 +3,7 @@ import { anyText, byRules, oneOf } from '../address.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { kinds, sorts } from './form/wish.ts';
 
-/** The playground. Ids of models have slashes, so a model's page takes all that follows. */
+/** The playground. Model ids contain slashes, so a model's page takes the rest of the path. */
 export function studioPages(parent: AnyRoute) {
   const studio = createRoute({ getParentRoute: () => parent, path: '/studio' });
   const getParentRoute = () => studio;

@@ -7,11 +7,11 @@ import { useAccount, useAccountApi } from '../session.tsx';
 import type { Input } from './form/draft.ts';
 import type { Field } from './form/schema.ts';
 
-/** What the next request would cost, and whether it can be paid. */
+/** The price of the next request, and whether the balance covers it. */
 
 const pauseMs = 250;
 
-/** The catalog, at the prices that the account pays. */
+/** The catalog at the account's prices. */
 export function useModels() {
   const { account_id } = useAccount();
   const api = useAccountApi();
@@ -22,7 +22,7 @@ export function useModels() {
   });
 }
 
-/** Always of the input as it stands: `isFresh` says whether the quote is. */
+/** The quote for the current input; `isFresh` says whether it is up to date. */
 export function useQuote(model_id: string, input: Input, fields: Field[], priced: Set<string>) {
   const { account_id } = useAccount();
   const api = useAccountApi();
@@ -44,7 +44,7 @@ export function useQuote(model_id: string, input: Input, fields: Field[], priced
   return { quote: query.error ? undefined : query.data, error: query.error, isFresh };
 }
 
-/** Free texts have no price, so that typing a prompt asks for none. */
+/** Free texts do not affect the price, so typing a prompt asks for no quote. */
 function pricingInput(input: Input, fields: Field[], priced: Set<string>): Input {
   const free = new Set(
     fields.filter(({ name, control }) => control.as === 'text' && !priced.has(name)).map(nameOf),
@@ -66,7 +66,7 @@ export function useAllowance() {
   }).data;
 }
 
-/** After money has moved: every figure that shows it is asked for again. */
+/** Reloads everything that shows money, after it has moved. */
 export function useMoneyMoved(): () => void {
   const { account_id } = useAccount();
   const queries = useQueryClient();
@@ -83,7 +83,7 @@ export function lacking({ available_usd_micro }: Allowance, price: string): stri
 
 export type Shortage = 'balance' | 'limit' | 'jobs';
 
-/** Why the allowance does not reach; null where it does. */
+/** Why the allowance does not cover the price; null where it does. */
 export function shortage(allowance: Allowance, price: string, opensJob = true): Shortage | null {
   const { available_usd_micro, limit_usd_micro, spent_usd_micro } = allowance;
   const amount = BigInt(price);

@@ -1,4 +1,4 @@
-/** Texts that more than one part shows. */
+/** Texts used by more than one part. */
 export const everywhere = {
   en: {
     cabinet: 'Cabinet',

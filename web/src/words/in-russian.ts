@@ -2,14 +2,17 @@ import { sentences } from './service-ru.ts';
 
 interface Known {
   pattern: RegExp;
-  /** What may stand in each hole, as written in it. */
+  /** What each placeholder may hold, as written in it. */
   holes: string[];
   russian: string;
 }
 
 let known: Known[] | undefined;
 
-/** What the service said in English; as it is where nothing here fits, such as a model's own words. */
+/**
+ * An English text of the service in Russian; unchanged where no pattern fits, such as a model's own
+ * words.
+ */
 export function inRussian(said: string): string {
   return find(said) ?? aboutField(said) ?? said;
 }
@@ -55,7 +58,7 @@ const joints: Record<string, string> = { ' or ': ' или ', ' and ': ' и ', ' 
 const joint = /(, | or | and | with )/;
 const quoted = /^"[^"]*"$/;
 const figure = /^\d[\d.,]*( (x \d+|USD|s|px|[KMG]i?B|%))?$/;
-/** What is surely no word: `16:9`, `image_url`, `512x512`, `PNG`. */
+/** Not a word: `16:9`, `image_url`, `512x512`, `PNG`. */
 const sign = /^(?=\S*[\d_/:<>=@])\S+$|^[A-Z]{2,}$|^(true|false|null)$/;
 
 function isValue(item: string, mayBeWord: boolean): boolean {

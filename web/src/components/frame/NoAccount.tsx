@@ -10,7 +10,7 @@ import { Empty } from '../Empty.tsx';
 import { showFailure } from '../Failure.tsx';
 import { PageTitle } from './PageTitle.tsx';
 
-/** For somebody who has left the last account that they belonged to. */
+/** For a user who has left their last account. */
 export default function NoAccount() {
   const { t } = useTranslation('common');
   const queries = useQueryClient();

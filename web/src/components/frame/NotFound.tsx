@@ -13,7 +13,7 @@ export function NotFound() {
   );
 }
 
-/** The same within the frame of the pages. */
+/** The same inside the frame of the pages. */
 export function NothingHere() {
   const { t } = useTranslation('common');
   return (

@@ -4,7 +4,7 @@ import { mountBeside } from './beside.tsx';
 
 let mounted = false;
 
-/** Mounts the place of notices with the first one. */
+/** Mounts the container of notices with the first one. */
 export function show(told: NotificationData): void {
   if (!mounted) {
     mounted = true;

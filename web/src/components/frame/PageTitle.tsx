@@ -1,7 +1,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 
-/** The heading of a page, its name in the browser's tab, and what can be done there. */
+/** The heading of a page with its actions; also sets the browser tab's title. */
 export function PageTitle(props: { title: string; text?: string; children?: ReactNode }) {
   useEffect(() => {
     document.title = `${props.title} · Farebox`;

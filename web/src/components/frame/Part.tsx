@@ -1,7 +1,7 @@
 import { Card, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with its own heading. */
 export function Part(props: { title: string; text?: string | undefined; children: ReactNode }) {
   return (
     <Card withBorder component="section">

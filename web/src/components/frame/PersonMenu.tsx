@@ -6,7 +6,7 @@ import type { Me } from '../../api-types.ts';
 import { useSignOut } from '../../session.tsx';
 import { languages, setLanguage, type Language } from '../../words.ts';
 
-/** What concerns the person and not the account: their profile, how the pages look, leaving. */
+/** What belongs to the user and not the account: profile, appearance, sign out. */
 export default function PersonMenu({ me }: { me: Me }) {
   const { t, i18n } = useTranslation('common');
   const { colorScheme, setColorScheme } = useMantineColorScheme();

@@ -21,13 +21,13 @@ import { AccountScope, chooseAccount, useSwitchAccount } from '../../session.tsx
 import { Palette } from '../palette/Palette.tsx';
 import { sectionsOf, type Section } from './sections.tsx';
 
-/** What somebody who belongs to no account may see as well. */
+/** Pages that a user without an account may see. */
 const ownPages = ['/cabinet/settings', '/operator'];
 
 const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
 const NoAccount = lazy(() => import('./NoAccount.tsx'));
 
-/** Around every page of somebody who is signed in: where they are, and where they can go. */
+/** The frame around every page of a signed-in user: header, menu and content. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const { t } = useTranslation('common');
   const [open, { toggle, close }] = useDisclosure(false);
@@ -152,12 +152,12 @@ function Live() {
   return null;
 }
 
-/** The page of the menu that is shown, or that the shown one lies below. */
+/** The menu entry of the shown page, or of the page above it. */
 function activePage(pathname: string, { pages }: Section): string | undefined {
   const above = pages
     .map(({ path }) => path)
     .filter((path) => `${pathname}/`.startsWith(`${path}/`))
-    // What lies beside the console's overview is no part of it.
+    // The console's overview is not above its other pages.
     .filter((path) => path !== '/operator' || pathname === path);
   return above.toSorted((a, b) => b.length - a.length)[0];
 }
@@ -224,7 +224,7 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   );
 }
 
-/** Its menu is loaded when it is first opened. */
+/** Its menu is loaded when first opened. */
 function PersonButton({ me }: { me: Me }) {
   const [asked, { open }] = useDisclosure(false);
   const button = (

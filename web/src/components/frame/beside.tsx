@@ -1,6 +1,6 @@
 import { useSyncExternalStore, type ComponentType } from 'react';
 
-/** What stands beside the pages once it is needed, and is loaded then. */
+/** Components that are mounted next to the pages, and loaded, when first needed. */
 const parts: ComponentType[] = [];
 const listeners = new Set<() => void>();
 let shown: readonly ComponentType[] = [];

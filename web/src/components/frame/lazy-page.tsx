@@ -4,9 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { Failure } from '../Failure.tsx';
 
 /**
- * A page whose code is loaded when somebody goes there. Where it does not come, that page says so
- * and the rest stays as it is. A browser remembers what it could not load, so that only another
- * document can try again: it is asked for once the service answers, and never before.
+ * A page whose code is loaded on the first visit. If loading fails, only that page shows the error.
+ * A browser remembers a failed import for the life of the document, so a retry reloads the
+ * document, and only once the service answers again.
  */
 export function lazyPage<Name extends string>(
   load: () => Promise<Record<Name, ComponentType>>,
@@ -14,7 +14,7 @@ export function lazyPage<Name extends string>(
 ): AsyncRouteComponent<object> {
   let Loaded: ComponentType | undefined;
   let loading: Promise<void> | undefined;
-  /** Times that it was tried in vain: the first may be a moment without a connection. */
+  /** Failed loads; the first may be a short loss of connection. */
   let failures = 0;
   let isShown = false;
   let isAsked = false;
@@ -37,7 +37,7 @@ export function lazyPage<Name extends string>(
   function LazyPage() {
     const { t } = useTranslation('common');
     const [, draw] = useReducer((n: number) => n + 1, 0);
-    // Who comes back later sees it tried again.
+    // Another visit tries again.
     useEffect(
       () => () => {
         isShown = false;
@@ -54,11 +54,11 @@ export function lazyPage<Name extends string>(
     };
     return <Failure error={new Error(t('page_missing'))} retry={retry} />;
   }
-  // Nobody waits for what is loaded ahead: its failure is not shown.
+  // A failed preload is not shown: nobody waits for it.
   return Object.assign(LazyPage, { preload: () => bring().catch(() => {}) });
 }
 
-/** Nothing more is shown until the document is another one. */
+/** Never resolves: nothing more is shown until the document has reloaded. */
 function leave(): Promise<never> {
   location.reload();
   return new Promise(() => {});
@@ -67,8 +67,9 @@ function leave(): Promise<never> {
 const kept = 'farebox-reloaded';
 
 /**
- * Whether another document would help: the service answers, and with other pages than these or
- * after the browser has failed before. Unasked only once for a page, so that it never circles.
+ * Whether a reload would help: the service answers, and either serves another version than this
+ * document or the load has failed before. Without a click at most once a page, so that it never
+ * loops.
  */
 async function mayReload(name: string, again: boolean, isAsked: boolean): Promise<boolean> {
   const own = document.querySelector('script[type=module][src]')?.getAttribute('src') ?? '';

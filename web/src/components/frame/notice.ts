@@ -1,6 +1,6 @@
 import type { NotificationData } from '@mantine/notifications';
 
-/** Says something in the corner of the window. What shows it is loaded with the first notice. */
+/** Shows a notice in the window's corner. Its component is loaded with the first notice. */
 export function notice(told: NotificationData): void {
   void import('./Notices.tsx').then(({ show }) => show(told));
 }

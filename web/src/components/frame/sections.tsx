@@ -20,10 +20,10 @@ import {
 import type { ComponentType } from 'react';
 import type { Me } from '../../api-types.ts';
 
-/** The parts of the web pages and what they hold: the menu and the palette are made of it. */
+/** The sections of the web pages with their pages; the menu and the palette are built from it. */
 export interface Section {
   path: '/cabinet' | '/studio' | '/operator';
-  /** Of its text. */
+  /** Translation key of its name. */
   name: string;
   pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
 }
@@ -68,7 +68,7 @@ const sections: Section[] = [
   },
 ];
 
-/** Those that somebody can go to. */
+/** The sections that this user may open. */
 export function sectionsOf({ is_operator }: Pick<Me, 'is_operator'>): Section[] {
   return sections.filter(({ path }) => path !== '/operator' || is_operator);
 }

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import type { Me } from '../../api-types.ts';
 import type { Section } from '../frame/sections.tsx';
 
-/** The palette's own code is loaded when it is first asked for. */
+/** The palette's code is loaded when first opened. */
 const Loaded = lazy(() => import('./PaletteDialog.tsx'));
 
 export function Palette(props: {
@@ -16,7 +16,7 @@ export function Palette(props: {
   const { me, sections, opened, toggle, close } = props;
   const [asked, setAsked] = useState(opened);
   if (opened && !asked) setAsked(true);
-  // Also while somebody types: it is no key of any field.
+  // Also while an input has focus: no input uses this key.
   useHotkeys([['mod+K', toggle]], []);
   if (!asked) return null;
   return (

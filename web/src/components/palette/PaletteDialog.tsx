@@ -7,7 +7,9 @@ import classes from './Palette.module.css';
 import { keepRecent, type Offer, type OfferGroup } from './palette-find.ts';
 import { useOffers, type Known } from './palette-offers.tsx';
 
-/** Whatever somebody may want next, by its name: the field keeps the focus, arrows choose. */
+/**
+ * Finds any page, model, request or action by name. The field keeps the focus; arrow keys choose.
+ */
 export default function PaletteDialog(props: Known & { opened: boolean; onClose: () => void }) {
   const { me, sections, opened, onClose } = props;
   const { t } = useTranslation('palette');
@@ -149,7 +151,7 @@ function Option(props: {
       role="option"
       aria-selected={isChosen}
       className={classes.offer}
-      // The field keeps the focus.
+      // Keeps the focus in the field.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => onChoose(offer)}
     >

@@ -1,15 +1,15 @@
 import type { ReactNode } from 'react';
 import { fold } from '../../studio/models.ts';
 
-/** What the palette offers, and which of it fits what somebody has typed. */
+/** The entries of the palette, and which of them match a search text. */
 
 export interface Offer {
-  /** The same each time, so that it is known again among the recent ones. */
+  /** Stable, so that the entry is recognised among the recent ones. */
   id: string;
   label: string;
-  /** Beside it: what it belongs to. */
+  /** Shown beside the label: the section it belongs to. */
   note?: string;
-  /** By which it is found as well. */
+  /** More words to match. */
   words?: string;
   icon: ReactNode;
   run: () => void;
@@ -20,7 +20,7 @@ export interface OfferGroup {
   offers: Offer[];
 }
 
-/** Those that hold every word, first where a name begins so. */
+/** The entries that contain every word; those whose label begins with one come first. */
 export function fitting(offers: Offer[], typed: string, most: number): Offer[] {
   const words = fold(typed).split(/\s+/).filter(Boolean);
   const scored = offers.map((offer) => ({ offer, score: scoreOf(offer, words) }));
@@ -40,10 +40,10 @@ function scoreOf({ label, note = '', words = '' }: Offer, wanted: string[]): num
   return name.includes(first) ? 2 : 1;
 }
 
-/** The id of a request or how it begins, as it stands in what was typed or pasted; else null. */
+/** A request id, or the beginning of one, found in a search text; else null. */
 export function idIn(typed: string): string | null {
   const whole = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(typed);
-  // Fewer than six digits begin the ids of whole days.
+  // Fewer than six digits would match the ids of whole days.
   const part = /^[0-9a-f]{6,8}(?:-[0-9a-f-]{0,27})?$/i.exec(typed.trim());
   return (whole ?? part)?.[0].toLowerCase() ?? null;
 }
@@ -51,7 +51,7 @@ export function idIn(typed: string): string | null {
 const most = 5;
 const keptFor = (person_id: string) => `farebox-recent-${person_id}`;
 
-/** Ids of what somebody has last chosen here, the newest first. */
+/** Ids of the last chosen entries, newest first. */
 export function recentOf(person_id: string): string[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(keptFor(person_id)) ?? '[]');

@@ -28,7 +28,7 @@ import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-
 import './palette-words.ts';
 import type { Section } from '../frame/sections.tsx';
 
-/** Who asks, and where they can go. */
+/** The user and the sections they may open. */
 export interface Known {
   me: Me;
   sections: Section[];
@@ -36,10 +36,10 @@ export interface Known {
 
 const typingMs = 200;
 const idLength = 36;
-/** Of each kind, so that all of them are in sight. */
+/** Entries a group, so that all groups fit on the screen. */
 const shownMax = 6;
 
-/** What is offered for what somebody has typed; `searching` while the service is still asked. */
+/** The entries for a search text; `searching` while the service is being asked. */
 export function useOffers(
   { me, sections }: Known,
   typed: string,
@@ -72,7 +72,7 @@ export function useOffers(
   };
 }
 
-/** Of what was chosen before, what there still is. */
+/** Recent entries that still exist. */
 function known(ids: string[], pages: OfferGroup[], ...more: Offer[][]): Offer[] {
   const all = [...pages.flatMap(({ offers }) => offers), ...more.flat()];
   return ids.flatMap((id) => all.find((offer) => offer.id === id) ?? []);
@@ -139,7 +139,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
         icon: drawn(IconSwitchHorizontal),
         run: () => {
           switchAccount(account_id);
-          // What is open belongs to the other account.
+          // The open page belongs to the other account.
           void navigate({ to: '/cabinet' });
         },
       })),
@@ -153,7 +153,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
     ...others.map(([code, name]) => ({
       id: `language ${code}`,
       label: t('language', { name }),
-      // For who does not read the language that the pages speak now.
+      // Found in both languages, by users who cannot read the current one.
       words: 'language язык',
       icon: drawn(IconLanguage),
       run: () => setLanguage(code as Language),
@@ -167,7 +167,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
   ];
 }
 
-/** The account's requests whose ids begin so. */
+/** The account's requests whose ids begin with the text. */
 function useRequestOffers(account: Account | null, typed: string) {
   const { t } = useTranslation(['palette', 'common']);
   const navigate = useNavigate();
@@ -194,7 +194,7 @@ function useRequestOffers(account: Account | null, typed: string) {
   return { offers, searching: account !== null && (wanted !== id || isFetching) };
 }
 
-/** The request of any account that has this very id, for operators. */
+/** The request of any account with this id, for operators. */
 function useAnyRequestOffers(me: Me, typed: string) {
   const { t } = useTranslation('palette');
   const navigate = useNavigate();
@@ -217,10 +217,10 @@ function useAnyRequestOffers(me: Me, typed: string) {
   return { offers, searching: isAsked && isFetching };
 }
 
-/** Accounts of everybody, for operators. */
+/** Accounts of all customers, for operators. */
 function useAccountOffers(me: Me, typed: string) {
   const navigate = useNavigate();
-  // A letter alone would find most of them.
+  // A single letter would match most accounts.
   const wanted = me.is_operator && typed.trim().length > 1 ? typed.trim() : null;
   const [q] = useDebouncedValue(wanted, typingMs);
   const { data, isFetching } = useQuery({

@@ -9,7 +9,7 @@ const steps: [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ];
 
-/** How long ago a moment was, as it passes; hovering shows the moment in UTC. */
+/** How long ago a moment was, kept up to date; hovering shows the moment in UTC. */
 export function Ago({ at }: { at: string }) {
   const { i18n } = useTranslation();
   const [now, setNow] = useState(Date.now);
@@ -17,7 +17,7 @@ export function Ago({ at }: { at: string }) {
     const timer = setInterval(() => setNow(Date.now()), 30_000);
     return () => clearInterval(timer);
   }, []);
-  // A clock that is behind the service's makes nothing happen in the future.
+  // A browser clock behind the service's must not yield a future time.
   const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
   const [unit, size] = steps.find(([, length]) => seconds >= length) ?? ['second', Infinity];
   const format = new Intl.RelativeTimeFormat(i18n.language, { numeric: 'auto' });

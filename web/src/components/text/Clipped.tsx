@@ -1,7 +1,7 @@
 import { Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 
-/** A text that may be long, on one line; whoever presses it reads all of it. */
+/** A long text on one line; clicking shows all of it. */
 export function Clipped({ text, dimmed = false }: { text: string; dimmed?: boolean }) {
   const [whole, { toggle }] = useDisclosure(false);
   return (

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** From one moment to another; without an end, to now, and it goes on. */
+/** The time between two moments; without an end, until now, and it keeps counting. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const { i18n } = useTranslation();
   const [now, setNow] = useState(() => Date.now());
@@ -15,13 +15,13 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
   return <span className="number">{formatDuration(ms, i18n.language, to === null)}</span>;
 }
 
-/** How long something took, or takes so far. */
+/** A duration in milliseconds. */
 export function Took({ ms }: { ms: number }) {
   const { i18n } = useTranslation();
   return <span className="number">{formatDuration(ms, i18n.language)}</span>;
 }
 
-/** `1.4 s`, `2 min 5 s`, `3 h 10 min`; of what goes on, whole seconds. */
+/** `1.4 s`, `2 min 5 s`, `3 h 10 min`; whole seconds for one that still counts. */
 export function formatDuration(ms: number, language: string, whole = false): string {
   const of = (value: number, unit: string, digits = 0) =>
     new Intl.NumberFormat(language, {

@@ -1,11 +1,11 @@
 import { useLocale } from './locale.ts';
 
-/** A share in millionths; the amounts beside it are exact. */
+/** A share given in millionths. */
 export function Percent({ ppm }: { ppm: number }) {
   return <span className="number">{usePercent()(ppm)}</span>;
 }
 
-/** The same as a text: to a tenth of a percent, and never more than it is. */
+/** As text, rounded down to a tenth of a percent. */
 export function usePercent(): (ppm: number) => string {
   const format = new Intl.NumberFormat(useLocale(), {
     style: 'percent',

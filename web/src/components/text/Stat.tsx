@@ -1,7 +1,7 @@
 import { Card, Skeleton, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A figure with its name. Without children it is on its way. */
+/** A figure with its name. A placeholder while it has no children. */
 export function Stat({
   label,
   children,

@@ -2,8 +2,8 @@ import type { CSSProperties } from 'react';
 import { formatUsd } from '../../money.ts';
 
 /**
- * An amount, to its last micro-USD, in figures of equal width. In a `column` of a table points stand
- * under points: decimals that it does not have, and another has, take their place unseen.
+ * An amount down to the last micro-USD, in digits of equal width. In a `column`, decimal points
+ * line up: missing decimals are filled with hidden zeros.
  */
 export function Usd(props: { micro: string | bigint; signed?: boolean; column?: boolean }) {
   const { micro, signed = false, column = false } = props;

@@ -1,11 +1,11 @@
 import { useLocale } from './locale.ts';
 
-/** The first or the last moment of a day in UTC: there months begin anew, and days given end. */
+/** The first or last moment of a UTC day: where months begin and given days end. */
 const edgeOfDay = /T(?:00:00:00(?:\.0+)?|23:59:59\.9+)Z$/;
 
 /**
- * A moment in local time; hovering shows it in UTC. Where only the day is told, one at the edge of
- * a day in UTC belongs to that day everywhere.
+ * A moment in local time; hovering shows UTC. Where only the date is shown, a moment at the edge of
+ * a UTC day keeps its UTC date.
  */
 export function When({ at, brief = false }: { at: string; brief?: boolean }) {
   const locale = useLocale();

@@ -1,4 +1,4 @@
-/** Pictures that the service makes small; drawings and films are shown as they are. */
+/** Whether the service makes thumbnails of it; SVGs and videos are shown as they are. */
 export function isShrunk({ content_type }: { content_type: string }): boolean {
   return /^image\/(png|jpeg|webp)$/.test(content_type);
 }

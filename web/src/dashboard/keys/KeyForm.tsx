@@ -18,10 +18,10 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import { modelsQuery } from '../../studio/models.ts';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
 
-/** Makes a key, or changes one. */
+/** Creates or changes a key. */
 export function KeyForm(props: {
   opened: boolean;
-  /** Null: a new one is made. */
+  /** Null creates one. */
   changed: Key | null;
   defaults: Defaults;
   ceilings: KeyCeilings;
@@ -30,7 +30,7 @@ export function KeyForm(props: {
 }) {
   const { t } = useTranslation('keys');
   const { opened, onClose } = props;
-  // Stays what it is while the drawer slides away.
+  // Keeps the last value while the drawer closes.
   const [changed, setChanged] = useState(props.changed);
   if (opened && changed !== props.changed) setChanged(props.changed);
   return (
@@ -277,7 +277,7 @@ function endOf({ end, date }: Typed): string | null {
   if (end === 'never') return null;
   if (end !== 'date') return new Date(Date.now() + Number(end) * dayMs).toISOString();
   const [year, month, day] = date.split('-').map(Number);
-  // To the end of that day, where the person is.
+  // The end of that day in the user's time zone.
   return new Date(year!, month! - 1, day!, 23, 59, 59, 999).toISOString();
 }
 

@@ -13,7 +13,7 @@ import { Refused } from './Refused.tsx';
 
 export type Deed = 'edit' | 'rotate' | 'revoke';
 
-/** A key as the list shows it. `onOpen` is null for who may only look. */
+/** A key in the list. `onOpen` is null for members who may only view. */
 export function KeyRow(props: {
   shown: Key;
   defaults: Defaults;
@@ -81,7 +81,7 @@ function Who({ shown }: { shown: Key }) {
   );
 }
 
-/** How much of its month the key has used up. */
+/** How much of its monthly limit the key has spent. */
 function Month({ shown }: { shown: Key }) {
   const { t } = useTranslation('keys');
   const { spent_usd_micro: spent, monthly_limit_usd_micro: limit } = shown;
@@ -123,7 +123,7 @@ function Month({ shown }: { shown: Key }) {
   );
 }
 
-/** In hundredths; a limit of 0 is always used up. */
+/** In percent; a limit of 0 counts as spent. */
 function shareOf(spent: bigint, limit: bigint): number {
   return limit === 0n ? 100 : Math.min(100, Number((spent * 10_000n) / limit) / 100);
 }
@@ -191,7 +191,7 @@ function Deeds({ shown, onOpen }: { shown: Key; onOpen: (what: Deed) => void }) 
   );
 }
 
-/** After a rotation: whether the earlier text is still in use, and a way to end it. */
+/** After a rotation: whether the previous secret is still valid, and a button to end it. */
 function Overlap({ shown, may }: { shown: Key; may: boolean }) {
   const { t } = useTranslation('keys');
   const end = useKeyChange(({ key_id }: Key, api) =>

@@ -14,10 +14,10 @@ import { firstChoice, modelsQuery } from '../../studio/models.ts';
 import type { NewKey } from '../../api-types.ts';
 import styles from './Keys.module.css';
 
-/** The text of a key, once: it goes away only when somebody says so. */
+/** The secret of a new key, shown once, until the user closes it. */
 export function KeyShown({ made, onClose }: { made: NewKey | null; onClose: () => void }) {
   const { t } = useTranslation('keys');
-  // Stays in place while the dialog fades.
+  // Keeps the last value while the dialog closes.
   const [last, setLast] = useState(made);
   if (made && made !== last) setLast(made);
   return (
@@ -76,7 +76,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
   );
 }
 
-/** A first call, with the key in it. */
+/** A first call with the key filled in. */
 function Try({ made }: { made: NewKey }) {
   const { t } = useTranslation('keys');
   const settings = useSettings();
@@ -103,7 +103,7 @@ function Try({ made }: { made: NewKey }) {
   );
 }
 
-/** What the example costs; null where that is not fixed before. */
+/** The price of the example; null where it is not fixed in advance. */
 function usePrice(model: Model | null): string | null {
   const { account_id } = useAccount();
   const api = useAccountApi();
@@ -119,7 +119,7 @@ function usePrice(model: Model | null): string | null {
   return data?.price_usd_micro ?? null;
 }
 
-/** A picture if there is one, else whatever needs no file of the caller's. */
+/** An image model if there is one, else any model whose example needs no file. */
 function exampleOf(models: Model[], allowed: string[] | null): Model | undefined {
   const usable = models.filter(({ id }) => allowed === null || allowed.includes(id));
   return (

@@ -23,10 +23,10 @@ interface KeysSearch {
   create?: true;
 }
 
-/** What else is open above the list. */
+/** Which dialog is open above the list. */
 type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
 
-/** The keys of the account: what each may do, what it does, and how it is changed. */
+/** The account's keys: limits, use and changes. */
 export function Keys() {
   const { t } = useTranslation('keys');
   const { show, create: creates } = useSearch({ strict: false }) as KeysSearch;
@@ -41,7 +41,7 @@ export function Keys() {
   const go = (search: KeysSearch) =>
     void navigate({ to: '.', search: search as never, replace: true });
   const kept = show ? { show } : {};
-  // In the address: from other pages as well somebody is led to it.
+  // In the address, so that other pages can link to it.
   const create = () => go({ ...kept, create: true });
   const close = () => {
     setOpen(null);

@@ -4,10 +4,10 @@ import type { Key } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { useKeyChange } from './key-data.ts';
 
-/** Says what stops at once, and asks once: a new key is soon made. */
+/** Says what stops at once and asks once: a new key is quickly made. */
 export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: () => void }) {
   const { t } = useTranslation('keys');
-  // Stays what it is while the dialog goes.
+  // Keeps the last value while the dialog closes.
   const [asked, setAsked] = useState(revoked);
   if (revoked && revoked !== asked) setAsked(revoked);
   const revoke = useKeyChange(({ key_id }: Key, api) =>

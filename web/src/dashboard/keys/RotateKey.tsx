@@ -10,7 +10,7 @@ import { useKeyChange } from './key-data.ts';
 
 const overlaps = ['0', '1', '24', '72', '168'];
 
-/** Gives a key a new text, and the one before time to go. */
+/** Gives a key a new secret and lets the previous one expire. */
 export function RotateKey(props: {
   rotated: Key | null;
   onClose: () => void;

@@ -8,7 +8,7 @@ import type { AccountCalls, Caller } from '../../api.ts';
 import type { Key } from '../../api-types.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 
-/** Limits of a key that has none of its own. */
+/** Limits for keys without their own. */
 export type Defaults = AccountCalls['GET /keys']['reply']['defaults'];
 export type KeyFields = AccountCalls['PATCH /keys/:key_id']['body'];
 
@@ -22,12 +22,12 @@ export function useKeys(state: 'active' | 'all') {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
-    // Uses and last calls move by themselves.
+    // Usage and last calls change without any action here.
     refetchInterval: 20_000,
   });
 }
 
-/** Changes a key; the list is read again after each. */
+/** Changes a key, then reloads the list. */
 export function useKeyChange<Input, Changed = Key>(
   change: (input: Input, api: Caller<AccountCalls>) => Promise<Changed>,
 ) {

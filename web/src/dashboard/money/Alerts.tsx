@@ -42,7 +42,7 @@ export function Alerts() {
   );
 }
 
-/** What a field begins with, where nothing was set yet. */
+/** Initial value of the field when no threshold is set. */
 const usualThreshold = '5.00';
 
 function SettingsForm({ settings }: { settings: AlertSettings }) {
@@ -169,7 +169,7 @@ function MailText({ settings: { has_mail, recipients } }: { settings: AlertSetti
   return t('email_to', { to: recipients.join(', ') });
 }
 
-/** What holds now, by what was saved. */
+/** The state of the alert as saved. */
 function State({ settings: { low_balance_usd_micro, told_at } }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
   if (told_at === null) {

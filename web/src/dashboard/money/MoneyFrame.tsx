@@ -14,7 +14,7 @@ const parts = {
   alerts: '/cabinet/money/alerts',
 } as const;
 
-/** Around the three pages of money: what there is, and the way from one to another. */
+/** The frame of the three money pages, with tabs between them. */
 export function MoneyFrame({ part, children }: { part: keyof typeof parts; children: ReactNode }) {
   const { t } = useTranslation('money');
   const { t: everywhere } = useTranslation('common');

@@ -92,7 +92,7 @@ export function Statement() {
   );
 }
 
-/** Every movement as it was booked. */
+/** Every transfer as booked. */
 function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
   const { t: everywhere } = useTranslation('common');
   const list = useStatement(search);
@@ -209,7 +209,7 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
   );
 }
 
-/** What all that is filtered comes to, not only the part that is loaded. */
+/** Totals of all rows that match, not only of those loaded. */
 function Sums({ search }: { search: StatementSearch }) {
   const { t } = useTranslation('money');
   const totals = useTotals(search);
@@ -219,7 +219,7 @@ function Sums({ search }: { search: StatementSearch }) {
     ['out', totals && <Usd micro={-BigInt(totals.out_usd_micro)} />],
     ['net', totals && <Usd micro={totals.net_usd_micro} signed />],
   ];
-  // A charge gives back what is left of its reservation: what was paid is no change of its own.
+  // A charge returns the rest of its reservation: the amount paid is no change of its own.
   if (totals && totals.charged_usd_micro !== '0')
     sums.push(['charged', <Usd micro={totals.charged_usd_micro} />]);
   return (
@@ -277,7 +277,7 @@ function Rows({ rows }: { rows: Movement[] }) {
   );
 }
 
-/** The same where a table would not fit. */
+/** The same as cards, on narrow screens. */
 function Cards({ rows }: { rows: Movement[] }) {
   const { t } = useTranslation('money');
   return (
@@ -307,7 +307,7 @@ function Cards({ rows }: { rows: Movement[] }) {
 
 function Change({ row }: { row: Movement }) {
   const change = BigInt(row.change_usd_micro);
-  // What comes back of a reservation is nothing gained.
+  // What a reservation returns is not income.
   const isIncome = change > 0n && row.request_id === null;
   return (
     <Text
@@ -321,7 +321,7 @@ function Change({ row }: { row: Movement }) {
   );
 }
 
-/** What it was for, in a line or two. */
+/** What the transfer was for, in one or two lines. */
 function About({ row }: { row: Movement }) {
   const { t } = useTranslation('money');
   const { kind, request_id, model_id, reference, reason, amount_usd_micro: amount } = row;

@@ -12,7 +12,7 @@ import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
 
-/** What each request cost, by day. `empty` is shown where there is nothing. */
+/** The cost of each request, by day. `empty` is shown when there is none. */
 export function StatementLines({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
   const { t } = useTranslation('common');
   const list = useLines(search);
@@ -136,7 +136,7 @@ function What({ line }: { line: StatementLine }) {
   );
 }
 
-/** Tokens are counted in millions; nobody reads them so. */
+/** A quantity of millions of tokens as a number of tokens. */
 function amountOf(unit: NonNullable<StatementLine['unit']>, quantity: number) {
   return { count: unit === '1M tokens' ? Math.round(quantity * 1e6) : quantity };
 }

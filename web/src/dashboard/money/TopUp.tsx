@@ -151,7 +151,7 @@ function Known({ name, text }: { name: string; text: string }) {
   );
 }
 
-/** The operator's plain text; addresses in it lead there. */
+/** The operator's plain text, with its URLs as links. */
 function Linked({ text }: { text: string }) {
   return text.split(/(https?:\/\/[^\s<>"]+[^\s<>".,;:!?)])/).map((part, i) =>
     i % 2 === 0 ? (

@@ -1,4 +1,4 @@
-/** What of the overview and of the statement stands in the address. */
+/** The queries of the overview and the statement. */
 
 export const periods = [7, 30, 90] as const;
 
@@ -19,12 +19,12 @@ export function spendSearch(given: Record<string, unknown>): SpendSearch {
 
 export const kinds = ['deposit', 'adjustment', 'charge', 'reserve', 'release'] as const;
 
-/** Days of the reader's own calendar, both inclusive; none: from the beginning. */
+/** Days of the user's local calendar, both inclusive; without one, from the beginning. */
 export interface StatementSearch {
   kind?: string;
   from?: string;
   to?: string;
-  /** Every movement, in place of one line a request. */
+  /** Every transfer, instead of one line a request. */
   view?: 'ledger';
 }
 
@@ -49,7 +49,7 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
 
 export function dayOf(text: unknown): string | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
-  // A browser may take 30 February for 2 March, and the service refuses it.
+  // Browsers may parse 30 February as 2 March; the service refuses it.
   const day = new Date(`${text}T00:00:00Z`);
   return Number.isFinite(day.getTime()) && day.toISOString().startsWith(text) ? text : undefined;
 }

@@ -4,9 +4,9 @@ import type { StatementLine } from '../../api-types.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import type { StatementSearch } from './money-search.ts';
 
-/** What the statement asks for. */
+/** Queries of the statement. */
 
-/** As the service takes it: from the first midnight to the one after the last day. */
+/** The query as the service takes it: from the first midnight to the one after the last day. */
 export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
   return { kind, from: from && midnight(from, 0), to: to && midnight(to, 1) };
 }
@@ -43,14 +43,17 @@ export function useLines(search: StatementSearch) {
 }
 
 export interface Day {
-  /** In the reader's own calendar. */
+  /** In the user's local calendar. */
   date: string;
   lines: StatementLine[];
-  /** Null while some of the day is not loaded. */
+  /** Null while part of the day is not loaded. */
   sums: { in: bigint; out: bigint } | null;
 }
 
-/** Lines by day, with what each day comes to; where there are more, the last day may go on. */
+/**
+ * Lines grouped by day with the totals of each; if there are more pages, the last day may be
+ * incomplete.
+ */
 export function daysOf(lines: StatementLine[], more: boolean): Day[] {
   const byDate = Map.groupBy(lines, ({ created_at }) =>
     new Date(created_at).toLocaleDateString('sv'),
@@ -74,14 +77,14 @@ export function useTotals(search: StatementSearch) {
   }).data;
 }
 
-/** Where the file of what is shown is. */
+/** The URL of the export of what is shown. */
 export function useExportPath(search: StatementSearch): (format: 'csv' | 'json') => string {
   const { account_id } = useAccount();
   const path = `/api/accounts/${account_id}/statement/export`;
   return (format) => withQuery(path, { format, ...queryOf(search) });
 }
 
-/** Ready stretches of time, in the reader's own calendar. */
+/** Preset periods in the user's local calendar. */
 export function periodsAt(now: Date): Record<string, Pick<StatementSearch, 'from' | 'to'>> {
   const [year, month, date] = [now.getFullYear(), now.getMonth(), now.getDate()];
   const text = (day: Date) =>

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import type { Overview } from '../../api-types.ts';
 import { useMay } from '../../session.tsx';
 
-/** What a new account has still to do: stands where its figures will be. */
+/** The steps a new account still has to take; shown in place of its figures. */
 export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
   const { t } = useTranslation('overview');
   const pays = useMay('pay');

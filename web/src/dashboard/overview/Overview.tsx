@@ -245,7 +245,7 @@ function Job({ job }: { job: RunningRequest }) {
   );
 }
 
-/** `3:05`; drawn anew with each look. */
+/** `3:05`, computed at each render. */
 function elapsed(since: string): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1000));
   const [hours, rest] = [Math.floor(seconds / 3600), seconds % 3600];

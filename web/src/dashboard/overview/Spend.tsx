@@ -12,7 +12,7 @@ import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
 const SpendChart = lazy(() => import('./SpendChart.tsx'));
 const SpendTable = lazy(() => import('./SpendTable.tsx'));
 
-/** What was spent a day: bars, or the same as a table. */
+/** Spend a day, as bars or as a table. */
 export function Spend() {
   const { t } = useTranslation('overview');
   const { t: everywhere } = useTranslation('common');

@@ -4,7 +4,9 @@ import { ColorSwatch, Group, Paper, Stack, Text } from '@mantine/core';
 import { Usd } from '../../components/text/Usd.tsx';
 import type { Day, Series } from './overview-data.ts';
 
-/** Bars of what was spent a day. In a chunk of its own: charts weigh more than all else. */
+/**
+ * A bar chart of spend a day. In its own chunk: the chart library is larger than all other code.
+ */
 export default function SpendChart(props: {
   days: Day[];
   series: Series[];
@@ -112,7 +114,7 @@ function colorOf({ kind, name }: Series, i: number): string {
   return name === '' ? 'gray.6' : modelColors[i % modelColors.length]!;
 }
 
-/** Of the axis only: amounts themselves are never rounded. */
+/** For axis labels only: amounts are never rounded. */
 function axisText(value: number): string {
   return `$${Number(value.toPrecision(3))}`;
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Usd } from '../../components/text/Usd.tsx';
 import type { Day, Series } from './overview-data.ts';
 
-/** What was spent a day, in figures. */
+/** Spend a day as a table. */
 export default function SpendTable(props: {
   days: Day[];
   series: Series[];
@@ -79,7 +79,7 @@ export default function SpendTable(props: {
   );
 }
 
-/** A model's name may go on in the next line after a slash. */
+/** Lets a model's name wrap after a slash. */
 function Breakable({ text }: { text: string }) {
   const parts = text.split('/');
   return parts.map((part, i) =>

@@ -3,9 +3,9 @@ import type { Kind, Spend, SpendDay } from '../../api-types.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import type { SpendSearch } from '../money/money-search.ts';
 
-/** What the overview asks for. */
+/** Queries of the overview. */
 
-/** Jobs come and go, and money with them. */
+/** How often it is loaded again: jobs and money change. */
 const lookMs = 5_000;
 
 export function useOverview() {
@@ -29,7 +29,7 @@ export function useSpend(days: SpendSearch['days']) {
   });
 }
 
-/** A part of each bar: a kind or a model. */
+/** A segment of each bar: a kind or a model. */
 export interface Series {
   name: string;
   kind: Kind | null;
@@ -39,13 +39,13 @@ export interface Series {
 
 export interface Day {
   day: string;
-  /** In the order of the series. */
+  /** In the order of `series`. */
   parts: bigint[];
   total: bigint;
   requests: number;
 }
 
-/** Days with their parts; the series that costs most comes first. */
+/** Days with their segments; the costliest series comes first. */
 export function breakDown(
   { days, data }: Spend,
   by: 'kind' | 'model',

@@ -40,7 +40,7 @@ import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx'
 import './request-words.ts';
 import { said } from '../../words.ts';
 
-/** Everything about one request. */
+/** One request in full. */
 export function Request() {
   const { t } = useTranslation('request');
   const { request_id } = useParams({ strict: false }) as { request_id: string };
@@ -79,7 +79,7 @@ function Whole({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const { request_id, model_id, status, kind } = request;
   const mayBuild = useMay('build');
-  // Where all is in one column, price and course come before the code.
+  // In one column, price and timeline come before the code.
   const isNarrow = useMediaQuery('(max-width: 62em)', undefined, {
     getInitialValueInEffect: false,
   });
@@ -269,7 +269,7 @@ function Outputs({ request }: { request: RequestDetail }) {
   );
 }
 
-/** The text that was made, of a chat call the model's message, and what else there is. */
+/** The generated text (for a chat call, the model's message) and the remaining fields. */
 function partsOf(output: RequestDetail['output']): { text: string | null; rest: object | null } {
   if (output === null) return { text: null, rest: null };
   const { text, ...rest } = output;
@@ -319,7 +319,7 @@ function Cancel({ request }: { request: RequestDetail }) {
   const cancel = useMutation({
     mutationFn: () => api('POST /v1/requests/:request_id/cancel', { params: { request_id } }),
     onSuccess: () => notice({ message: t('cancelled', { amount }) }),
-    // It may have begun in this moment: the page shows it.
+    // It may just have started: reload to show that.
     onError: showFailure,
     onSettled: () => {
       close();

@@ -10,7 +10,7 @@ import { formatUsd } from '../../money.ts';
 import { useKeyNames } from './requests-data.ts';
 import './requests-words.ts';
 
-/** Beside a request: what it costs, how it went, who was told. */
+/** The side column of a request: price, timeline, webhook deliveries. */
 
 export function PriceCard({ request }: { request: RequestDetail }) {
   const { t, i18n } = useTranslation('request');

@@ -13,12 +13,12 @@ export interface Choices {
 interface Props {
   search: Search;
   choices: Choices;
-  /** With another filter the list begins anew, at its newest. */
+  /** A new filter starts the list again at its newest. */
   onChange: (filters: Search) => void;
   isPhone: boolean;
 }
 
-/** What the list is narrowed to, and what it can be narrowed to. */
+/** The filters of the list. */
 export function RequestFilters(props: Props) {
   const { search, isPhone, onChange } = props;
   const { t } = useTranslation('requests');

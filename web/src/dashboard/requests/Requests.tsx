@@ -42,7 +42,7 @@ import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
 import './requests-words.ts';
 
-/** Every request of the account, as it changes. */
+/** The account's requests, updated live. */
 export function Requests() {
   const { t } = useTranslation('requests');
   const search = useSearch({ strict: false }) as Search;
@@ -82,7 +82,7 @@ export function Requests() {
   );
 }
 
-/** Changes the address; what is not given is not in it. */
+/** Changes the query; empty fields are left out. */
 function useGo() {
   const navigate = useNavigate();
   return (search: Search) => void navigate({ to: '/cabinet/requests', search: search as never });
@@ -174,7 +174,7 @@ function Lines({ entries }: { entries: RequestEntry[] }) {
               key={entry.request_id}
               style={{ cursor: 'pointer' }}
               onClick={(event) => {
-                // The link in it does the same, for keyboards and for new tabs.
+                // The link inside does the same for keyboards and new tabs.
                 if ((event.target as HTMLElement).closest('a')) return;
                 const { request_id } = entry;
                 void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } });
@@ -313,7 +313,7 @@ function KeyName({ id }: { id: string }) {
 
 function Took({ entry, size = 'sm' }: { entry: RequestEntry; size?: 'xs' | 'sm' }) {
   const { created_at, started_at, completed_at } = entry;
-  // Of what was cancelled in the queue, the wait.
+  // For one cancelled in the queue, the time it waited.
   const to = isFinal(entry) ? completed_at : null;
   return (
     <Text size={size} span c={isFinal(entry) ? undefined : 'dimmed'}>

@@ -2,7 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 
-/** How often an open request is looked at, should nothing be told of it: its place moves too. */
+/**
+ * How often an open request is loaded again without an event: its place in the queue changes too.
+ */
 const lookMs = 5_000;
 
 export function useRequest(request_id: string) {

@@ -1,9 +1,9 @@
 import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
 import { dayOf } from '../money/money-search.ts';
 
-/** How a change finds its place in a list of requests. */
+/** Merges live changes into a page of requests. */
 
-/** What stands in the address of the list. Days are local ones: 2026-01-31. */
+/** The query of the list. Days are local: 2026-01-31. */
 export interface Search {
   status?: Status | undefined;
   model?: string | undefined;
@@ -19,7 +19,7 @@ export const pageSize = 25;
 export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
 export const filterNames = ['status', 'model', 'key', 'from', 'to', 'id'] as const;
 
-/** Takes from an address what makes sense there. */
+/** Reads the query and drops what is not valid. */
 export function readSearch(given: Record<string, unknown>): Search {
   const text = (name: keyof Search, form = /^.{1,300}$/) => {
     const value = given[name];
@@ -39,7 +39,7 @@ export function readSearch(given: Record<string, unknown>): Search {
   };
 }
 
-/** The parameters of the call behind the list. */
+/** The parameters of the API call behind the list. */
 export function queryOf({ model, key, from, to, ...rest }: Search) {
   return {
     ...rest,
@@ -51,13 +51,13 @@ export function queryOf({ model, key, from, to, ...rest }: Search) {
   };
 }
 
-/** The first moment of a local day, or of one some days later. */
+/** The first moment of a local day, or of one `later` days on. */
 function beginOf(day: string, later = 0): string {
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
   return new Date(year, month - 1, date + later).toISOString();
 }
 
-/** Puts what changed in its place, and what is new on top, where this page shows the newest. */
+/** Updates changed entries in place and puts new ones on top, if this page shows the newest. */
 export function placed(page: RequestPage, search: Search, changed: RequestEntry[]): RequestPage {
   let { data, older } = page;
   for (const entry of changed) {

@@ -6,7 +6,7 @@ import { modelsQuery } from '../../studio/models.ts';
 import type { Choices } from './RequestFilters.tsx';
 import { queryOf, type Search } from './request-entries.ts';
 
-/** A page of the list. The one before stays until it is there. */
+/** A page of the list. The previous one stays until this one is loaded. */
 export function usePage(search: Search) {
   const { account_id } = useAccount();
   const api = useAccountApi();
@@ -17,7 +17,7 @@ export function usePage(search: Search) {
   });
 }
 
-/** The account's keys by id; undefined while they are not known. */
+/** The account's keys by id; undefined while loading. */
 export function useKeyNames(): Map<string, KeyName> | undefined {
   const { account_id } = useAccount();
   const api = useAccountApi();

@@ -27,7 +27,7 @@ import { SettingsCard } from './SettingsCard.tsx';
 
 type Dialog = 'enable' | 'disable' | 'codes' | null;
 
-/** The second half of signing in with a password: an app that shows six digits. */
+/** Two-factor sign-in with an authenticator app that shows six digits. */
 export function Authenticator({ me, hasPassword }: { me: Me; hasPassword: boolean }) {
   const { t } = useTranslation('settings');
   const [dialog, setDialog] = useState<Dialog>(null);
@@ -66,7 +66,7 @@ export function Authenticator({ me, hasPassword }: { me: Me; hasPassword: boolea
 
 const titles = { enable: 'app_enable', disable: 'app_disable', codes: 'new_codes' } as const;
 
-/** Its state ends with it: secrets do not stay in the page. */
+/** Unmounted when closed, so that no secret stays in the page. */
 function AppDialog({ dialog, onClose }: { dialog: Dialog; onClose: () => void }) {
   const { t } = useTranslation('settings');
   return (
@@ -83,7 +83,7 @@ function AppDialog({ dialog, onClose }: { dialog: Dialog; onClose: () => void })
   );
 }
 
-/** Turning it on or off signs this browser in anew: what is known of both is asked again. */
+/** Turning it on or off renews this session, so the user and the security data are loaded again. */
 function useRefresh(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
@@ -154,7 +154,7 @@ function NewCodes({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** A form of one field, which says what went wrong. */
+/** A form with one field that shows its error. */
 function Step(props: {
   action: string;
   work: () => Promise<void>;

@@ -12,7 +12,7 @@ import { browserOf } from './browser-name.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
-/** Where somebody is signed in; what they do not know can be signed out. */
+/** The sessions of the user; unknown ones can be signed out. */
 export function Browsers({ sessions }: { sessions: Session[] }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();

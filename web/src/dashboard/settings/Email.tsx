@@ -8,7 +8,7 @@ import type { Me } from '../../api-types.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
-/** What somebody signs in with, and how they get another one. */
+/** The e-mail address that the user signs in with, and how to change it. */
 export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean }) {
   const { t } = useTranslation('settings');
   const settings = useSettings();

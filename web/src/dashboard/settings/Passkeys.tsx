@@ -36,11 +36,11 @@ const keysQuery = {
   queryFn: () => authCall<Passkey[]>('/passkey/list-user-passkeys'),
 };
 
-/** They need a name for the site, not an address in figures. */
+/** Passkeys need a host name; they do not work on an IP address. */
 const isPossible = () =>
   typeof PublicKeyCredential !== 'undefined' && !/^[\d.]+$|^\[/.test(location.hostname);
 
-/** Passkeys: a fingerprint, a face or a PIN in place of the password. */
+/** Passkeys: a fingerprint, a face or a PIN instead of the password. */
 export function Passkeys() {
   const { t } = useTranslation('settings');
   const { t: common } = useTranslation('common');

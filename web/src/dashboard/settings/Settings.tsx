@@ -18,7 +18,7 @@ import { PasswordCard } from './Password.tsx';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 
-/** What somebody is called here, and how they sign in. */
+/** The user's name and ways to sign in. */
 export function Settings() {
   const { t } = useTranslation('settings');
   const me = useMe();

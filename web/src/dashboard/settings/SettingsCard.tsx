@@ -1,12 +1,12 @@
 import { Card, Group, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** One matter of a page of settings: what it is, how it stands, and what can be changed. */
+/** A card of the settings page: a subject, its state, and its controls. */
 export function SettingsCard(props: {
   icon: ReactNode;
   title: string;
   text: ReactNode;
-  /** How it stands, beside the title. */
+  /** The state, beside the title. */
   status?: ReactNode;
   children?: ReactNode;
 }) {

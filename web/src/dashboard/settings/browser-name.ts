@@ -1,4 +1,4 @@
-/** A browser in words, of what it calls itself. The first that fits: most pretend to be others. */
+/** Names a browser from its user agent. The first match wins: most claim to be others too. */
 
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],

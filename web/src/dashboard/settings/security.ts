@@ -1,6 +1,6 @@
 import { api } from '../../api.ts';
 
-/** How somebody can sign in, and where they are signed in. */
+/** The user's ways to sign in, and their sessions. */
 export const securityQuery = {
   queryKey: ['me', 'security'],
   queryFn: () => api('GET /api/me/security'),

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { showFailure } from '../../components/Failure.tsx';
 import { meQuery, useAccount, useAccountApi } from '../../session.tsx';
 
-/** What the account is called: in the choice of accounts, and in invitations. */
+/** The account's name, shown in the account switch and in invitations. */
 export function AccountName() {
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');

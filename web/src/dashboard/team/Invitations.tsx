@@ -7,7 +7,7 @@ import { When } from '../../components/text/When.tsx';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import { teamKey } from './team.ts';
 
-/** Who is invited and has not come yet. */
+/** Open invitations. */
 export function Invitations({ invitations }: { invitations: Invitee[] }) {
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');

@@ -10,7 +10,7 @@ import type { NewInvitation, Role } from '../../api-types.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import { allRoles, teamKey } from './team.ts';
 
-/** Asks whom and as what; then shows the link, once. */
+/** Asks for an address and a role, then shows the link once. */
 export function Invite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { t } = useTranslation('team');
   return (

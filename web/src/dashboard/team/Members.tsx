@@ -117,7 +117,7 @@ export function Members({ members }: { members: Member[] }) {
 
 function MemberRow(props: {
   member: Member;
-  /** Neither goes nor becomes something else. */
+  /** The last owner can neither leave nor get another role. */
   isLastOwner: boolean;
   onRole: (role: Role) => void;
   onGo: () => void;

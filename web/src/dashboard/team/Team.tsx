@@ -14,7 +14,7 @@ import { Invite } from './Invite.tsx';
 import { Members } from './Members.tsx';
 import { allRoles, teamKey } from './team.ts';
 
-/** The people of the account: who they are, what they may do, and who is invited. */
+/** The account's members, their roles, and open invitations. */
 export function Team() {
   const { t } = useTranslation('team');
   const { account_id } = useAccount();
@@ -35,7 +35,7 @@ export function Team() {
         )}
       </PageTitle>
       {team.isPending ? (
-        // Of how many people, nobody knows yet: what stands below comes with them.
+        // The number of members is not known yet, so the sections below wait as well.
         <Skeleton h={220} radius="md" />
       ) : (
         <People team={team} />

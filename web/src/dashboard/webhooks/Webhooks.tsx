@@ -370,7 +370,7 @@ function isTaken({ status }: Pick<Delivery, 'status'>): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** Tells the end of a request once more. */
+/** Sends the webhook of a finished request again. */
 export function Resend({ request_id }: { request_id: string }) {
   const { t } = useTranslation('webhooks');
   const { account_id } = useAccount();

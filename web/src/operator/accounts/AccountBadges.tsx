@@ -2,7 +2,7 @@ import { Badge, Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import './accounts-words.ts';
 
-/** What is out of the ordinary about an account, beside whether it is active. */
+/** An account's status, and badges for an operator or for prices of its own. */
 export function AccountBadges(props: {
   account: { status: 'active' | 'suspended'; is_operator: boolean; price_ppm: number };
 }) {

@@ -14,7 +14,7 @@ export type Action =
   | 'operator'
   | 'unoperator';
 
-/** What an operator may do to an account, one at a time. */
+/** The actions of an operator on an account, one at a time. */
 export function AccountDialog(props: {
   action: Action;
   account: AccountDetail;

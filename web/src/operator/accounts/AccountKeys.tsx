@@ -10,7 +10,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 
-/** The keys of an account with their limits, which the operator may change. */
+/** An account's keys with their limits, which the operator may change. */
 export function AccountKeys(props: {
   account_id: string;
   keys: AccountKey[] | undefined;
@@ -109,7 +109,7 @@ export function AccountKeys(props: {
   );
 }
 
-/** What was set on one key holds for those that are made afterwards, too. */
+/** The operator's ceilings, which also apply to keys made later. */
 function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
   const { t, i18n } = useTranslation('operator_account');
   const {
@@ -145,7 +145,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
       rpm: countOf(rpm),
       open_jobs: countOf(jobs),
     };
-    // What nobody has touched may be the customer's own, and stays that.
+    // Fields that were not changed may be the customer's own, and stay.
     const body = Object.fromEntries(
       Object.entries(wanted).filter(([name, value]) => value !== chosen[name as keyof AccountKey]),
     );
@@ -186,7 +186,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
   );
 }
 
-/** Null: none is set; undefined: what was typed is no count. */
+/** Null for no limit; undefined where the text is not a count. */
 function countOf(text: string): number | null | undefined {
   if (text.trim() === '') return null;
   const count = /^\s*\d{1,7}\s*$/.test(text) ? Number(text) : 0;

@@ -9,7 +9,7 @@ import './account-words.ts';
 import { useAction } from '../action.ts';
 import { LinkMade } from './LinkMade.tsx';
 
-/** Who signs in to the account, and who is invited. */
+/** An account's members and open invitations. */
 export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
   const { t } = useTranslation('operator_account');
   const { t: common } = useTranslation('common');
@@ -112,7 +112,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
   );
 }
 
-/** For who cannot prove a new address by mail: the operator vouches for it. */
+/** For a user who cannot confirm a new address by mail: the operator vouches for it. */
 function NewEmail(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { account_id, person, onClose } = props;

@@ -14,7 +14,7 @@ import './account-words.ts';
 import { RequestLink } from '../requests/RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
 
-/** What an account asked for, and what that cost the operator. */
+/** An account's requests with their cost to the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
   const { t: common } = useTranslation('common');

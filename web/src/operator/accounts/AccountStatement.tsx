@@ -14,7 +14,7 @@ import { usePages } from '../../pages.ts';
 import './account-words.ts';
 import { RequestLink } from '../requests/RequestLink.tsx';
 
-/** Every movement of an account's money, newest first. */
+/** Every transfer of an account, newest first. */
 export function AccountStatement({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
   const found = usePages('GET /accounts/:account_id/statement', { params: { account_id } });

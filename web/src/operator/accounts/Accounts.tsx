@@ -75,7 +75,10 @@ export function Accounts() {
   );
 }
 
-/** Of a whole key or code what is shown of it finds the account; the rest is for no address. */
+/**
+ * Shortens a pasted key or code to the part that is stored openly: the rest must not get into an
+ * address.
+ */
 function withoutSecret(text: string): string {
   const code = text.toUpperCase().replaceAll(/[\s\p{Pd}]/gu, '');
   if (/^FB[0-9A-Z]{20}$/.test(code)) return `FB-…${code.slice(-4)}`;
@@ -83,7 +86,7 @@ function withoutSecret(text: string): string {
   return /^fbx_\w{3,}$/.test(text) ? text.slice(0, 6) : text;
 }
 
-/** How keys and codes begin, up to what is shown of a whole one. */
+/** Whether the text may be the beginning of a key or code. */
 function isBegunSecret(text: string): boolean {
   return !text.includes('…') && /^fb(?:x_|[\s\p{Pd}]|[0-9a-z]*\d)/iu.test(text);
 }

@@ -12,7 +12,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 
-/** A credit, or a correction: what a reference was booked for before shows while it is typed. */
+/** A credit or a correction. Shows what a reference was booked for before, while it is typed. */
 export function Booking(props: {
   kind: 'credit' | 'correct';
   account: AccountDetail;
@@ -106,7 +106,7 @@ function EarlierBooking(props: {
   });
   const booked = props.reference === '' ? null : data?.booked;
   if (!booked) {
-    // The place is kept, so that nothing moves while somebody types.
+    // The space is reserved, so that nothing moves while typing.
     return (
       <Text size="xs" mt={4} c="dimmed" mih={18} role="status">
         {props.reference !== '' && data ? t('reference_free') : ''}

@@ -1,10 +1,10 @@
 import { Modal } from '../../components/Dialog.tsx';
 import { ShownOnce } from '../../components/ShownOnce.tsx';
 
-/** A link that was made for somebody, to be handed over: it is shown once. */
+/** A new link to hand over, shown once. */
 export function LinkMade(props: {
   title: string;
-  /** Over the link, and what it is for. */
+  /** Says that the link is shown once; `text` says what it is for. */
   once: string;
   text: string;
   link: string;

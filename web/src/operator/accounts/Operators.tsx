@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { useMe } from '../../session.tsx';
 
-/** To others these pages do not exist; the service says the same to their calls. */
+/** For other users these pages do not exist; the service answers their calls the same way. */
 export function Operators() {
   const { t } = useTranslation('common');
   if (useMe()?.is_operator) return <Outlet />;

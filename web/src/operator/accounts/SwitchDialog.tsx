@@ -36,7 +36,7 @@ const switches = {
   },
 } as const;
 
-/** What is on or off, asked for once more before it is changed. */
+/** A setting that is on or off, with a confirmation. */
 export function SwitchDialog(props: {
   action: keyof typeof switches;
   account: AccountDetail;

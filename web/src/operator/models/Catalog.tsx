@@ -27,7 +27,7 @@ import { useLive } from '../live.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
 
-/** More of them in one table are slow to draw. */
+/** More rows in one table are slow to render. */
 const pageSize = 50;
 
 /** Every row of the catalog files. */
@@ -111,7 +111,7 @@ function fits(row: CatalogRow, { q, kind, state, upstream }: Wanted): boolean {
 
 const problemsShown = 12;
 
-/** What is wrong with the files, as `farebox catalog check` tells it. */
+/** The problems of the files, as `farebox catalog check` reports them. */
 function Problems({ problems }: { problems: CatalogProblem[] }) {
   const { t } = useTranslation('operator_catalog');
   const shown = problems.slice(0, problemsShown);

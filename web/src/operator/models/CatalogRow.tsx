@@ -37,7 +37,7 @@ import { showFailure } from '../../components/Failure.tsx';
 import './catalog-words.ts';
 import { MarginLines, needed, StateBadge, StoppedBy } from '../margin.tsx';
 
-/** Stops and resumes it. */
+/** Stops or resumes sales of the row. */
 function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {
   const { t } = useTranslation('operator_catalog');
   const [isBusy, setBusy] = useState(false);

@@ -27,7 +27,7 @@ import { useAction } from '../action.ts';
 import './upstreams-words.ts';
 import { UpstreamTest } from './UpstreamTest.tsx';
 
-/** One upstream: how it does, and what can be done about it. */
+/** One upstream: its state and its actions. */
 export function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
   const [isTesting, setTesting] = useState(false);
@@ -57,7 +57,7 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
   );
 }
 
-/** As a whole, or one of its keys. */
+/** The upstream itself, or one of its keys. */
 export function isPaused({ paused_until, keys }: Upstream): boolean {
   return paused_until !== null || keys.some(isKeyPaused);
 }
@@ -216,7 +216,10 @@ function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_up
   return all === 0 ? t('none_ended') : t('ended', { failed, all });
 }
 
-/** Of which time the figure above is, its slowest twentieth, and the day beside the hour. */
+/**
+ * The 95th percentile and its period, and the median of the day where the figure above is of the
+ * hour.
+ */
 function Spread({
   hour,
   day,
@@ -327,7 +330,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
   );
 }
 
-/** Each key with the jobs that it runs, and why it is paused. */
+/** Each key with its running jobs, and why it is paused. */
 function Keys({ keys }: { keys: UpstreamKey[] }) {
   const { t } = useTranslation('operator_upstreams');
   return (

@@ -7,11 +7,11 @@ import { Failure } from '../../components/Failure.tsx';
 import { useAction } from '../action.ts';
 import './upstreams-words.ts';
 
-/** Asks an upstream whether it is well, and shows what came back. */
+/** Tests an upstream and shows the result. */
 export function UpstreamTest({ name, onClose }: { name: string; onClose: () => void }) {
   const { t } = useTranslation('operator_upstreams');
   const act = useAction();
-  // Once for each time the dialog is opened.
+  // One test each time the dialog opens.
   const found = useQuery({
     queryKey: ['upstream-test', name],
     queryFn: () => act('POST /upstreams/:upstream/test', { params: { upstream: name } }),

@@ -26,7 +26,7 @@ import './upstreams-words.ts';
 
 type Filter = (typeof offered.upstreams)[number];
 
-/** The services that do the work. */
+/** The services that run the models. */
 export function Upstreams() {
   const { t, i18n } = useTranslation('operator_upstreams');
   const { t: common } = useTranslation('common');
@@ -81,7 +81,7 @@ export function Upstreams() {
   );
 }
 
-/** What still has work, or had some, is shown as the others are, whatever its variables say. */
+/** An upstream with work now or recently is shown in full, even if its variables are missing. */
 function isShownWhole(each: Upstream): boolean {
   return each.set_up || each.waiting > 0 || each.in_use > 0;
 }

@@ -23,7 +23,7 @@ import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
 import { said } from '../../words.ts';
 
-/** Every request that has not ended, the oldest first. */
+/** Every unfinished request, oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {
   const { t } = useTranslation('operator_queue');
   const [{ upstream, status, older, account }, setAddress] = useAddress('/operator/queue');

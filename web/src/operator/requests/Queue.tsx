@@ -14,7 +14,7 @@ import './queue-words.ts';
 
 type Depth = Pick<QueueUpstream, 'waiting' | 'oldest_seconds'>;
 
-/** What waits and what runs. */
+/** Waiting and running requests. */
 export function Queue() {
   const { t } = useTranslation('operator_queue');
   const { t: common } = useTranslation('common');
@@ -67,7 +67,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** Where nothing goes on is left out, but for one line that says so. */
+/** Idle upstreams are left out; one line names them. */
 function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
   const { t } = useTranslation('operator_queue');
   const busy = lanes?.filter(
@@ -138,7 +138,7 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
   );
 }
 
-/** Null, so that nothing is said of it, where nobody waits. */
+/** Null, which shows nothing, where no request waits. */
 function age(seconds: number | null) {
   return seconds === null ? null : <Took ms={seconds * 1000} />;
 }

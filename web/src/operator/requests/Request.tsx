@@ -36,7 +36,7 @@ import './request-words.ts';
 
 const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 
-/** One request of any account, with what only an operator sees of it. */
+/** One request of any account, with the operator's view of it. */
 export function Request() {
   const { t } = useTranslation('operator_request');
   const { request_id } = useParams({ strict: false }) as { request_id: string };
@@ -123,10 +123,10 @@ function Money({ request }: { request: OperatorRequest }) {
   );
 }
 
-/** Of a request that ended so an operator may find out what it cost. */
+/** For requests that ended in these errors, an operator may find out the cost. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 
-/** What its caller is told, and what was said behind it. */
+/** The error as the caller sees it, and the internal cause. */
 function Why({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { error_code, error_message, error_cause, cost_usd_micro } = request;
@@ -161,7 +161,7 @@ function Why({ request }: { request: OperatorRequest }) {
 
 function Attempts({ request: { attempts, kind, completed_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
-  // Of an answer that was the end of the request no outcome is kept by itself.
+  // An attempt whose answer ended the request has no outcome of its own.
   const none = completed_at === null ? 'under_way' : 'end';
   return (
     <Part title={t('attempts')}>
@@ -211,7 +211,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
   );
 }
 
-/** The upstream may have run it all the same: what that cost is found out by itself. */
+/** The upstream may have run it nevertheless: its cost is found out later, automatically. */
 function Left({ attempt: { cost_usd_micro: cost } }: { attempt: UpstreamAttempt }) {
   const { t } = useTranslation('operator_request');
   return (
@@ -239,7 +239,7 @@ const colors: Record<string, string> = {
   missing: 'red',
 };
 
-/** Folded, and not even asked for before somebody wants it: it is the customer's. */
+/** Folded, and loaded only on request: it is the customer's. */
 function Input({ request: { request_id, kind, cleared_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const [shown, setShown] = useState(false);

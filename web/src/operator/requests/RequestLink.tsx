@@ -2,7 +2,7 @@ import { Anchor } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
-/** To the page of one request, wherever a list names it. */
+/** A link to a request's page, for lists. */
 export function RequestLink({ id, children }: { id: string; children: ReactNode }) {
   return (
     <Anchor

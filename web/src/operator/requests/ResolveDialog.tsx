@@ -13,14 +13,15 @@ interface Of {
   onClose: () => void;
 }
 
-/** What an operator found out about outcomes that were unknown. */
+/** Records what an operator found out about unknown outcomes. */
 export function ResolveDialog({ of, onClose }: Of) {
   const { t } = useTranslation('operator_unknown');
   const [outcome, setOutcome] = useState<'ran' | 'did_not_run'>('ran');
   const [cost, setCost] = useState('');
   const [note, setNote] = useState('');
   const many = 'oldest_at' in of ? of : null;
-  // Ends are later than what is oldest by when it was made, so this selects all.
+  // Outcomes are selected by when they ended, which is after the oldest was created: this selects
+  // all.
   const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
   const start = new Date(`${since}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());

@@ -32,7 +32,7 @@ import { offered, useAddress } from '../search.ts';
 import './unknown-words.ts';
 import { said } from '../../words.ts';
 
-/** Requests, and starts that were left, of which nobody knows whether they ran, or at what cost. */
+/** Requests and abandoned starts that may have run, at an unknown cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
   const { t: common } = useTranslation('common');

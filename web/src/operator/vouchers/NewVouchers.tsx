@@ -93,7 +93,7 @@ function Codes(props: { codes: string[]; amount: string; onClose: () => void }) 
   const { codes, onClose } = props;
   const text = codes.join('\n');
   return (
-    // Nothing closes it by a slip: the codes would be gone.
+    // Only its button closes it: the codes are shown once.
     <Modal
       opened
       onClose={onClose}

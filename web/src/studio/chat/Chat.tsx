@@ -33,7 +33,7 @@ import { again, begin, edit, say, settle, stop, useTalk, type Ask } from './talk
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
-/** Talking to text models. */
+/** Chat with text models. */
 export function Chat() {
   const { t } = useTranslation('chat');
   const { account_id } = useAccount();
@@ -83,7 +83,7 @@ function Talking({ models }: { models: Model[] }) {
     settled: moneyMoved,
   });
   useEffect(() => {
-    // What broke off before this page was loaded.
+    // Replies that were cut off before this page loaded.
     if (kept && !isWriting)
       for (const message of kept.messages) void settle(askIn(kept.id), message);
   }, [kept?.id, isWriting]);
@@ -206,7 +206,7 @@ function Messages(props: {
   const { t } = useTranslation('chat');
   const { messages } = conversation;
   const last = messages.at(-1);
-  // A reload, or the browser's end, cut it off before there was anything.
+  // A reload or a closed browser cut the reply off before it began.
   const isUnanswered = last?.role === 'user' && !isWriting;
   return (
     <Stack

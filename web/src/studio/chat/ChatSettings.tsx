@@ -18,7 +18,7 @@ import type { Model } from '../../api-types.ts';
 
 type Settings = Pick<Conversation, 'system' | 'max_tokens' | 'temperature'>;
 
-/** What a reply is made with, folded away until somebody wants it. */
+/** Model and sampling settings of a conversation, folded by default. */
 export function ChatSettings(props: {
   conversation: Settings;
   model: Model | undefined;

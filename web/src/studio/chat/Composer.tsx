@@ -24,13 +24,13 @@ import { lacking, shortage, useAllowance } from '../price.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
-/** What is said next, and the most that the reply to it can cost. */
+/** The next message, and the most that its reply can cost. */
 export function Composer(props: {
   conversation: Wanted;
   model: Model | undefined;
   models: Model[];
   isWriting: boolean;
-  /** Floats over what is above it. */
+  /** Floats above the composer. */
   above: ReactNode;
   onSend: (text: string, pictures: Picture[]) => void;
   onStop: () => void;
@@ -65,7 +65,7 @@ export function Composer(props: {
   })();
   const maySend = isFilled && reason === null && !isWriting && !isUploading;
 
-  // A key that is held down, or pressed twice, says it once.
+  // A held key or a double press sends once.
   const isSent = useRef(false);
   const send = () => {
     if (!maySend || isSent.current) return;
@@ -198,7 +198,7 @@ export function Composer(props: {
 
 const pauseMs = 400;
 
-/** What would be reserved for the next call, by the service's own count. */
+/** The amount reserved for the next call, as the service estimates it. */
 function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
   const { account_id } = useAccount();
   const api = useAccountApi();

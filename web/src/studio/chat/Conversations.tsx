@@ -18,7 +18,7 @@ import classes from './Chat.module.css';
 import { costOf, type Conversation } from './conversations.ts';
 import { edit, remove, type Talk } from './talk.ts';
 
-/** The conversations that this browser keeps. */
+/** The conversations stored in this browser. */
 export function Conversations(props: {
   talk: Talk;
   shown: string | undefined;

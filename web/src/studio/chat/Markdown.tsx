@@ -6,9 +6,9 @@ import { Copy } from '../../components/Copy.tsx';
 import classes from './Markdown.module.css';
 import { readMarkdown, safeAddress } from './read-markdown.ts';
 
-/** A model's text as React nodes. HTML within it stays text. */
+/** A model's text as React nodes. HTML in it stays text. */
 export default function Markdown({ text, isWriting }: { text: string; isWriting: boolean }) {
-  // While it comes in, pieces that come faster than they are drawn are read together.
+  // Chunks that arrive faster than they render are parsed together.
   const late = useDeferredValue(text);
   const tokens = useMemo(() => readMarkdown(late, isWriting), [late, isWriting]);
   return (
@@ -20,7 +20,7 @@ export default function Markdown({ text, isWriting }: { text: string; isWriting:
   );
 }
 
-/** Drawn again only when its own text has changed, and not with each piece of a reply. */
+/** Renders again only when its own text has changed, not with each chunk of a reply. */
 const Block = memo(
   function Block({ token }: { token: MarkedToken }) {
     return drawn(token);
@@ -84,7 +84,7 @@ function drawn(token: MarkedToken): ReactNode {
   }
 }
 
-/** The tokens keep entities as they were written. */
+/** Decodes entities, which the tokens keep as written. */
 function decoded(text: string): string {
   return text.replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi, (entity) => {
     const { body } = new DOMParser().parseFromString(entity, 'text/html');
@@ -92,7 +92,7 @@ function decoded(text: string): string {
   });
 }
 
-/** An image is a link too: nothing is fetched from where a model says. */
+/** Images become links: nothing is fetched from a URL that a model wrote. */
 function Address({ token }: { token: Tokens.Link | Tokens.Image }) {
   const { href, text, tokens, raw } = token;
   const label = tokens.length > 0 ? all(tokens) : text || href;

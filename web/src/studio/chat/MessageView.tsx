@@ -12,7 +12,7 @@ import { said } from '../../words.ts';
 
 const Markdown = lazy(() => import('./Markdown.tsx'));
 
-/** One message, with what it cost. */
+/** One message with its cost. */
 export function MessageView(props: {
   message: Message;
   modelName: string;

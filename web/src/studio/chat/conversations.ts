@@ -1,4 +1,4 @@
-/** Conversations of an account, kept in this browser only: the service keeps none of what is said. */
+/** Conversations of an account, stored in this browser only; the service stores no messages. */
 
 export interface Picture {
   file_id: string;
@@ -10,18 +10,18 @@ export interface Message {
   role: 'user' | 'assistant';
   content: string;
   pictures?: Picture[];
-  /** What the model thought before it answered, where it tells. */
+  /** The model's reasoning, if it sends any. */
   reasoning?: string;
   model?: string;
   cost_usd_micro?: string;
   tokens?: { prompt: number; completion: number };
-  /** What the service calls it, for its cost where that did not come along. */
+  /** Its id at the service, to look up a cost that did not arrive. */
   request_id?: string;
-  /** Why it ended before its end, in words. */
+  /** Why it ended early, as text. */
   failure?: string;
-  /** It was stopped by hand. */
+  /** The user stopped it. */
   stopped?: boolean;
-  /** The Idempotency-Key under which it was asked for. */
+  /** The Idempotency-Key of the call. */
   key?: string;
 }
 
@@ -30,18 +30,18 @@ export interface Conversation {
   title: string;
   model: string;
   system: string;
-  /** Undefined leaves it to the service. */
+  /** Undefined takes the service's default. */
   max_tokens?: number | undefined;
   temperature?: number | undefined;
   messages: Message[];
   updated_at: string;
 }
 
-/** More than anybody looks through; the oldest go first. */
+/** The oldest are removed beyond this number. */
 const keptMax = 100;
 const titleMax = 60;
 
-/** All of them, the one that was talked in last first. */
+/** All conversations, the last used first. */
 export function load(account_id: string): Conversation[] {
   try {
     carryOver(account_id);
@@ -52,15 +52,15 @@ export function load(account_id: string): Conversation[] {
   }
 }
 
-/** What is kept of it now, whichever tab has written it; null where it is deleted. */
+/** The stored state, whichever tab wrote it; null where it was deleted. */
 export function read(account_id: string, id: string): Conversation | null {
   return parsed<Conversation>(placeOf(account_id, id));
 }
 
 /**
- * Each has a place of its own, so that tabs which talk in different ones never write over each
- * other. A browser keeps some megabytes and no more: returns whose place this one has taken, and
- * null where it could not be kept.
+ * Stores a conversation under its own name, so that tabs never overwrite each other. A browser
+ * stores a few megabytes: returns the ids removed to make room, or null where it could not be
+ * stored.
  */
 export function keep(account_id: string, conversation: Conversation): string[] | null {
   const place = placeOf(account_id, conversation.id);
@@ -77,7 +77,7 @@ export function forget(account_id: string, id: string): void {
   try {
     localStorage.removeItem(placeOf(account_id, id));
   } catch {
-    // Where nothing can be kept, nothing is.
+    // Without storage nothing is kept.
   }
 }
 
@@ -85,7 +85,7 @@ export function inOrder(all: Conversation[]): Conversation[] {
   return all.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at));
 }
 
-/** Whose place it is; null where it is none of this account's conversations. */
+/** The id in a storage name; null where it is not a conversation of this account. */
 export function idOf(account_id: string, place: string): string | null {
   const head = placeOf(account_id, '');
   return place.startsWith(head) ? place.slice(head.length) : null;
@@ -95,7 +95,7 @@ function placeOf(account_id: string, id: string): string {
   return `farebox-chat ${account_id} ${id}`;
 }
 
-/** The oldest first. */
+/** Oldest first. */
 function othersOf(account_id: string, place: string): string[] {
   const ids = load(account_id).map(({ id }) => id);
   return ids.filter((id) => placeOf(account_id, id) !== place).toReversed();
@@ -109,7 +109,7 @@ function makeRoom(account_id: string, place: string, text: string): string[] | n
     localStorage.removeItem(other);
     if (write(place, text)) return [...gone.keys()];
   }
-  // The others were not what stood in its way.
+  // Removing others did not make room: put them back.
   for (const [id, other] of gone) write(placeOf(account_id, id), other);
   return null;
 }
@@ -131,7 +131,7 @@ function parsed<T>(place: string): T | null {
   }
 }
 
-/** All of them stood in one place once. */
+/** Splits up the single storage entry that held all conversations once. */
 function carryOver(account_id: string): void {
   const before = `farebox-chats ${account_id}`;
   const all = parsed<Conversation[]>(before) ?? [];
@@ -149,12 +149,12 @@ export function titleOf(text: string): string {
   return line.length > titleMax ? `${line.slice(0, titleMax - 1)}…` : line;
 }
 
-/** What its replies have cost so far. */
+/** The cost of its replies so far. */
 export function costOf({ messages }: Conversation): bigint {
   return messages.reduce((sum, { cost_usd_micro = '0' }) => sum + BigInt(cost_usd_micro), 0n);
 }
 
-/** The body of the next call. Replies that brought nothing are left out. */
+/** The body of the next call, without empty replies. */
 export function bodyOf(conversation: Conversation): Record<string, unknown> {
   const { model, system, max_tokens, temperature, messages } = conversation;
   return {

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-/** So near to the end of the page counts as being there. */
+/** Within this distance of the end counts as being there. */
 const nearPx = 48;
 
 /**
- * Keeps the end of a page that grows in sight, until somebody scrolls up to read. `place` names what
- * is shown: it opens at its end; null opens at the top.
+ * Keeps the end of a growing page in view until the user scrolls up. `place` names what is shown:
+ * it opens at its end; null opens at the top.
  */
 export function useFollow(place: string | null) {
   const grows = useRef<HTMLDivElement>(null);
@@ -30,13 +30,13 @@ export function useFollow(place: string | null) {
     const scrolled = () => {
       const { scrollHeight } = document.documentElement;
       const isNear = scrollHeight - window.scrollY - window.innerHeight < nearPx;
-      // What comes in moves nothing upwards: that is done by hand.
+      // New content never moves the page up: only the user does.
       if (isNear) isFollowing.current = true;
       else if (window.scrollY < before) isFollowing.current = false;
       before = window.scrollY;
       setBehind(!isNear && !isFollowing.current);
     };
-    // Pictures, tables and what is loaded late grow without a message.
+    // Images, tables and lazy parts grow without a new message.
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) toEnd();
       else scrolled();

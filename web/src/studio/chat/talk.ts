@@ -18,12 +18,12 @@ import {
 import { newKey, type Card } from '../runs/runs.ts';
 
 /**
- * The conversations of one account and the replies that are on their way. It lives beside the
- * pages, so that a reply comes in while somebody looks at another one.
+ * The conversations of one account and the replies in progress. Lives outside the pages, so that a
+ * reply arrives while another page is shown.
  */
 export interface Talk {
   list: Conversation[];
-  /** The replies that are being written here, by their conversation. */
+  /** Replies in progress, by conversation. */
   writing: Map<string, Reply>;
 }
 
@@ -35,16 +35,16 @@ interface Reply {
 }
 
 interface Store {
-  /** As the browser keeps them, without the replies that are being written. */
+  /** As stored, without the replies in progress. */
   kept: Conversation[];
-  /** Those of them that the browser has no room for, so that only this page has them. */
+  /** Those the browser has no room for: only this page has them. */
   unkept: Set<string>;
   talk: Talk;
   listeners: Set<() => void>;
 }
 
 const stores = new Map<string, Store>();
-/** The settlement of a stopped reply follows a moment after it. */
+/** A stopped reply is settled a moment later. */
 const settleTries = [300, 800, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 60_000, 60_000];
 const drawMs = 40;
 
@@ -83,7 +83,7 @@ function withReply(conversation: Conversation, reply: Reply | undefined): Conver
   return { ...conversation, messages: placed(conversation.messages, reply) };
 }
 
-/** Behind what it answers: in another tab somebody may have said more since. */
+/** Right after the message it answers: another tab may have added more since. */
 function placed(messages: Message[], { message, to }: Reply): Message[] {
   const mine = messages.findIndex(({ id }) => id === message.id);
   if (mine !== -1) return messages.with(mine, message);
@@ -95,7 +95,7 @@ function placed(messages: Message[], { message, to }: Reply): Message[] {
 
 type Change = Partial<Conversation> | ((now: Conversation) => Partial<Conversation>);
 
-/** Changes what is kept now: another tab may have said something in it, or deleted it. */
+/** Changes the stored state, which another tab may have changed or deleted. */
 export function edit(account_id: string, id: string, how: Change): void {
   const { kept, unkept } = storeOf(account_id);
   const now = unkept.has(id) ? kept.find((each) => each.id === id) : read(account_id, id);
@@ -124,7 +124,7 @@ export function remove(account_id: string, id: string): void {
   drop(account_id, id);
 }
 
-/** It is not kept any more. */
+/** It is no longer stored. */
 function drop(account_id: string, id: string): void {
   const { kept, unkept } = storeOf(account_id);
   stop(account_id, id);
@@ -132,7 +132,7 @@ function drop(account_id: string, id: string): void {
   change(account_id, { kept: kept.filter((each) => each.id !== id) });
 }
 
-/** What another tab has done. Where it has emptied the whole store, no place is named. */
+/** Changes by another tab. If it cleared the whole storage, no name is given. */
 window.addEventListener('storage', ({ key }) => {
   for (const [account_id, { kept }] of stores) {
     const id = key === null ? null : idOf(account_id, key);
@@ -162,11 +162,11 @@ export interface Ask {
   id: string;
   path: (path: string) => string;
   words: { lost: string; broke: (error: Broken) => string };
-  /** Money has moved. */
+  /** Called when money has moved. */
   settled: () => void;
 }
 
-/** Adds what somebody said, and asks for the reply. */
+/** Adds the user's message and asks for the reply. */
 export function say(ask: Ask, content: string, pictures: Picture[]): void {
   const said: Message = {
     id: newKey(),
@@ -182,7 +182,7 @@ export function say(ask: Ask, content: string, pictures: Picture[]): void {
   void answer(ask);
 }
 
-/** Takes the last reply away and asks for another one. */
+/** Removes the last reply and asks for another one. */
 export function again(ask: Ask): void {
   const shown = find(ask.account_id, ask.id)?.messages ?? [];
   const last = shown.findLastIndex(({ role }) => role === 'user');
@@ -209,7 +209,7 @@ async function answer(ask: Ask): Promise<void> {
     write(account_id, id, reply());
   };
   let due: ReturnType<typeof setTimeout> | undefined;
-  // A fast model writes hundreds of pieces a second; an eye sees fewer.
+  // A fast model sends hundreds of chunks a second; rendering fewer is enough.
   const draw = (with_: Partial<Message>) => {
     message = { ...message, ...with_ };
     due ??= setTimeout(show, drawMs);
@@ -240,7 +240,7 @@ async function answer(ask: Ask): Promise<void> {
   await settle(ask, message);
 }
 
-/** The reply as far as it has come; null where it has ended. */
+/** Sets the reply as far as it has come; null once it has ended. */
 function write(account_id: string, id: string, reply: Reply | null): void {
   const writing = new Map(storeOf(account_id).talk.writing);
   if (reply) writing.set(id, reply);
@@ -250,12 +250,12 @@ function write(account_id: string, id: string, reply: Reply | null): void {
 
 const settling = new Set<string>();
 
-/** Whether a reply that ended, or whose page was left, has a cost that is still to be learnt. */
+/** Whether the cost of an ended or abandoned reply is still to be looked up. */
 export function isUnsettled({ cost_usd_micro, request_id }: Message): boolean {
   return cost_usd_micro === undefined && request_id !== undefined;
 }
 
-/** Asks what such a reply has cost, until it is settled. */
+/** Asks for the cost of such a reply until it is settled. */
 export async function settle(ask: Ask, message: Message): Promise<void> {
   if (!isUnsettled(message) || settling.has(message.id)) return;
   settling.add(message.id);
@@ -265,7 +265,7 @@ export async function settle(ask: Ask, message: Message): Promise<void> {
   ask.settled();
 }
 
-/** How a reply ended before its end. */
+/** How a reply ended early. */
 export interface Broken {
   message: string;
   details?: { reason?: string };
@@ -295,7 +295,7 @@ function grown(message: Message, { choices = [], usage }: Chunk): Partial<Messag
   };
 }
 
-/** Once more under the same key where the connection broke before there was an answer. */
+/** Repeats the call under the same key where the connection broke before a reply. */
 async function open(
   address: string,
   body: unknown,
@@ -311,7 +311,7 @@ async function open(
   }
 }
 
-/** What a reply that was cut short has cost, once it is settled. */
+/** The cost of an interrupted reply, once settled. */
 async function charged(address: string): Promise<string | null> {
   for (const ms of settleTries) {
     await new Promise((resolve) => setTimeout(resolve, ms));

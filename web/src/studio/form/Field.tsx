@@ -26,21 +26,21 @@ import { RatioField, SizeField } from './ShapeField.tsx';
 import type { Control, Field as FieldOf, Scalar } from './schema.ts';
 import { anotherSeed } from './schema.ts';
 
-/** One field of a model's input, with the control that its schema asks for. */
+/** One field of a model's input, with the control for its schema. */
 
 export interface FieldProps {
   field: FieldOf;
   value: unknown;
   onChange: (value: unknown) => void;
-  /** What the service says is wrong with it. */
+  /** The service's error for it. */
   error: string | undefined;
   assumed: unknown;
   priceOf: Given['priceOf'];
 }
 
-/** Up to so many options, of so many letters in all, lie side by side. */
+/** At most so many options, with so many letters in total, are shown side by side. */
 const segments = { options: 5, letters: 26 };
-/** A slider of more steps cannot be aimed with. */
+/** A slider with more steps is too fine to use. */
 const sliderStepsMax = 200;
 
 export function useFieldLabel() {
@@ -90,7 +90,7 @@ export function Field({ field, value, onChange, error, assumed, priceOf }: Field
   );
 }
 
-/** Groups of controls name themselves; a label points to one control. */
+/** Groups of controls name themselves; a label refers to one control. */
 function isLabelled(control: Control): boolean {
   return ['text', 'number', 'seed', 'json'].includes(control.as);
 }
@@ -178,7 +178,7 @@ function NumberControl(given: Of<'number'>) {
   );
 }
 
-/** Steps of a tenth leave a tail of binary digits. */
+/** Removes binary rounding errors of steps of a tenth. */
 function rounded(value: number): number {
   return Number(value.toFixed(6));
 }
@@ -297,7 +297,7 @@ function TextListControl({ label, control, value, onChange }: Of<'text_list'>) {
   );
 }
 
-/** For what no control fits. Only what can be read as JSON is taken over. */
+/** For schemas without a control of their own. Only valid JSON is accepted. */
 function JsonControl({ id, value, onChange, error }: Given) {
   const { t } = useTranslation('studio');
   const shown = value === undefined ? '' : JSON.stringify(value, null, 2);

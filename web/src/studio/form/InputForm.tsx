@@ -19,7 +19,7 @@ import type { Model } from '../../api-types.ts';
 import { usd } from '../models.ts';
 import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
 
-/** The input of a model: as a form, or as the JSON that is sent. */
+/** The input of a model, as a form or as JSON. */
 export function InputForm(props: {
   model: Model;
   fields: FieldOf[];
@@ -28,7 +28,7 @@ export function InputForm(props: {
   set: (field: string, value: unknown) => void;
   replace: (input: Input) => void;
   errors: Record<string, string>;
-  /** What the service takes for fields that are left out. */
+  /** The service's defaults for omitted fields. */
   assumed: Input;
   onBroken: (isBroken: boolean) => void;
   onRun: () => void;
@@ -141,7 +141,7 @@ export function InputForm(props: {
   );
 }
 
-/** What a unit costs with an option of a field, where that decides its price. */
+/** The unit price with an option of a field, where the option decides it. */
 function usePriceOf(model: Model) {
   const { t } = useTranslation('studio');
   return (field: string, option: unknown): string | null => {
@@ -153,7 +153,7 @@ function usePriceOf(model: Model) {
   };
 }
 
-/** What is not JSON is kept as it was typed, and nothing is sent until it is. */
+/** Invalid JSON is kept as typed, and nothing is sent until it is valid. */
 function JsonView(props: {
   input: Input;
   replace: (input: Input) => void;
@@ -165,7 +165,7 @@ function JsonView(props: {
   const [text, setText] = useState(shown);
   const [seen, setSeen] = useState(shown);
   const [isBroken, setBroken] = useState(false);
-  // The example button, or a request from the history.
+  // Changed from outside: the example button, or a request of the history.
   if (seen !== shown) {
     setSeen(shown);
     if (compact(text) !== JSON.stringify(input)) setText(shown);

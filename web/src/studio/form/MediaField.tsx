@@ -32,7 +32,7 @@ import type { Media } from '../models.ts';
 import { useAllowance } from '../price.ts';
 import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from './upload.ts';
 
-/** A picture, film or sound as input: dropped, pasted, chosen, by its address, or one of mine. */
+/** An image, video or audio input: dropped, pasted, chosen, by URL, or a recent output. */
 
 const RecentOutputs = lazy(() => import('./RecentOutputs.tsx'));
 
@@ -41,7 +41,7 @@ type Props = Given & { media: Media; many: boolean; max: number };
 interface Coming {
   id: number;
   name: string;
-  /** From 0 to 1. */
+  /** Uploaded share, from 0 to 1. */
   share: number;
   failure: string | null;
   cancel: () => void;
@@ -56,7 +56,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
   const [address, setAddress] = useState<string | null>(null);
   const isFull = values.length >= max;
 
-  // Uploads end when they end: each is put behind what is there by then.
+  // Uploads finish in any order: each is appended to the list as it is by then.
   const add = (next: string) =>
     onChange((before: unknown) => (many ? [...listOf(before), next].slice(0, max) : next));
   const remove = (i: number) => {
@@ -75,7 +75,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
     event.preventDefault();
     takeAll(files);
   };
-  // Pasted beside the fields, a file goes to the first one that has room for its kind.
+  // A file pasted outside the fields goes to the first one with room for its kind.
   useWindowEvent('paste', (event) => {
     const given = [...(event.clipboardData?.files ?? [])];
     const files = given.filter(({ type }) => media === 'any' || type.startsWith(`${media}/`));
@@ -210,7 +210,10 @@ function listOf(value: unknown): string[] {
 
 let uploads = 0;
 
-/** Files for a field of such media. `arrived` hears of each file once the service has it. */
+/**
+ * Uploads for a field of this kind of media. `arrived` is called with each file the service has
+ * received.
+ */
 export function useUploads(media: Media, arrived: (file_id: string, file: File) => void) {
   const { t } = useTranslation('studio');
   const path = useAccountPath();
@@ -219,7 +222,7 @@ export function useUploads(media: Media, arrived: (file_id: string, file: File) 
   const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
   const change = (id: number, with_: Partial<Coming>) =>
     setComing((all) => all.map((each) => (each.id === id ? { ...each, ...with_ } : each)));
-  /** Why it is not sent, in words. */
+  /** Why the file is not sent, as text. */
   const refusal = (file: File, type: string | null): string | null => {
     if (!fits(media, type)) return t(`wrong_file.${media}`);
     if (file.size <= maxBytes) return null;
@@ -326,7 +329,7 @@ function Chosen(props: { value: string; media: Media; label: string; onRemove: (
   );
 }
 
-/** Where the page may show it from; null where it may not, as with other people's servers. */
+/** The URL that the page may show it from; null for other people's servers. */
 export function useSource(value: string): string | null {
   const path = useAccountPath();
   if (value.startsWith('file_')) return rememberedAs(value) ?? path(`/v1/files/${value}`);

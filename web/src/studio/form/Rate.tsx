@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Model } from '../../api-types.ts';
 import { rates } from '../models.ts';
 
-/** What a unit of a model costs this account. */
+/** A model's unit price for this account. */
 export function Rate({ model, size = 'sm' }: { model: Model; size?: 'sm' | 'md' }) {
   const { t } = useTranslation('studio');
   const [first, last] = rates(model);

@@ -13,7 +13,7 @@ import { Small } from '../runs/Shown.tsx';
 
 const looked = 24;
 
-/** Results of the last requests, to be chosen as an input. */
+/** Outputs of recent requests, to choose as an input. */
 export default function RecentOutputs(props: {
   media: Media;
   onChoose: (url: string) => void;
@@ -34,7 +34,7 @@ export default function RecentOutputs(props: {
         made.map(({ request_id }) =>
           api('GET /v1/requests/:request_id/response', { params: { request_id } }).then(
             (response) => outputOf(response).media,
-            // Too old to be kept.
+            // Expired.
             () => [],
           ),
         ),

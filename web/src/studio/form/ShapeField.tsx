@@ -5,7 +5,7 @@ import { Clear, Default } from '../runs/Clear.tsx';
 import type { Of } from './control.ts';
 import classes from './ShapeField.module.css';
 
-/** Aspect ratios, each drawn small. */
+/** Aspect ratios, each with a small drawing. */
 export function RatioField(given: Of<'ratio'>) {
   const { t } = useTranslation('studio');
   const { label, control, value, onChange, error, required, fallback } = given;
@@ -85,7 +85,7 @@ function Shape({ ratio }: { ratio: string }) {
 
 const own = 'own';
 
-/** A size by its name, or as width and height. */
+/** A size by name, or as width and height. */
 export function SizeField({ label, control, value, onChange, required }: Of<'size'>) {
   const { t } = useTranslation('studio');
   const { names, min, max } = control;

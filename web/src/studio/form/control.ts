@@ -1,6 +1,6 @@
 import type { Control, Scalar } from './schema.ts';
 
-/** What every control is given: its id ties it to its label and to what is said about it. */
+/** What every control receives; the id links it to its label and messages. */
 export interface Given {
   id: string;
   label: string;
@@ -8,15 +8,15 @@ export interface Given {
   onChange: (value: unknown) => void;
   error: string | undefined;
   required: boolean;
-  /** What the form begins with; undefined where the schema has no default. */
+  /** The form's initial value; undefined where the schema has no default. */
   fallback: unknown;
-  /** What the service takes while the field is left out; undefined where it does not say. */
+  /** The value the service uses for an omitted field; undefined where unknown. */
   assumed: unknown;
-  /** What a unit costs with this option, in words; null where it does not hang on it. */
+  /** The unit price with this option, as text; null where it does not depend on it. */
   priceOf: (option: Scalar) => string | null;
 }
 
-/** What a control of one sort is given besides. */
+/** What a control of one kind receives in addition. */
 export type Of<Name extends Control['as']> = Given & {
   control: Extract<Control, { as: Name }>;
 };

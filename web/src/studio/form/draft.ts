@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useState } from 'react';
 
-/** What somebody fills in for a model: it outlives a reload, not the browser's tab. */
+/** The user's input for a model. Survives a reload, but not closing the tab. */
 
 export type Input = Record<string, unknown>;
 
 export interface Draft {
   input: Input;
-  /** Undefined takes the field out; a function makes the value from the one before. */
+  /** Undefined removes the field; a function computes the value from the current one. */
   set: (field: string, value: unknown) => void;
   replace: (input: Input) => void;
 }
@@ -17,7 +17,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
     try {
       sessionStorage.setItem(place, JSON.stringify(input));
     } catch {
-      // The browser keeps no more; the draft lives on the page alone.
+      // The browser has no room: the draft lives in the page only.
     }
   }, [place, input]);
   const set = useCallback((field: string, given: unknown) => {
@@ -25,7 +25,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
       const value: unknown = typeof given === 'function' ? given(before[field]) : given;
       const { [field]: _old, ...rest } = before;
       if (value === undefined) return rest;
-      // In its place, so that the JSON does not jump about while somebody types.
+      // In its place, so that the JSON view does not reorder while typing.
       return field in before ? { ...before, [field]: value } : { ...rest, [field]: value };
     });
   }, []);

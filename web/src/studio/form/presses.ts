@@ -2,9 +2,9 @@ import { useCallback, useSyncExternalStore } from 'react';
 import { ApiFailure } from '../../api.ts';
 import type { Input } from './draft.ts';
 
-/** Presses of the button that the service has not answered: they outlive the page, not the tab. */
+/** Submits that the service has not answered. They survive the page, but not the tab. */
 
-/** One press of the button, as long as the service has not answered it. */
+/** One submit, until the service answers it. */
 export interface Press {
   /** The Idempotency-Key: however often it is sent, it is one request. */
   key: string;
@@ -19,14 +19,14 @@ type Change = (before: Press[]) => Press[];
 const listeners = new Set<() => void>();
 const all = new Map<string, Press[]>();
 
-/** Those of one place, the newest first. They stay when what shows them is gone. */
+/** The submits of one form, newest first. They stay when the component unmounts. */
 export function useKept(place: string): [Press[], (change: Change) => void] {
   const presses = useSyncExternalStore(listen, () => read(place));
   const change = useCallback((change: Change) => write(place, change(read(place))), [place]);
   return [presses, change];
 }
 
-/** What the service has refused: it is answered, and a repeat has nothing to be recognised as. */
+/** Whether the service refused it: that is an answer, and no request exists under its key. */
 export function isRefused({ error }: Press): boolean {
   return error instanceof ApiFailure;
 }
@@ -57,12 +57,15 @@ function write(place: string, presses: Press[]): void {
         ),
       );
   } catch {
-    // The browser keeps no more; they live in the page's memory alone.
+    // The browser has no room: they live in memory only.
   }
   for (const listener of listeners) listener();
 }
 
-/** Whatever was on its way when the document went is lost until it is sent again. */
+/**
+ * Reads stored submits. A reply that was under way when the document closed is lost until they are
+ * sent again.
+ */
 function stored(place: string): Press[] {
   try {
     const text = sessionStorage.getItem(place) ?? '[]';

@@ -1,6 +1,6 @@
 import { mediaOf, type Media } from '../models.ts';
 
-/** Which control a field of a model's input gets, from its JSON Schema. */
+/** Chooses the control for each field of a model's input from its JSON Schema. */
 
 export interface Schema {
   type?: string | string[];
@@ -54,10 +54,10 @@ export interface Field {
 
 const usualRatios = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9'];
 const seedMax = 2_147_483_647;
-/** Texts that may be longer get an area that grows. */
+/** Texts that may be longer get a textarea. */
 const shortText = 120;
 
-/** The fields of a model's input, by its schema in the catalog; required ones first. */
+/** The fields of a model's input schema; required ones first. */
 export function fieldsOf(input_schema: Record<string, unknown>): Field[] {
   const schema = input_schema as Schema;
   const required = new Set(schema.required ?? []);
@@ -101,7 +101,7 @@ function choice(options: Scalar[]): Control {
   return { as: 'choice', options };
 }
 
-/** The usual ones that the pattern allows; others can be typed. */
+/** The common ones that the pattern allows; others can be typed. */
 function ratios({ pattern }: Schema): Control {
   const allowed = pattern === undefined ? null : new RegExp(pattern, 'u');
   const options = ['auto', ...usualRatios].filter((each) => allowed?.test(each) ?? each !== 'auto');
@@ -117,14 +117,14 @@ function number(name: string, schema: Schema, whole: boolean): Control {
   return { as: 'number', whole, min, max, step: schema.multipleOf ?? (whole ? 1 : fine) };
 }
 
-/** By lot, and short enough to be read out wherever the model takes such a one. */
+/** A random seed, with few digits where the model allows it. */
 export function anotherSeed(min: number, max: number): number {
   const low = min < 0 && max > 0 ? 0 : min;
   const high = Math.max(low, Math.min(max, seedMax));
   return low + Math.floor(Math.random() * (high - low));
 }
 
-/** Names of sizes beside width and height. */
+/** Named sizes beside width and height. */
 function sizeOf({ anyOf = [] }: Schema): Control | null {
   const names = anyOf.find((each) => each.enum)?.enum ?? [];
   const sides = anyOf.find((each) => each.properties?.width)?.properties;
@@ -140,7 +140,7 @@ function typeOf({ type, anyOf, oneOf }: Schema): string | undefined {
   return branches.length === 1 ? typeOf(branches[0]!) : undefined;
 }
 
-/** With references inside the schema followed, and a lone branch taken. */
+/** Resolves references within the schema, and a single branch. */
 function resolved(schema: Schema, root: Schema, depth = 0): Schema {
   if (depth > 8) return schema;
   const { $ref, allOf, ...own } = schema;
@@ -162,7 +162,7 @@ function isScalar(value: unknown): boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** What stands in an input before anybody has touched it. */
+/** The initial input. */
 export function defaultsOf(schema: Record<string, unknown>): Record<string, unknown> {
   const filled = fieldsOf(schema).flatMap((field) => {
     if (field.schema.default !== undefined) return [[field.name, field.schema.default]];
@@ -173,7 +173,7 @@ export function defaultsOf(schema: Record<string, unknown>): Record<string, unkn
   return Object.fromEntries(filled) as Record<string, unknown>;
 }
 
-/** Fields that have to be filled in and are not. */
+/** Required fields that are empty. */
 export function missing(fields: Field[], input: Record<string, unknown>): Field[] {
   return fields.filter(({ name, required }) => {
     const value = input[name];
@@ -185,14 +185,17 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Fields that are shown at once: what must be there, what is worked on, and what sets the price. */
+/**
+ * Fields that are not folded: required ones, media, prompt and size, and those that decide the
+ * price.
+ */
 export function isInFront({ name, required, control }: Field, priced: Set<string>): boolean {
   if (required || priced.has(name)) return true;
   if (control.as === 'media' || control.as === 'media_list' || control.as === 'ratio') return true;
   return name === 'prompt' || name === 'image_size';
 }
 
-/** The same input, its fields as the form has them. */
+/** The same input with its fields in the form's order. */
 export function inOrder(fields: Field[], input: Record<string, unknown>): Record<string, unknown> {
   const known = fields.filter(({ name }) => Object.hasOwn(input, name));
   return { ...Object.fromEntries(known.map(({ name }) => [name, input[name]])), ...input };

@@ -1,7 +1,7 @@
 import { ApiFailure, Unreachable } from '../../api.ts';
 import type { Media } from '../models.ts';
 
-/** Files on their way to the service: `fetch` cannot tell how far an upload has come. */
+/** Uploads with progress, which `fetch` cannot report. */
 
 export interface Uploaded {
   file_id: string;
@@ -14,7 +14,7 @@ export interface Upload {
   cancel: () => void;
 }
 
-/** `told` hears the share that has arrived, from 0 to 1. */
+/** `told` receives the uploaded share, from 0 to 1. */
 export function upload(
   address: string,
   file: File,
@@ -54,12 +54,12 @@ const accepted: Record<Exclude<Media, 'any'>, string> = {
   audio: 'audio/*,.flac,.m4a',
 };
 
-/** For the browser's own dialogue. */
+/** The `accept` attribute for the browser's file dialog. */
 export function acceptOf(media: Media): string {
   return media === 'any' ? Object.values(accepted).join(',') : accepted[media];
 }
 
-/** The type that a file's bytes say, as the service will read them; null where they say none. */
+/** The type by the first bytes of a file, as the service detects it; null where unknown. */
 export async function typeOf(file: File): Promise<string | null> {
   const { fileTypeFromBlob } = await import('file-type');
   const type = (await fileTypeFromBlob(file))?.mime ?? null;
@@ -67,22 +67,22 @@ export async function typeOf(file: File): Promise<string | null> {
   return isText && file.type === 'image/svg+xml' ? file.type : type;
 }
 
-/** Whether a field takes such a file. */
+/** Whether a field accepts such a file. */
 export function fits(media: Media, type: string | null): boolean {
   return media === 'any' || type?.startsWith(`${media}/`) === true;
 }
 
-/** What this page has uploaded, so that it is shown without being fetched back. */
+/** Files uploaded by this page, shown without downloading them again. */
 const shown = new Map<string, string>();
 const namePlace = (file_id: string) => `farebox-file ${file_id}`;
 
 export function remember(file_id: string, file: File): void {
   shown.set(file_id, URL.createObjectURL(file));
   try {
-    // As long as the drafts that name it.
+    // Kept as long as the drafts that refer to it.
     sessionStorage.setItem(namePlace(file_id), file.name);
   } catch {
-    // The browser keeps no more: it is shown without its name.
+    // The browser has no room: the file is shown without its name.
   }
 }
 

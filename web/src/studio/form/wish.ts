@@ -1,4 +1,4 @@
-/** What somebody may look for among the models; it stands in the gallery's address. */
+/** The gallery's search and filters, kept in its address. */
 
 export const kinds = ['image', 'video', 'text'] as const;
 export type Kind = (typeof kinds)[number];

@@ -2,7 +2,7 @@ import { ActionIcon, Text, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 
-/** Takes away what is beside it; its label says what that is. */
+/** A button that removes the value beside it. */
 export function Clear({ label, onClick }: { label: string; onClick: () => void }) {
   return (
     <Tooltip label={label}>
@@ -13,7 +13,10 @@ export function Clear({ label, onClick }: { label: string; onClick: () => void }
   );
 }
 
-/** Stands where nothing was chosen: what is shown is the default, or the model's own is taken. */
+/**
+ * Shown where no value is set: says that the displayed one is the default, or that the model
+ * chooses.
+ */
 export function Default({ isShown }: { isShown: boolean }) {
   const { t } = useTranslation('studio');
   return (

@@ -7,7 +7,7 @@ import classes from './Runs.module.css';
 import { useCard, useOutput, type Run } from './runs.ts';
 import { Shown, Words } from './Shown.tsx';
 
-/** Two to four results side by side, and in what their settings differ. */
+/** Two to four results side by side, with the settings that differ. */
 export default function Compare({ runs, onClose }: { runs: Run[]; onClose: () => void }) {
   const { t } = useTranslation(['studio', 'common']);
   return (
@@ -25,7 +25,7 @@ function Column({ run, runs }: { run: Run; runs: Run[] }) {
   const { t } = useTranslation('studio');
   const output = useOutput(run);
   const input = useCard(run.request_id).data?.input ?? {};
-  // The same number of them each time this is drawn: what is compared does not change.
+  // The number of hooks is constant: the compared runs do not change.
   const others = runs.map(({ request_id }) => useCard(request_id).data?.input ?? {});
   const isOwn = (name: string) =>
     others.some((other) => JSON.stringify(other[name]) !== JSON.stringify(input[name]));

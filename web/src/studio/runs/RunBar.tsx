@@ -29,7 +29,7 @@ export type Blocked =
   | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
   | { why: 'missing'; fields: Field[] };
 
-/** What it will cost, what there is, and the button. */
+/** The price, the balance, and the run button. */
 export function RunBar(props: {
   quote: Estimate | undefined;
   unpriced: Error | null;
@@ -65,7 +65,7 @@ export function RunBar(props: {
           size="md"
           leftSection={<IconPlayerPlay size={18} />}
           disabled={blocked !== null}
-          // The second click of a double click, and a key that is held down, are the same press.
+          // A double click or a held key submits once.
           onClick={({ detail }) => detail < 2 && onRun()}
           onKeyDown={(event) => event.repeat && event.preventDefault()}
           aria-describedby={blocked ? id : undefined}
@@ -126,7 +126,7 @@ function Reason(props: {
   return t(`blocked.${blocked.why}`, { count: allowance?.open_jobs_limit ?? 0 });
 }
 
-/** The amount; hovering or tapping shows how it comes about. */
+/** The amount; hovering or tapping shows how it is computed. */
 function Price({ quote, isFresh }: { quote: Estimate; isFresh: boolean }) {
   const { t } = useTranslation('studio');
   const [isOpen, { open, close, toggle }] = useDisclosure(false);

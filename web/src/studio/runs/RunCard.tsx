@@ -50,7 +50,7 @@ import { said } from '../../words.ts';
 const Viewer = lazy(() => import('./Viewer.tsx'));
 const UseAsInput = lazy(() => import('./UseAsInput.tsx'));
 
-/** One request: how it stands, what it made, what it cost, and what can be done with it. */
+/** One request: status, outputs, cost and actions. */
 export function RunCard(props: {
   run: Run;
   isChosen: boolean;
@@ -138,7 +138,7 @@ export function RunCard(props: {
   );
 }
 
-/** The price is fixed while it runs; afterwards what was really charged. */
+/** The reserved price while it runs; afterwards the charge. */
 function Cost({ run, status }: { run: Run; status: Run['status'] }) {
   const { t } = useTranslation('studio');
   const { charged_usd_micro: charged, quoted_usd_micro: quoted } = run;

@@ -16,7 +16,7 @@ const Compare = lazy(() => import('./Compare.tsx'));
 
 const comparedMax = 4;
 
-/** What came out: requests of this model, the newest first. */
+/** The requests to this model, newest first. */
 export function Runs(props: {
   model: Model;
   presses: Press[];
@@ -110,7 +110,7 @@ export function Runs(props: {
   );
 }
 
-/** A press that the service did not take, or whose answer was lost. */
+/** A submit that was refused, or whose reply was lost. */
 function Refused(props: { press: Press; again: () => void; drop: () => void }) {
   const { press, again, drop } = props;
   const { t } = useTranslation(['studio', 'common']);

@@ -7,7 +7,7 @@ import { useAccountPath } from '../../session.tsx';
 import classes from './Runs.module.css';
 import { shownAs, type Medium } from './runs.ts';
 
-/** An output as what it is. Pictures are small, and open in full, where `onView` is given. */
+/** An output by its kind. Images are thumbnails that open in full, where `onView` is given. */
 export function Shown({ medium, onView }: { medium: Medium; onView?: () => void }) {
   const { t } = useTranslation('studio');
   const kind = shownAs(medium);
@@ -58,7 +58,7 @@ export function Shown({ medium, onView }: { medium: Medium; onView?: () => void 
   );
 }
 
-/** A picture as small as a card is; in full where the service makes no small one of it. */
+/** A thumbnail; the full image where the service makes none. */
 export function Small(props: { medium: Medium; alt: string; className: string | undefined }) {
   const { medium, ...shown } = props;
   const path = useAccountPath();
@@ -77,7 +77,7 @@ export function Small(props: { medium: Medium; alt: string; className: string | 
   );
 }
 
-/** What a model said beside, or in place of, files. */
+/** Fields a model returned beside, or instead of, files. */
 export function Words({ fields }: { fields: Record<string, unknown> }) {
   const { t } = useTranslation('studio');
   const { text, ...rest } = fields;

@@ -10,7 +10,7 @@ import { useModels } from '../price.ts';
 import { Rate } from '../form/Rate.tsx';
 import { shownAs, type Medium } from './runs.ts';
 
-/** Where an output can go on: models that take such a thing. */
+/** Models that accept this output as an input. */
 export default function UseAsInput(props: {
   request_id: string;
   index: number;

@@ -7,7 +7,7 @@ import { Download } from './RunCard.tsx';
 import classes from './Runs.module.css';
 import type { Medium } from './runs.ts';
 
-/** Pictures of a request, as large as the window allows. */
+/** A request's images, as large as the window allows. */
 export default function Viewer(props: {
   media: Medium[];
   first: Medium;

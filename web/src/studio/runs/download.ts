@@ -4,8 +4,8 @@ import { showFailure } from '../../components/Failure.tsx';
 import type { Medium } from './runs.ts';
 
 /**
- * Saves a file under its name. Browsers do that by themselves for links to the page's own origin;
- * what lies elsewhere they would open instead, so it is fetched first.
+ * Saves a file under its name. Browsers do so for links to the page's own origin only; other URLs
+ * are fetched first.
  */
 export function download(event: MouseEvent, { url, file_name }: Medium): void {
   if (new URL(url, location.href).origin === location.origin) return;
@@ -21,6 +21,6 @@ async function fetchAndSave(url: string, file_name: string): Promise<void> {
   link.href = address;
   link.download = file_name;
   link.click();
-  // The browser has begun to save it by then.
+  // By then the browser has started to save it.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

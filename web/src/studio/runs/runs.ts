@@ -22,7 +22,7 @@ import type { Input } from '../form/draft.ts';
 import { isRefused, useKept, type Press } from '../form/presses.ts';
 import { useMoneyMoved } from '../price.ts';
 
-/** Requests of a model: sent, watched, listed. The service keeps them; this page only looks. */
+/** Requests to a model: submit, watch, list. The service stores them. */
 
 export type Run = RequestLine;
 export type Card = RequestCard;
@@ -34,9 +34,9 @@ export type StatusNow = Pick<
 
 const pageSize = 12;
 const pollMs = 1_500;
-/** A browser opens few connections to one service; the rest of the runs are polled. */
+/** A browser opens few connections to one host; other runs are polled. */
 const streamsMax = 2;
-/** Before somebody is asked to try again themselves. */
+/** Delays before the user is asked to retry, in milliseconds. */
 const tries = [0, 700, 2_000, 5_000];
 
 function useRunsKey(model_id: string) {
@@ -44,7 +44,7 @@ function useRunsKey(model_id: string) {
   return ['account', account_id, 'runs', model_id];
 }
 
-/** All requests of this account to the model, the newest first. */
+/** The account's requests to the model, newest first. */
 export function useRuns(model_id: string) {
   const api = useAccountApi();
   return useInfiniteQuery({
@@ -56,7 +56,7 @@ export function useRuns(model_id: string) {
   });
 }
 
-/** The same list with one entry put in, or with another state of it. */
+/** Adds an entry to the list, or updates it. */
 function useNote(model_id: string) {
   const queries = useQueryClient();
   const key = useRunsKey(model_id);
@@ -72,7 +72,7 @@ function useNote(model_id: string) {
         });
         return { ...before, pages };
       }),
-    // The key as a text is the key.
+    // The key as text has the same content.
     [queries, place],
   );
 }
@@ -81,7 +81,7 @@ function isSame(a: { request_id: string }, b: { request_id: string }): boolean {
   return a.request_id === b.request_id;
 }
 
-/** `onPriced` hears where the price that was fixed is not the one that was shown. */
+/** Submits and their states. `onPriced` is called where the fixed price differs from the quote. */
 export function usePresses(
   model_id: string,
   kind: Kind,
@@ -120,7 +120,7 @@ export function usePresses(
         created_at: new Date().toISOString(),
         completed_at: null,
       });
-      // Without a list to put it in, the list itself is asked for.
+      // If the list is not loaded, load it.
       if (!queries.getQueryData(runsKey)) void queries.invalidateQueries({ queryKey: runsKey });
       change(press.key, null);
       const { shown_usd_micro: shown } = press;
@@ -144,7 +144,7 @@ export function usePresses(
   };
 }
 
-/** Sends it until there is an answer: the key makes a repeat harmless. */
+/** Sends it until there is a reply: the Idempotency-Key makes repeats harmless. */
 async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
     if (pauseMs > 0) await pause(pauseMs);
@@ -163,20 +163,20 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Also where the page is served without TLS, and `randomUUID` is missing. */
+/** Works without TLS, where `randomUUID` is missing. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `studio-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** An id in a path: its slashes stay. */
+/** A model id in a path: its slashes stay. */
 export function inAddress(model_id: string): string {
   return model_id.split('/').map(encodeURIComponent).join('/');
 }
 
 let streams = 0;
 
-/** How a run that is not over stands, live. What it comes to is put into the list. */
+/** The live status of an unfinished run. Its end is put into the list. */
 export function useStatus(run: Run): StatusNow {
   const [now, setNow] = useState<StatusNow>(run);
   const path = useAccountPath();
@@ -251,7 +251,7 @@ async function stream(
       if (event === 'status') told(JSON.parse(data) as StatusNow);
     }
   } catch (error) {
-    // A service that holds enough streams is polled.
+    // A service at its stream limit is polled instead.
     if (error instanceof ApiFailure && error.status === 503)
       told(await call<StatusNow>(address, { signal }));
     else throw error;
@@ -272,14 +272,14 @@ export function useCancel(run: Run) {
   };
 }
 
-/** The whole of a request: its input and why it failed. */
+/** A request with its input and error. */
 export function useCard(request_id: string | undefined) {
   const api = useAccountApi();
   return useQuery({
     queryKey: useCardKey(request_id),
     queryFn: () => api('GET /v1/requests/:request_id', { params: { request_id: request_id! } }),
     enabled: request_id !== undefined,
-    // Its input never changes; what it comes to, the watch puts here.
+    // Its input never changes; the watch sets its outcome.
     staleTime: Infinity,
   });
 }
@@ -291,11 +291,11 @@ function useCardKey(request_id: string | undefined) {
 
 export interface Output {
   media: Medium[];
-  /** What else the model said. */
+  /** Other fields of the output. */
   fields: Record<string, unknown>;
 }
 
-/** What a completed request made; `expired` once the service keeps it no longer. */
+/** The output of a completed request; `expired` once the service has deleted it. */
 export function useOutput(run: Pick<Run, 'request_id' | 'status'> | undefined) {
   const { account_id } = useAccount();
   const api = useAccountApi();
@@ -331,7 +331,7 @@ export function isExpired(error: unknown): boolean {
   return error instanceof ApiFailure && error.status === 410;
 }
 
-/** `image`, `video`, `audio`; null for what no element shows. */
+/** `image`, `video`, `audio`; null for other types. */
 export function shownAs({ content_type }: Pick<Medium, 'content_type'>) {
   const [, kind] = /^(image|video|audio)\//.exec(content_type) ?? [];
   return (kind ?? null) as 'image' | 'video' | 'audio' | null;
