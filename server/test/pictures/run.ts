@@ -119,7 +119,7 @@ function page(): string {
     });
     return `## ${name}\n\n${shown.join('\n')}\n`;
   });
-  return `# The web pages\n\nEvery page of a trial, as \`npm run pictures\` takes them.\n\n${rows.join('\n')}`;
+  return `# The web pages\n\nEvery page of a trial, taken by \`npm run pictures\`.\n\n${rows.join('\n')}`;
 }
 
 interface Manner {
