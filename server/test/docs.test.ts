@@ -12,6 +12,7 @@ import type { HttpDeps } from '../src/http/deps.ts';
 import { falCalls } from '../src/http/fal/routes.ts';
 import { documentedPath } from '../src/http/openapi.ts';
 import { routes } from '../src/http/routes.ts';
+import { laws } from '../src/ledger/laws.ts';
 import { findOperation, resolve, schemaFault } from './kit/openapi.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -133,6 +134,15 @@ describe('docs/api.md', () => {
       assert.ok(Object.hasOwn(errors, code!), code);
     }
   });
+});
+
+test('docs/ledger.md lists every law that the audit proves', () => {
+  const page = read('docs/ledger.md');
+  const list = page.slice(page.indexOf('names the first rows that break a law:')).split('\n\n')[1]!;
+  assert.deepEqual(
+    list.split('\n'),
+    laws.map(({ says }) => `- ${says}`),
+  );
 });
 
 test('docs/fal-client.md lists every path of the door for fal, and no other', () => {
