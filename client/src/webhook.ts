@@ -77,7 +77,10 @@ function signatureOf(text: string): Uint8Array<ArrayBuffer> | null {
 function secretOf(secret: string | undefined): Uint8Array<ArrayBuffer> {
   const bytes = secret?.startsWith('whsec_') ? base64(secret.slice('whsec_'.length)) : null;
   if (!bytes || bytes.length < 24)
-    throw badArgument('A webhook secret is whsec_ and base64, as the cabinet shows it.', 'secret');
+    throw badArgument(
+      'A webhook secret is whsec_ and base64, as the dashboard shows it.',
+      'secret',
+    );
   return bytes;
 }
 

@@ -24,7 +24,7 @@ const settings = {
     null,
     'What callers see as the base address. Default: http://localhost:PORT/v1.',
   ),
-  FAREBOX_WEB: flag('on', 'Serve the web pages: cabinet, studio and operator.'),
+  FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and operator.'),
   FAREBOX_WEB_URL: text(
     null,
     'Where people open the web pages, without a path. Default: the base address without its path.',

@@ -50,5 +50,5 @@ export async function logout({ json }: Context): Promise<void> {
   if (api_key === undefined) throw new Stop(exits.failed, 'no_key', 'No key is saved.');
   writeSettings(rest);
   if (json) printJson({ base_url: rest.base_url ?? null });
-  else print('Signed out. If the key may have leaked, revoke it in the cabinet.');
+  else print('Signed out. If the key may have leaked, revoke it in the dashboard.');
 }

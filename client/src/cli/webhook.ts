@@ -62,7 +62,7 @@ async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
     secrets.some((each) => !/^whsec_[\w+/=-]+$/.test(each)) ||
     (fromStdin && secrets.length === 0)
   )
-    throw usage('A webhook secret is whsec_ and base64, as the cabinet shows it.');
+    throw usage('A webhook secret is whsec_ and base64, as the dashboard shows it.');
   return secrets.length > 0 ? secrets : undefined;
 }
 

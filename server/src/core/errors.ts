@@ -72,7 +72,7 @@ export const errors = {
   key_limit_reached: e(
     402,
     'billing_error',
-    "The key's monthly spend limit is reached. Raise it in the cabinet, or use another key.",
+    "The key's monthly spend limit is reached. Raise it in the dashboard, or use another key.",
   ),
   forbidden: e(403, 'authentication_error', 'This is not allowed for you.'),
   not_found: e(

@@ -51,7 +51,7 @@ export async function authenticate(
 function lapsedWords({ lapsed, at }: Lapsed): string {
   const when = at.toISOString();
   return lapsed === 'expired'
-    ? `This key expired on ${when}. Use another one, or give it a later end in the cabinet.`
+    ? `This key expired on ${when}. Use another one, or give it a later end in the dashboard.`
     : `This key was rotated, and this text of it was good until ${when}. Use its newer text.`;
 }
 

@@ -69,7 +69,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     const search = page.getByRole('button', { name: 'Search' });
     await search.focus();
     await ask(page, '');
-    assert.deepEqual(await groups(page), ['Cabinet', 'Studio', 'Actions']);
+    assert.deepEqual(await groups(page), ['Dashboard', 'Studio', 'Actions']);
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'palette-open');
     // Up from the first is the last, and the field says which one it is.
@@ -87,7 +87,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await ask(page, 'webho');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${base}/cabinet/webhooks`);
-    // A page of the cabinet that reads the catalog, then one of the studio.
+    // A page of the dashboard that reads the catalog, then one of the studio.
     await ask(page, 'docs');
     await page.keyboard.press('Enter');
     await page.getByRole('combobox', { name: 'Model' }).waitFor();

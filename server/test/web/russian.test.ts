@@ -254,7 +254,7 @@ test('figures and names come over, and what is wrong with a field', () => {
       'Можно не больше 4000000 пикселей; запрошено: 4096 x 4096.',
     ],
     [
-      'This key may use fake/chat and 2 more, but not fake/image. Use another key, or let this one use it: in the cabinet.',
+      'This key may use fake/chat and 2 more, but not fake/image. Use another key, or let this one use it: in the dashboard.',
       'Этому ключу разрешено: fake/chat и ещё 2, но не fake/image. Возьмите другой ключ или разрешите в кабинете.',
     ],
     [

@@ -47,7 +47,7 @@ addWords('entry', {
     sign_in_first: 'Sign in as {{email}} to accept, or create your account.',
     signed_in_as: 'You are signed in as {{me}}, and this invitation is for {{email}}.',
     sign_out_first: 'Sign out',
-    to_cabinet: 'To the cabinet',
+    to_cabinet: 'To the dashboard',
     closed_invited: 'Nobody new can sign up here, but who has an account can accept.',
     taken:
       'That did not sign you in. If you already have an account with this address, use its password, or reset it.',

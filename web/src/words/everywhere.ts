@@ -1,7 +1,7 @@
 /** Texts used by more than one part. */
 export const everywhere = {
   en: {
-    cabinet: 'Cabinet',
+    cabinet: 'Dashboard',
     studio: 'Studio',
     operator: 'Operator',
     sign_out: 'Sign out',

@@ -51,7 +51,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'На балансе не хватает денег для резерва. Пополните его и отправьте запрос снова.',
   ],
   [
-    "The key's monthly spend limit is reached. Raise it in the cabinet, or use another key.",
+    "The key's monthly spend limit is reached. Raise it in the dashboard, or use another key.",
     'Месячный лимит ключа исчерпан. Поднимите его в кабинете или возьмите другой ключ.',
   ],
   ['This is not allowed for you.', 'Это вам не разрешено.'],
@@ -315,7 +315,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Это не ключ этого сервиса: его ключи начинаются с fbx_.',
   ],
   [
-    'fbx_... stands for your own key, which the page Keys of the cabinet makes.',
+    'fbx_... stands for your own key. Create one on the Keys page of the dashboard.',
     'fbx_... стоит на месте вашего ключа; его создают в кабинете, на странице «Ключи».',
   ],
   [
@@ -327,7 +327,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Схема в заголовке «Authorization» должна быть «Key» или «Bearer».',
   ],
   [
-    "This call reserves ${}, and ${} is left of this key's monthly limit of ${}. Raise it in the cabinet, or use another key.",
+    "This call reserves ${}, and ${} is left of this key's monthly limit of ${}. Raise it in the dashboard, or use another key.",
     'Нужен резерв ${1}, а от месячного лимита ключа в ${3} осталось ${2}. Поднимите лимит в кабинете или возьмите другой ключ.',
   ],
   [
@@ -339,7 +339,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Аккаунт этого ключа приостановлен. Обратитесь к оператору.',
   ],
   [
-    'This key expired on {}. Use another one, or give it a later end in the cabinet.',
+    'This key expired on {}. Use another one, or give it a later end in the dashboard.',
     'Срок ключа истёк {1}. Возьмите другой или продлите этот в кабинете.',
   ],
   [
@@ -347,7 +347,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Ключ сменили, прежний текст действовал до {1}. Возьмите новый.',
   ],
   [
-    'This key may use {}, but not {}. Use another key, or let this one use it: in the cabinet.',
+    'This key may use {}, but not {}. Use another key, or let this one use it: in the dashboard.',
     'Этому ключу разрешено: {1}, но не {2}. Возьмите другой ключ или разрешите в кабинете.',
   ],
   ['This key', 'Этот ключ'],
@@ -642,7 +642,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['A name has 1 to {} characters, {}.', 'В имени от 1 до {1} знаков, {2}.'],
 
-  // Keys of the cabinet.
+  // Keys of the dashboard.
   [
     'An account has at most {} keys. Revoke one first.',
     'В аккаунте не больше {1} ключей. Сначала отзовите один.',

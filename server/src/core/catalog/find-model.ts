@@ -38,7 +38,7 @@ export function demandModel(
   throw new ApiError('forbidden', {
     message:
       `This key may use ${listed}, but not ${model_id}. Use another key, or let this one use it: ` +
-      'in the cabinet.',
+      'in the dashboard.',
     param,
     details: { models },
   });

@@ -63,14 +63,14 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   key_limit_reached: {
     when: 'With this reservation the key would pass its spend limit of the month.',
-    do: 'Raise the limit in the cabinet, use another key, or wait until `details.resets_at`.',
+    do: 'Raise the limit in the dashboard, use another key, or wait until `details.resets_at`.',
   },
   forbidden: {
     when:
       'The key may use other models only; or metrics were asked for from another machine without ' +
       'their token.',
     do:
-      'Use one of `details.models`, or another key; what a key may use is set in the cabinet. ' +
+      'Use one of `details.models`, or another key; what a key may use is set in the dashboard. ' +
       'For metrics ask the operator.',
   },
   not_found: {

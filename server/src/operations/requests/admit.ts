@@ -112,7 +112,7 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
       spending.spent_usd_micro < limit ? limit - spending.spent_usd_micro : 0n,
     );
     return new ApiError('key_limit_reached', {
-      message: `This call reserves $${required}, and $${left} is left of this key's monthly limit of $${formatUsd(limit)}. Raise it in the cabinet, or use another key.`,
+      message: `This call reserves $${required}, and $${left} is left of this key's monthly limit of $${formatUsd(limit)}. Raise it in the dashboard, or use another key.`,
       details: {
         required_usd_micro: String(row.quoted_usd_micro),
         limit_usd_micro: String(limit),

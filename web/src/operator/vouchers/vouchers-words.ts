@@ -2,7 +2,7 @@ import { addWords } from '../../words.ts';
 
 addWords('operator_vouchers', {
   en: {
-    text: 'Codes worth money. Whoever redeems one in the cabinet is credited, once.',
+    text: 'Codes that add money to the account that redeems them. Each works once.',
     new: 'New vouchers',
     amount: 'Worth of each, in USD',
     count: 'How many',
