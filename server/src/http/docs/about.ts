@@ -11,13 +11,13 @@ const description = [
   '## Money\n\nEvery `*_usd_micro` is a whole number of micro-USD as a decimal string: 1 USDT = ' +
     '1 USD = `"1000000"`. A submit reserves its quote; `COMPLETED` charges what was delivered, ' +
     'never more than the quote; `FAILED` and `CANCELLED` charge nothing.',
-  '## Errors\n\nEvery reply that is no success has the same body, `Error`. Go by `error.code`; ' +
-    'the message is for people. `x-error-codes` of a response lists the codes it can have. A ' +
-    'call that is no readable HTTP gets the same body with status 400, 408 or 431 and code ' +
-    '`bad_request`.',
-  '## Compatibility\n\nThe version stands in the path. Fields, codes and enumeration members are ' +
-    'only added, so ignore those you do not know. `HEAD` works wherever `GET` does. Paths ' +
-    'outside `/v1` are for supervisors.',
+  '## Errors\n\nEvery error reply has the same body, `Error`. Programs should branch on ' +
+    '`error.code`; the message is for people. `x-error-codes` of a response lists its ' +
+    'possible codes. A call that is not valid HTTP gets the same body with status 400, 408 ' +
+    'or 431 and code `bad_request`.',
+  '## Compatibility\n\nThe version is in the path. Fields, codes and enumeration members ' +
+    'are only ever added, so ignore those you do not know. `HEAD` works wherever `GET` ' +
+    'does. Paths outside `/v1` are for supervisors.',
 ].join('\n\n');
 
 export const about = {
@@ -29,14 +29,14 @@ export const about = {
 };
 
 export const tags = [
-  { name: 'Catalog', description: 'What there is, and what it costs.' },
-  { name: 'Balance', description: 'What can be spent.' },
-  { name: 'Queue', description: 'Pictures and video: submit, and be told.' },
-  { name: 'Requests', description: 'What became of them, and their outputs.' },
-  { name: 'Files', description: 'Your own media, as inputs.' },
+  { name: 'Catalog', description: 'Models and prices.' },
+  { name: 'Balance', description: "The account's balance and the key's limit." },
+  { name: 'Queue', description: 'Images and video: submit, then poll or receive a webhook.' },
+  { name: 'Requests', description: 'Status, output and cancel of submitted requests.' },
+  { name: 'Files', description: 'Uploads of your own media, for use as inputs.' },
   { name: 'Chat', description: 'Text models.' },
-  { name: 'Companions', description: 'The same knowledge for machines.' },
-  { name: 'Health', description: 'For whoever runs the service; outside /v1.' },
+  { name: 'Companions', description: 'This documentation for machines, and the client.' },
+  { name: 'Health', description: 'For the operator; outside /v1.' },
 ];
 
 export const securitySchemes = {
@@ -55,6 +55,6 @@ export const securitySchemes = {
   MetricsToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The token that the operator has set for /metrics; no API key.',
+    description: 'The token that the operator has set for /metrics. API keys are not accepted.',
   },
 };

@@ -8,12 +8,13 @@ export const balance: RouteDocs = {
   tag: 'Balance',
   summary: 'Read the balance',
   description:
-    "What the account can spend, and how the key's month stands. A submit whose price is above " +
-    '`available_usd_micro` is refused with 402 `insufficient_balance`; one that would bring ' +
-    '`spent_usd_micro` above `limit_usd_micro`, with 402 `key_limit_reached`.',
+    "The amount that the account can spend, and the key's spending this month. A submit " +
+    'whose price is above `available_usd_micro` is refused with 402 ' +
+    '`insufficient_balance`; one that would bring `spent_usd_micro` above ' +
+    '`limit_usd_micro`, with 402 `key_limit_reached`.',
   replies: {
     200: {
-      description: 'As of this moment.',
+      description: 'The current balance.',
       examples: one({
         currency: 'USDT',
         available_usd_micro: '9880000',

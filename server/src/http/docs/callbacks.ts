@@ -5,13 +5,13 @@ import { one, type RouteDocs } from './route-docs.ts';
 export const callback: RouteDocs = {
   operationId: 'receiveCallback',
   tag: 'Companions',
-  summary: 'Take a call back of an upstream',
+  summary: "Receive an upstream's callback",
   description:
-    'For upstreams only: they are given this address, signed by us, with each job, and sign what ' +
-    'they send in their own way. The call wakes the next look at the job and is not believed ' +
-    'otherwise, so repeats and late calls do no harm.',
+    'For upstreams only. Each job is started with its own signed callback URL, and the ' +
+    'upstream signs its call in its own way. The call only triggers the next poll of the ' +
+    'job and changes nothing else, so repeated and late calls are harmless.',
   body: {
-    description: 'What the upstream says, in its own form.',
+    description: "The upstream's message, in its own format.",
     content: {
       'application/json': {
         schema: { type: 'object', description: 'Any JSON.', additionalProperties: true },
@@ -19,7 +19,7 @@ export const callback: RouteDocs = {
     },
   },
   replies: {
-    200: { description: 'Taken.', examples: one({ status: 'ok' }) },
+    200: { description: 'Received.', examples: one({ status: 'ok' }) },
   },
   errors: ['bad_request', 'unauthorized', 'not_found', 'payload_too_large', 'capacity_unavailable'],
 };

@@ -37,31 +37,34 @@ const exampleChunk = {
 };
 
 const description = [
-  "The same request and reply as OpenAI's chat completions, streamed or not; stock clients work " +
-    'with this base address and `Bearer <API_KEY>`. Added: `usage.cost_usd_micro` and the header ' +
-    '`x-charge-usd-micro` (not on streams).',
-  'Before the call the most that it can cost is reserved: the prompt, bounded from above, and ' +
-    '`max_tokens`. The charge is what the model reports, never more. If the caller leaves, a model ' +
-    'with `on_disconnect: finish` makes the reply to its end, and all of it is charged; one with ' +
-    '`stop` is stopped. With an `Idempotency-Key` a reply that is not streamed is always made and ' +
-    'kept: a repeat of the call gets it without a second charge.',
-  'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no ' +
-    'choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: ' +
-    'keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level ' +
-    '`error`, then `[DONE]`; its `details.reason` is `model_broke_off`, `server_stopped` or ' +
-    '`time_was_up`. What the model reported or delivered is charged, nothing if nothing was; at ' +
-    '`time_was_up` a model with `on_disconnect: finish` is charged as if the caller had left. Where ' +
-    '`include_usage` asks, the chunk with `usage` comes before the `error`.',
-  'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
-    'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
-    'gets 409 with `Retry-After: 1`. A call that failed frees its key. A stream that broke off, ' +
-    'or whose caller left in the middle, is repeated as far as it came, with an `error` chunk ' +
-    'whose `details.reason` is `first_call_broke_off`, and no second charge; for a new reply use ' +
-    'a new key.',
-  'Parts of a message name media as in the queue: `image_url.url` is a public http(s) address, a ' +
-    'base64 `data:` address or the `file_id` of an upload of the account, `file.file_id` such a ' +
-    '`file_id`; at most 64 in one call, and 20 MiB of uploads together. Models of outside services ' +
-    'get them as data. A signed link to an output of the account counts as an upload.',
+  "The same request and reply as OpenAI's chat completions, streamed or not; stock " +
+    'clients work with this base URL and `Bearer <API_KEY>`. Farebox adds ' +
+    '`usage.cost_usd_micro` and the header `x-charge-usd-micro` (not on streams).',
+  'The call first reserves the most that it can cost: an upper bound of the prompt, and ' +
+    '`max_tokens`. The charge follows the usage that the model reports and never exceeds ' +
+    'the reservation. If the caller disconnects, a model with `on_disconnect: finish` ' +
+    'completes the reply and all of it is charged; a model with `stop` is stopped. With an ' +
+    '`Idempotency-Key`, a reply that is not streamed is always completed and kept: a ' +
+    'repeat of the call gets it without a second charge.',
+  'A stream consists of server-sent events: one `data:` for each chunk, a chunk with ' +
+    '`usage` and without choices if `stream_options.include_usage` is set, then `data: ' +
+    '[DONE]`. A line `: keep-alive` is sent every 15 seconds. If the reply fails in the ' +
+    'middle, the last chunk before `[DONE]` has a top-level `error`; its `details.reason` ' +
+    'is `model_broke_off`, `server_stopped` or `time_was_up`. The charge then covers what ' +
+    'the model reported or delivered, and is 0 if that is nothing; at `time_was_up`, a ' +
+    'model with `on_disconnect: finish` is charged as if the caller had disconnected. With ' +
+    '`include_usage`, the chunk with `usage` comes before the `error`.',
+  'With an `Idempotency-Key`, the reply is kept and repeated (a stream as one stream of ' +
+    'the whole text). While the first call under a key runs, a second one waits 10 seconds ' +
+    'for it, then gets 409 with `Retry-After: 1`. A failed call frees its key. A stream ' +
+    'that broke off, or whose caller disconnected, is repeated as far as it came, ends ' +
+    'with an `error` chunk whose `details.reason` is `first_call_broke_off`, and is not ' +
+    'charged again; for a new reply use a new key.',
+  'Parts of a message name media as in the queue: `image_url.url` is a public http(s) ' +
+    "URL, a base64 `data:` URL or the `file_id` of one of the account's uploads; " +
+    '`file.file_id` is such a `file_id`. One call has at most 64 of them, with at most 20 ' +
+    'MiB of uploads together. Models of outside services receive them as data. A signed ' +
+    "link to one of the account's outputs counts as an upload.",
 ].join('\n\n');
 
 export const chat: RouteDocs = {

@@ -16,15 +16,14 @@ export const upload: RouteDocs = {
   tag: 'Files',
   summary: 'Upload a file',
   description:
-    'The raw bytes are the body, with the right `Content-Type`. Pictures (no SVG), video, audio, ' +
-    'PDF and plain text, at most 100 MiB unless the operator says otherwise. Kept 7 days; usable ' +
-    'by the account that uploaded it. The files of one account take at most 10 GiB together, unless ' +
-    'the operator says otherwise; beyond it 413, with `details.max_bytes_in_all`, `used_bytes` and ' +
-    '`first_expires_at`; as little as is left free for all others, where that is less. An account ' +
-    'that was never topped up uploads nothing (402). ' +
-    'While the disk is nearly full: 503. An account has at most 32 uploads ' +
-    'open at once, unless the operator says otherwise (429, `details.open_uploads_limit`); one of ' +
-    'which fewer than 8 KiB come in 20 seconds is cut off.',
+    'The body is the raw bytes, with their `Content-Type`: images (except SVG), video, audio, PDF ' +
+    'or plain text. A file is kept for 7 days, for the account that uploaded it only. Limits, ' +
+    'unless the operator changes them: one file has at most 100 MiB (413), an account has at most ' +
+    '32 uploads open at once (429, `details.open_uploads_limit`), and its files take at most 10 ' +
+    'GiB together, and never more than they leave free for all others (413, with ' +
+    '`details.max_bytes_in_all`, `used_bytes` and `first_expires_at`). An upload that sends fewer ' +
+    'than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot upload (402). ' +
+    'While the disk is nearly full, the reply is 503.',
   body: { description: 'The bytes of the file.', content: bytes },
   replies: {
     201: {
@@ -48,17 +47,17 @@ export const readFile: RouteDocs = {
   tag: 'Files',
   summary: 'Download an uploaded file',
   description:
-    'The bytes as they were uploaded, with the key of the account that did. The upstreams that ' +
-    'are to work on a file are given a link signed for an hour.',
+    'The bytes as uploaded, for keys of the account that uploaded them. Upstreams that ' +
+    'work on a file get a link signed for an hour.',
   headers: rangeHeaders,
   replies: {
     200: { description: 'The whole file.', headers: storedHeaders, content: bytes },
     206: {
-      description: 'The part asked for.',
+      description: 'The requested range.',
       headers: [...storedHeaders, 'ContentRange'],
       content: bytes,
     },
-    304: { description: 'You have it.', headers: storedHeaders },
+    304: { description: 'You have the current version.', headers: storedHeaders },
   },
   errors: ['bad_request', 'not_found', 'expired'],
   errorsAt: {

@@ -191,9 +191,9 @@ Give webhook_url, in the body or in the query:
 
 When the request is final, one POST with the request card goes there, signed as Standard Webhooks
 say (webhook-id, webhook-timestamp, webhook-signature). The secret whsec_... is the account's: the
-page Webhooks of the cabinet shows it. The HMAC's key is what
-follows whsec_, decoded from base64. It is sent once and is only a signal: fetch response_url with
-your key, and poll now and then in case it gets lost.`;
+Webhooks page of the dashboard shows it. The HMAC's key is the part after whsec_, decoded from
+base64. It is sent once and is only a signal: fetch response_url with your key, and poll now and
+then in case it gets lost.`;
 }
 
 function chatSteps(baseUrl: string, model: Model): string {

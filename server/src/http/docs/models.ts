@@ -48,11 +48,11 @@ const exampleEstimate = {
 
 export const ifNoneMatch = header(
   'If-None-Match',
-  'The `ETag` you have. The reply is 304 while it is still the newest.',
+  'The `ETag` of your copy. The reply is 304 while it is current.',
 );
 
 export const unchanged: ReplyDocs = {
-  description: 'You have the newest.',
+  description: 'Your copy is current.',
   headers: ['ETag', 'CacheControl'],
 };
 
@@ -61,9 +61,9 @@ export const listModels: RouteDocs = {
   tag: 'Catalog',
   summary: 'List the models',
   description:
-    'Every model that can be used now, with its price, limits and input schema. No key needed; ' +
-    'with a key that is kept to some models, those only. ' +
-    'Also what stock OpenAI clients call to list models.',
+    'Every model that can be used now, with its price, limits and input schema. No key ' +
+    'needed; a key that is restricted to some models gets only those. Stock OpenAI clients ' +
+    'list models with this call.',
   query: { kind: 'Only models of this kind.' },
   headers: [ifNoneMatch],
   replies: {
@@ -99,14 +99,14 @@ export const estimate: RouteDocs = {
   tag: 'Catalog',
   summary: 'Price an input',
   description:
-    'The price of one input, by the same rules that a submit reserves by and a finished request ' +
-    'is charged by. Nothing is reserved. Send the whole input: reference files and options may ' +
+    "The price of one input, by the same rules as a submit's reservation and the final " +
+    'charge. Nothing is reserved. Send the whole input: reference files and options may ' +
     'add to the rate.',
   body: {
     description: 'At most 10 MiB of JSON.',
     examples: {
       media: {
-        summary: 'Two pictures',
+        summary: 'Two images',
         value: {
           model_id: 'sandbox/canvas/text-to-image',
           input: { prompt: 'A lighthouse at dusk', num_images: 2 },

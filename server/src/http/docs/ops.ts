@@ -62,7 +62,8 @@ export const livez: RouteDocs = {
   tag: 'Health',
   summary: 'Is the process alive?',
   description:
-    'For supervisors and load balancers; lies outside /v1. 503 once the process was told to stop.',
+    'For supervisors and load balancers; outside /v1. 503 once the process has been asked ' +
+    'to stop.',
   replies: { 200: { description: 'Alive.', headers: ['CacheControl'], examples } },
   errors: ['capacity_unavailable'],
 };
@@ -72,7 +73,7 @@ export const readyz: RouteDocs = {
   tag: 'Health',
   summary: 'Is the service ready?',
   description:
-    'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk ' +
+    'For load balancers; outside /v1. 503 with `details.failing`: database, catalog, disk ' +
     'space, storage, restored copy or draining.',
   replies: { 200: { description: 'Ready.', headers: ['CacheControl'], examples } },
   errors: ['capacity_unavailable'],
@@ -83,8 +84,8 @@ export const metrics: RouteDocs = {
   tag: 'Health',
   summary: 'Metrics for Prometheus',
   description:
-    'Lies outside /v1. Answers this machine only, or, where the operator has set a metrics ' +
-    'token, whoever sends it as `Authorization: Bearer <token>`.',
+    'Outside /v1. Answers calls from this machine only. If the operator has set a metrics ' +
+    'token, it answers every call with `Authorization: Bearer <token>` instead.',
   replies: {
     200: {
       description: "Prometheus' text format.",

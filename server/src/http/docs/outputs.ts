@@ -26,14 +26,14 @@ export const storedHeaders: HeaderUse[] = [
 /** What a download may ask for. */
 export const rangeHeaders: Parameter[] = [
   {
-    ...header(
-      'Range',
-      'One range of bytes. Several ranges, and other units, are answered with the whole.',
-    ),
+    ...header('Range', 'One range of bytes. Several ranges or other units get the whole file.'),
     example: 'bytes=0-1023',
   },
   ifNoneMatch,
-  header('If-Range', 'The `ETag` you have a part of; with another one the whole is sent.'),
+  header(
+    'If-Range',
+    'The `ETag` of your partial copy; if it is out of date, the whole file is sent.',
+  ),
 ];
 
 export const output: RouteDocs = {
@@ -41,18 +41,19 @@ export const output: RouteDocs = {
   tag: 'Requests',
   summary: 'Download an output',
   description:
-    'The bytes of one output. With `exp` and `sig`, as they stand in a signed link, no key is ' +
-    'needed; without them, the key of the owning account. Outputs live 24 hours after ' +
-    'completion. Only pictures, video and audio that browsers cannot run are sent `inline`.',
+    'The bytes of one output. A signed link, with `exp` and `sig`, needs no key; without ' +
+    'them, a key of the owning account is required. Outputs are kept for 24 hours after ' +
+    'completion. Only images, video and audio that browsers cannot execute are sent ' +
+    '`inline`.',
   headers: rangeHeaders,
   replies: {
     200: { description: 'The whole output.', headers: storedHeaders, content: mediaBytes },
     206: {
-      description: 'The part asked for.',
+      description: 'The requested range.',
       headers: [...storedHeaders, 'ContentRange'],
       content: mediaBytes,
     },
-    304: { description: 'You have it.', headers: storedHeaders },
+    304: { description: 'You have the current version.', headers: storedHeaders },
   },
   errors: ['bad_request', 'not_found', 'expired'],
   errorsAt: {

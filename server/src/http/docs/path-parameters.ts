@@ -10,17 +10,17 @@ export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'req
     example: 'sandbox/canvas/text-to-image',
   },
   request_id: {
-    description: 'As the submit returned it.',
+    description: 'The id returned by the submit.',
     schema: { type: 'string', format: 'uuid' },
     example: exampleId,
   },
   index: {
-    description: 'Which output, from 0.',
+    description: 'Index of the output, from 0.',
     schema: { type: 'integer', minimum: 0 },
     example: 0,
   },
   file_id: {
-    description: 'As the upload returned it.',
+    description: 'The id returned by the upload.',
     schema: { type: 'string', pattern: '^file_[0-9a-f]{32}$' },
     example: exampleFileId,
   },
@@ -30,12 +30,12 @@ export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'req
     example: 'fal',
   },
   attempt: {
-    description: 'The attempt that it is about.',
+    description: 'Number of the attempt.',
     schema: { type: 'integer', minimum: 1 },
     example: 1,
   },
   sig: {
-    description: "Farebox's signature of this address.",
+    description: "Farebox's signature of this URL.",
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' },
     example: exampleSignature,
   },

@@ -17,9 +17,10 @@ const { input: _input, ...exampleNotification } = exampleCard;
 export const idempotencyKey: Parameter = {
   ...header(
     'Idempotency-Key',
-    'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, kept for ' +
-      '30 days. The same key with the same call gives the first reply again; with another one, ' +
-      '409. What was refused before anything was reserved is not kept.',
+    'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, ' +
+      'kept for 30 days. The same key with the same call gets the first reply again; with a ' +
+      'different call, 409. Calls that were refused before anything was reserved are not ' +
+      'kept.',
     { minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   ),
   example: 'order-1042-cover',
@@ -32,12 +33,11 @@ export const submit: RouteDocs = {
   tag: 'Queue',
   summary: 'Submit a generation',
   description: [
-    'Reserves the price and queues the request, both or neither. 202 means: accepted, and what ' +
-      'happens from here on ends in `COMPLETED`, `FAILED` or `CANCELLED`. Nothing is charged ' +
-      'before it is `COMPLETED`.',
-    "Checks come in this order: key, rate, input, `Idempotency-Key`, the key's monthly limit, " +
-      'the balance. A repeat under an `Idempotency-Key` opens no job, so it is answered 200 even ' +
-      'by a key that has as many open as it may.',
+    'Reserves the price and queues the request in one step. After a 202 the request always ' +
+      'ends as `COMPLETED`, `FAILED` or `CANCELLED`. It is charged only when `COMPLETED`.',
+    "Checks come in this order: key, rate, input, `Idempotency-Key`, the key's monthly " +
+      'limit, the balance. A repeat under an `Idempotency-Key` opens no job, so it gets 200 ' +
+      'even if the key is at its limit of open jobs.',
   ].join('\n\n'),
   headers: [idempotencyKey],
   body: {
@@ -46,7 +46,7 @@ export const submit: RouteDocs = {
   },
   replies: {
     200: {
-      description: 'Seen before: the reply of the first submit under this `Idempotency-Key`.',
+      description: 'A repeat: the reply of the first submit under this `Idempotency-Key`.',
       headers: ['Location', 'Replayed'],
       examples,
     },
@@ -82,12 +82,12 @@ function notification(): WebhookDocs {
     operationId: 'notification',
     summary: 'The request is final',
     description:
-      'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at most ' +
-      '10 seconds, no redirects. Should the service stop in the middle it is sent again under ' +
-      'the same `webhook-id`. It is a signal: verify the signature, then fetch `response_url` ' +
-      'with your key. Signed as Standard Webhooks say, so any of its libraries verifies it; the ' +
-      "page Webhooks of the cabinet shows the account's secret. The key of the HMAC is what " +
-      'follows its `whsec_`, decoded from base64.',
+      'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at ' +
+      'most 10 seconds, no redirects. If the service stops while sending, it is sent again ' +
+      'under the same `webhook-id`. Verify the signature, then fetch `response_url` with ' +
+      'your key. The signature follows Standard Webhooks, so any of its libraries verifies ' +
+      "it; the Webhooks page of the dashboard shows the account's secret. The key of the " +
+      'HMAC is the part of the secret after `whsec_`, decoded from base64.',
     headers: [
       signed(
         'webhook-id',
@@ -98,8 +98,8 @@ function notification(): WebhookDocs {
       signed('webhook-timestamp', 'Unix seconds of this delivery.', '^[0-9]+$', '1772366404'),
       signed(
         'webhook-signature',
-        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space ' +
-          'between, while the secret is being replaced.',
+        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. While the secret is being ' +
+          'replaced there are two, separated by a space.',
         '^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$',
         'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       ),
@@ -109,8 +109,8 @@ function notification(): WebhookDocs {
       examples: one(exampleNotification),
     },
     replies: {
-      '2XX': { description: 'Taken. The body is not read.' },
-      '4XX': { description: 'Counts as failed; it is not sent again by itself.' },
+      '2XX': { description: 'Received. The body is not read.' },
+      '4XX': { description: 'Counts as failed; it is not sent again automatically.' },
     },
   };
 }

@@ -15,7 +15,7 @@ export const listRequests: RouteDocs = {
   tag: 'Requests',
   summary: 'List requests',
   description: "The account's requests, chat calls included, newest first.",
-  query: { status: 'Only those in this state.' },
+  query: { status: 'Only requests in this state.' },
   replies: {
     200: {
       description: 'One page.',
@@ -58,10 +58,11 @@ export const statusStream: RouteDocs = {
   tag: 'Requests',
   summary: 'Follow the status',
   description: [
-    'Server-sent events: `event: status` with the same object as the status call, at once and ' +
-      'after every change, until it is final; then the stream ends. A place in the queue that has ' +
-      'moved is told within a second or two. A line `: keep-alive` comes every 15 seconds.',
-    '`event: end` says that this server is about to stop: connect again.',
+    'Server-sent events: `event: status` with the same object as the status call, at once ' +
+      'and after every change. The stream ends when the request is final. A change of ' +
+      '`queue_position` is sent within two seconds. A line `: keep-alive` is sent every 15 ' +
+      'seconds.',
+    '`event: end` announces that this server is about to stop: reconnect.',
     '```\nevent: status\ndata: ' +
       '{"request_id":"…","status":"IN_QUEUE","queue_position":3,…}\n\nevent: status\ndata: ' +
       '{"request_id":"…","status":"COMPLETED",…}\n```',
@@ -81,9 +82,9 @@ export const response: RouteDocs = {
   tag: 'Requests',
   summary: 'Read the output',
   description:
-    "The model's output once the request is `COMPLETED`; each media field holds a signed link. A " +
-    'chat call leaves its completion here only where it came with an `Idempotency-Key`; else the ' +
-    'object has its `usage` only.',
+    "The model's output once the request is `COMPLETED`; each media field holds a signed " +
+    'link. The completion of a chat call is kept here only if the call had an ' +
+    '`Idempotency-Key`; otherwise the object has only `usage`.',
   replies: {
     200: {
       description: 'The output.',
@@ -110,8 +111,8 @@ export const cancel: RouteDocs = {
   tag: 'Requests',
   summary: 'Cancel a request',
   description:
-    'Takes a request out of the queue and releases its whole reservation. Only while `IN_QUEUE`: ' +
-    'once a model works on it, it cannot be stopped. The call has no body.',
+    'Removes a request from the queue and releases its reservation. Possible only while it ' +
+    'is `IN_QUEUE`: a model that has started cannot be stopped. The call has no body.',
   replies: {
     200: {
       description: 'Cancelled; nothing is charged.',
