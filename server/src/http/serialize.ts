@@ -1,4 +1,5 @@
 import fastJson from 'fast-json-stringify';
+import type { FastifyReply } from 'fastify';
 import type { Static, TSchema } from './schema.ts';
 
 /**
@@ -27,4 +28,11 @@ export function serialize<S extends TSchema>(schema: S, value: Sendable<Static<S
   let write = compiled.get(schema);
   if (!write) compiled.set(schema, (write = fastJson(schema)));
   return write(value);
+}
+
+/** The body for an answer: JSON by its schema; without a schema, the answer as it is. */
+export function bodyOf(reply: FastifyReply, schema: TSchema | undefined, answer: unknown): unknown {
+  if (schema === undefined) return answer;
+  reply.type('application/json; charset=utf-8');
+  return serialize(schema, answer as Sendable<Static<TSchema>>);
 }

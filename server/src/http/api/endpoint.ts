@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import type { Static, TObject, TSchema } from '../schema.ts';
-import { serialize, type Sendable } from '../serialize.ts';
+import { bodyOf, type Sendable } from '../serialize.ts';
 import { readQuery } from '../validate.ts';
 
 /** What a call of the API takes and answers; the OpenAPI document is made from it. */
@@ -62,10 +62,11 @@ function endpointOf<S extends ApiShapes, Request extends FastifyRequest>(
     shapes,
     handle: async (req, reply, deps) => {
       const query = shapes.query && readQuery(shapes.query, req.query);
-      const answer = await work({ req, reply, query } as ApiCall<S, Request>, deps);
-      if (shapes.reply === undefined) return answer;
-      reply.type('application/json; charset=utf-8');
-      return serialize(shapes.reply, answer as Sendable<Static<TSchema>>);
+      return bodyOf(
+        reply,
+        shapes.reply,
+        await work({ req, reply, query } as ApiCall<S, Request>, deps),
+      );
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from '../schema.ts';
-import { serialize, type Sendable } from '../serialize.ts';
+import { bodyOf, type Sendable } from '../serialize.ts';
 import { readBody, readQuery } from '../validate.ts';
 import { readForm, type Visit, type WebDeps } from './visit.ts';
 
@@ -56,10 +56,7 @@ function endpointOf<S extends Shapes, Request extends FastifyRequest>(
     shapes,
     handle: async (visit, reply, deps) => {
       const call = await readCall(shapes, visit, reply, deps);
-      const answer = await work(call, deps);
-      if (shapes.reply === undefined) return answer;
-      reply.type('application/json; charset=utf-8');
-      return serialize(shapes.reply, answer as Sendable<Static<TSchema>>);
+      return bodyOf(reply, shapes.reply, await work(call, deps));
     },
   };
 }

@@ -12,7 +12,7 @@ import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat-schema.ts';
 import { Estimate, Model } from '../api/model-schema.ts';
 import { integer, list, microUsd, named, nullable, object, time } from '../schema.ts';
-import { serialize } from '../serialize.ts';
+import { bodyOf } from '../serialize.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
@@ -121,10 +121,8 @@ const ChatPrice = named('ChatPrice', object({ ...priced, max_tokens: integer() }
 export const chatPrice: Endpoint = {
   shapes: { body: ChatRequest, reply: ChatPrice },
   // The body is read as a chat call's is.
-  handle: async (visit, reply, deps) => {
-    reply.type('application/json; charset=utf-8');
-    return serialize(ChatPrice, await studioLook(quoteCall, visit, reply, deps));
-  },
+  handle: async (visit, reply, deps) =>
+    bodyOf(reply, ChatPrice, await studioLook(quoteCall, visit, reply, deps)),
 };
 
 /** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
