@@ -101,7 +101,7 @@ function noTextModel(text: string, all: Model[]): Stop {
   const other = all.find(({ id }) => id === text);
   if (other) {
     const makes = other.kind === 'image' ? 'images' : other.kind;
-    return usage(`${text} is no text model: it makes ${makes}.`, `Use \`fare run ${text}\`.`);
+    return usage(`${text} cannot chat: it makes ${makes}.`, `Use \`fare run ${text}\`.`);
   }
   const near = nearest(
     text,
