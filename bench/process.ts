@@ -71,7 +71,7 @@ const replyHeaders = {
   'ratelimit-remaining': '999999999',
   'ratelimit-reset': '60',
 };
-/** Of the same size and shape as the service's. */
+/** A submit's reply with the size and shape of the service's reply. */
 const submitReply = {
   status: 'IN_QUEUE',
   request_id: id,
