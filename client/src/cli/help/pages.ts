@@ -3,7 +3,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { exitMeanings } from '../exits.ts';
 import { buildProgram, remarksOf } from '../program.ts';
 
-/** Generates the man page and the reference of docs/fare.md from the definitions of the verbs. */
+/** Generates the man page and the tables of docs/fare.md from the definitions of the verbs. */
 
 /** Every verb with an action, in the order of the help. */
 function verbsOf(program: Command): Command[] {
@@ -60,7 +60,7 @@ const files: [string, string][] = [
   ],
 ];
 
-/** The page: its hand-written beginning, then the reference after the mark. */
+/** The page: its hand-written beginning, then the tables after the mark. */
 export function referencePage(page: string): string {
   const head = page.split(beginMark)[0]!.trimEnd();
   const program = buildProgram();
@@ -68,8 +68,11 @@ export function referencePage(page: string): string {
     head,
     beginMark,
     '## Reference',
-    `With every verb: ${program.options.map((option) => `\`${option.flags}\` (${option.description})`).join('; ')}; \`-h, --help\`.`,
-    ...verbsOf(program).flatMap(section),
+    '`fare VERB --help` and `man fare` have the options, with examples.',
+    table(
+      ['call', 'what it does'],
+      verbsOf(program).map((verb) => [code(synopsis(verb)), sentence(verb.description())]),
+    ),
     '## Exit codes',
     table(
       ['exit code', 'meaning'],
@@ -87,22 +90,6 @@ export function referencePage(page: string): string {
     ),
   ];
   return `${parts.join('\n\n')}\n`;
-}
-
-function section(command: Command): string[] {
-  const { says, examples } = remarksOf(command);
-  const rows = [
-    ...command.registeredArguments.map((one) => [code(termOf(one)), one.description]),
-    ...command.options.map((one) => [code(one.flags), saidOf(one)]),
-  ];
-  const calls = examples.map(([call, what]) => `${call}   # ${what}`);
-  return [
-    `### \`${nameOf(command)}\``,
-    `\`${synopsis(command)}\` ${sentence(command.description())}`,
-    ...says,
-    ...(rows.length > 0 ? [table(['argument or option', 'meaning'], rows)] : []),
-    ...(calls.length > 0 ? [`\`\`\`sh\n${calls.join('\n')}\n\`\`\``] : []),
-  ];
 }
 
 function sentence(text: string): string {

@@ -9,37 +9,34 @@ export interface Advice {
 export const advice: Record<ErrorCode, Advice> = {
   bad_request: {
     when:
-      'The call is malformed: no valid JSON, a wrong parameter or header, a body that ended ' +
-      'early or came too slowly. With status 416: the `Range` lies outside the file.',
-    do: 'Correct what the message names (`param` says where) and send it again.',
+      'The call is malformed: invalid JSON, a wrong parameter or header, a body that ended early ' +
+      'or came too slowly. With status 416: the `Range` lies outside the file.',
+    do: 'Correct what the message and `param` name.',
   },
   unknown_model: {
-    when: 'No model of the catalog has this id; or a media model was sent to the chat call.',
-    do:
-      'Take an id from `GET /models`, exactly as it stands there. Media models go to `POST ' +
-      '/queue/{model_id}`.',
+    when: 'The catalog has no such model, or a media model was sent to the chat call.',
+    do: 'Use an id exactly as `GET /models` lists it. Media models go to `POST /queue/{model_id}`.',
   },
   unpriceable: {
     when:
-      'A field that decides the price is no price: of a wrong type, not above 0, above the ' +
-      "model's `max`, a resolution that is not offered; or a text estimate lacks its token " +
-      'counts.',
+      'A field that decides the price has a wrong type, is outside the limits of the model or ' +
+      'names a resolution that it does not offer; or a text estimate lacks its token counts.',
     do: 'Correct the field in `param`; `details` says what is allowed.',
   },
   invalid_input: {
     when:
-      "The input does not fit the model's `input_schema`, names a file that is not there or an " +
-      'address that is not public; or a chat model refused what it was sent.',
+      "The input does not fit the model's `input_schema`, or names a missing file or an address " +
+      'that is not public; or a chat model refused its input.',
     do: 'Correct every entry of `details.errors` (`path` is a JSON pointer into the input).',
   },
   bad_webhook_url: {
-    when: '`webhook_url` is no public http or https address, or differs between query and body.',
+    when: '`webhook_url` is not a public http or https address, or differs between query and body.',
     do: 'Give one address that is reachable from the internet, in one place.',
   },
   bad_messages: {
     when:
-      '`messages` of a chat call is not a list of messages with a known role and content; or a ' +
-      'part names a file that is not there or an address that is not public.',
+      '`messages` of a chat call is not a list of messages with a known role and content, or a ' +
+      'part names a missing file or an address that is not public.',
     do: 'Correct the message in `param`, such as `messages[0].content`.',
   },
   use_chat_completions: {
@@ -48,33 +45,26 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   unauthorized: {
     when:
-      'The key is missing, misspelt, revoked, expired or replaced by a rotation, or its account ' +
-      'is suspended; or an output link ' +
-      'has a wrong signature and no key came with it.',
-    do:
-      'Send `Authorization: Key <API_KEY>`. Do not repeat the call with the same key. For an ' +
-      'output, fetch `response_url` again.',
+      'The key is missing, misspelt, revoked, expired or replaced, or its account is suspended; ' +
+      'or the signature of an output link is wrong.',
+    do: 'Send a valid `Authorization: Key <API_KEY>`. For an output, fetch `response_url` again.',
   },
   insufficient_balance: {
     when: 'The balance does not cover the reservation.',
-    do:
-      'Top up, then send the call again. `details` has the amount required, the amount available ' +
-      'and the amount reserved by open requests.',
+    do: 'Top up, then send the call again. `details` has the amounts.',
   },
   key_limit_reached: {
-    when: 'With this reservation the key would pass its spend limit of the month.',
+    when: 'With this reservation the key would exceed its monthly spend limit.',
     do: 'Raise the limit in the dashboard, use another key, or wait until `details.resets_at`.',
   },
   forbidden: {
     when:
-      'The key may use other models only; or metrics were asked for from another machine without ' +
+      'The key is limited to other models; or metrics were asked for from another machine without ' +
       'their token.',
-    do:
-      'Use one of `details.models`, or another key; what a key may use is set in the dashboard. ' +
-      'For metrics ask the operator.',
+    do: 'Use one of `details.models`, or another key. For metrics ask the operator.',
   },
   not_found: {
-    when: 'There is no such address, model, request or output; or it belongs to another account.',
+    when: 'The address, model, request or output does not exist or belongs to another account.',
     do: 'Check the id, and that the key belongs to the account that made it.',
   },
   method_not_allowed: {
@@ -84,7 +74,7 @@ export const advice: Record<ErrorCode, Advice> = {
   idempotency_conflict: {
     when:
       'The `Idempotency-Key` was used before with another body, model or webhook; or, with ' +
-      '`Retry-After`, the first chat call under it is still running.',
+      '`Retry-After`, its first chat call is still running.',
     do:
       'Use a new key for a new call. With `Retry-After`: send the same call again after that ' +
       'time.',
@@ -92,66 +82,59 @@ export const advice: Record<ErrorCode, Advice> = {
   request_not_ready: {
     when: 'The response was asked for, but the request is not `COMPLETED`.',
     do:
-      'Look at `details.status`. While `IN_QUEUE` or `IN_PROGRESS`, poll `status_url`; after ' +
-      '`FAILED` (`details.error` says why) or `CANCELLED` there is no response and nothing was ' +
-      'charged.',
+      'While `details.status` is `IN_QUEUE` or `IN_PROGRESS`, poll `status_url`. After `FAILED` ' +
+      '(`details.error` says why) or `CANCELLED` nothing was charged.',
   },
   not_cancellable: {
     when: 'The request is no longer `IN_QUEUE`.',
-    do: 'Look at `details.status`. A request that runs cannot be stopped; let it end.',
+    do: 'Let it end: a running request cannot be stopped. `details.status` has its status.',
   },
   expired: {
     when: 'The output is older than 24 hours, or its link has passed its time.',
-    do: 'Outputs are not archived: run the request again, and download within 24 hours.',
+    do: 'Run the request again, and download within 24 hours.',
   },
   payload_too_large: {
     when: 'The body is larger than this call takes, or than the room left for files.',
     do:
-      'Send at most `details.max_bytes`. Large media go to `POST /files`, and their `file_id` ' +
-      'into the input. Where `details.max_bytes_in_all` stands, the files of the account take as ' +
-      'much as they may: wait until `details.first_expires_at`.',
+      'Send at most `details.max_bytes`; upload large media with `POST /files`. If `details` has ' +
+      '`max_bytes_in_all`, wait until `first_expires_at`.',
   },
   unsupported_media_type: {
     when:
-      'A JSON call without `Content-Type: application/json`; or, with any body, a ' +
-      '`Content-Type` that names no type at all; or an uploaded file of a type that ' +
-      'is not taken, or whose bytes are not what its `Content-Type` says; or a form instead of ' +
-      'the bytes of a file; or a `Content-Encoding`.',
+      'The `Content-Type` is missing, unknown, not `application/json` for a JSON call, or not ' +
+      'what the bytes of a file are; or a form was sent, or a `Content-Encoding`.',
     do:
-      'Send the right `Content-Type`, and the body uncompressed. Of a file send the raw bytes ' +
+      'Send the right `Content-Type`, and the body uncompressed; of a file the raw bytes ' +
       '(`curl --data-binary @file`), a text in UTF-8.',
   },
   rate_limited: {
     when:
-      'The key made more calls in a minute than it may, or has as many open jobs or open chat ' +
-      'calls as it may, or its account as many open uploads, or as much of what all accounts ' +
-      'share as it leaves to the others (`details.held`).',
+      'The key or its account has reached a limit: calls a minute, open jobs, open chat calls, ' +
+      'open uploads, or its share of what all accounts use (`details.held`).',
     do:
-      'Wait as long as `Retry-After` says. For open jobs (`details.open_jobs_limit`), wait until ' +
-      'one has ended or cancel one; for open chat calls (`details.open_chats_limit`) or uploads ' +
-      '(`details.open_uploads_limit`), until one has ended.',
+      'Wait as long as `Retry-After` says. At `details.open_jobs_limit`, `open_chats_limit` or ' +
+      '`open_uploads_limit`, wait until one has ended.',
   },
   internal_error: {
     when: 'A fault of the service.',
     do:
-      'Send it again with the same `Idempotency-Key`; if it stays, tell the operator the ' +
-      '`request_id` of the error.',
+      'Send it again with the same `Idempotency-Key`; if it stays, give the operator the ' +
+      '`request_id`.',
   },
   submit_failed: {
     when:
-      'The chat model gave no answer, or an unusable one. In the middle of a stream the same ' +
-      'code is the last chunk, and what was delivered before it is charged.',
+      'The chat model gave no usable answer. In the middle of a stream the same code is the last ' +
+      'chunk, and what was delivered before it is charged.',
     do:
-      'Send it again. Nothing was charged, unless the reply was too large to be taken, as the message says, or part of a stream was delivered; then the same ' +
-      '`Idempotency-Key` gets that part and this error again, with no second charge. For a new ' +
-      'reply use a new key.',
+      'Send it again. Nothing was charged, unless the message says that the reply was too large, ' +
+      'or part of a stream was delivered: then the same `Idempotency-Key` repeats that part and ' +
+      'this error without a second charge, and a new key gets a new reply.',
   },
   capacity_unavailable: {
     when:
-      'The models behind this id rest or have too long a queue, the server is overloaded or ' +
-      'about to stop, or something it needs is not there. Nothing was charged; where the database ' +
-      'went away in the middle of the call for longer than the service waits for it, the message ' +
-      'says that this is not known.',
+      'The models behind this id are paused or have too long a queue, the server is overloaded or ' +
+      'stopping, or something it needs is away. Nothing was charged, unless the message says that ' +
+      'this is unknown.',
     do:
       'Wait as long as `Retry-After` says, then longer each time, and send it again with the ' +
       'same `Idempotency-Key`.',
@@ -176,9 +159,7 @@ export const failureAdvice: Record<FailureCode, Advice> = {
     do: 'Ask for less.',
   },
   outcome_unknown: {
-    when:
-      'The connection to the model broke and its outcome could not be learnt. It is never sent ' +
-      'twice on your account.',
+    when: 'The connection to the model broke, and its outcome is unknown.',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   output_unusable: {

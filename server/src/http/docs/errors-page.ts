@@ -9,12 +9,6 @@ export function errorsPage(table: Route[]): string {
   const codes = Object.keys(errors) as ErrorCode[];
   return [
     ...head,
-    '| code | status | type |',
-    '|---|---|---|',
-    ...codes.map(
-      (code) => `| [\`${code}\`](#${code}) | ${errors[code].status} | \`${errors[code].type}\` |`,
-    ),
-    '',
     ...codes.flatMap((code) => section(code, table)),
     ...failuresHead,
     '| `error.code` | when it happens | what to do |',
@@ -33,25 +27,22 @@ const head = [
   '<!-- Made by `npm run generate` from server/src/core/errors.ts and ' +
     'server/src/http/docs/errors.ts. -->',
   '',
-  'Every reply that is no success has this body, whatever the route:',
+  'Every error reply has this body:',
   '',
   '```json',
   JSON.stringify(errorExamples.insufficient_balance!.value, null, 2),
   '```',
   '',
-  '- Go by `code`. The message is for people and says what to do next; its words may change.',
-  '- `param` names the field, parameter or header at fault, or is null.',
-  '- `details` is there where figures or allowed values help.',
+  '- Go by `code`, and by the HTTP status for a code that you do not know. The words of the message may change.',
+  '- `param` names the field, parameter or header at fault, or is null. `details` has figures or allowed values.',
   '- `request_id` is the `x-request-id` of the call: quote it when you ask for help.',
-  '- New codes may be added: treat one you do not know by its HTTP status.',
   '',
   'Headers that come with errors: `Retry-After` (whole seconds) on 429 and 503, `x-should-retry: ' +
     'false` on 402,',
   '409 and a 503 that may have been charged, `Allow` on 405, `WWW-Authenticate` on 401.',
   '',
-  'A call that is not readable as HTTP gets the same body with code `bad_request` and status ' +
-    '400, 408 (it came too',
-  'slowly) or 431 (its headers are larger than 16 KiB).',
+  'A call that is not readable as HTTP gets `bad_request` with 400, 408 (it came too slowly) or 431 ' +
+    '(headers above 16 KiB).',
   '',
   '## Codes',
   '',
@@ -60,19 +51,18 @@ const head = [
 const failuresHead = [
   '## Failures of accepted requests',
   '',
-  'A request that was accepted (202) and then `FAILED` says why in `error.code` of its status ' +
-    'and its card. These are',
-  'not HTTP errors: the calls that tell them answer 200. Nothing is charged for a failed request.',
+  'A request that `FAILED` after 202 has one of these in `error.code` of its status and its card. ' +
+    'Nothing is charged for it.',
   '',
 ];
 
 function section(code: ErrorCode, table: Route[]): string[] {
-  const { status, type, message } = errors[code];
+  const { status, type } = errors[code];
   const { when, do: then } = advice[code];
   return [
     `### ${code}`,
     '',
-    `${status} · \`${type}\` · “${message}”`,
+    `${status} · \`${type}\``,
     '',
     `**When:** ${when}`,
     '',
