@@ -1,10 +1,13 @@
 // Made by `npm run generate` from the schemas beside the handlers.
 
+import type * as client from '../../client/src/types.ts';
+
+/** A type of the client as it is sent: the client makes amounts bigint. */
+type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Sent<T[K]> } : T;
+
 /** What each call takes and answers; amounts are decimal texts of micro-USD, times ISO 8601. */
 export interface Calls {
-  'GET /api/web': {
-    reply: WebSettings;
-  };
+  'GET /api/web': { reply: WebSettings };
   'POST /api/sign-up': {
     body: {
       name: string;
@@ -12,116 +15,42 @@ export interface Calls {
       password: string;
       token?: string | null;
     };
-    reply: {
-      status: 'check_mail' | 'sign_in';
-    };
+    reply: { status: 'check_mail' | 'sign_in' };
   };
-  'POST /api/invitation': {
-    body: {
-      token: string;
-    };
-    reply: Invitation;
-  };
-  'POST /api/email': {
-    body: {
-      token: string;
-    };
-    reply: {
-      email: string;
-    };
-  };
-  'GET /api/me': {
-    reply: Me;
-  };
-  'PATCH /api/me': {
-    body: {
-      name: string;
-    };
-    reply: {
-      name: string;
-    };
-  };
+  'POST /api/invitation': { body: { token: string }; reply: Invitation };
+  'POST /api/email': { body: { token: string }; reply: { email: string } };
+  'GET /api/me': { reply: Me };
+  'PATCH /api/me': { body: { name: string }; reply: { name: string } };
   'POST /api/me/email': {
     body: {
       email: string;
       /** Of those who have one. */
       password?: string;
     };
-    reply: {
-      status: 'check_mail';
-    };
+    reply: { status: 'check_mail' };
   };
-  'GET /api/me/security': {
-    reply: Security;
-  };
-  'DELETE /api/me/sessions': {
-    reply: {
-      ended: number;
-    };
-  };
-  'DELETE /api/me/sessions/:session_id': {
-    reply: {
-      session_id: string;
-    };
-  };
-  'POST /api/me/account': {
-    reply: {
-      account_id: string;
-    };
-  };
+  'GET /api/me/security': { reply: Security };
+  'DELETE /api/me/sessions': { reply: { ended: number } };
+  'DELETE /api/me/sessions/:session_id': { reply: { session_id: string } };
+  'POST /api/me/account': { reply: { account_id: string } };
   'POST /api/invitation/accept': {
-    body: {
-      token: string;
-    };
-    reply: {
-      account_id: string | null;
-    };
+    body: { token: string };
+    reply: { account_id: string | null };
   };
-  'GET /api/accounts/:account_id/balance': {
-    reply: Funds;
-  };
-  'GET /api/accounts/:account_id/team': {
-    reply: Team;
-  };
-  'PATCH /api/accounts/:account_id/account': {
-    body: {
-      name: string;
-    };
-    reply: {
-      name: string;
-    };
-  };
+  'GET /api/accounts/:account_id/balance': { reply: Funds };
+  'GET /api/accounts/:account_id/team': { reply: Team };
+  'PATCH /api/accounts/:account_id/account': { body: { name: string }; reply: { name: string } };
   'PATCH /api/accounts/:account_id/members/:person_id': {
-    body: {
-      role: Role;
-    };
-    reply: {
-      person_id: string;
-      role: Role;
-    };
+    body: { role: Role };
+    reply: { person_id: string; role: Role };
   };
-  'DELETE /api/accounts/:account_id/members/:person_id': {
-    reply: {
-      person_id: string;
-    };
-  };
-  'POST /api/accounts/:account_id/leave': {
-    reply: {
-      account_id: string;
-    };
-  };
+  'DELETE /api/accounts/:account_id/members/:person_id': { reply: { person_id: string } };
+  'POST /api/accounts/:account_id/leave': { reply: { account_id: string } };
   'POST /api/accounts/:account_id/invitations': {
-    body: {
-      email: string;
-      role: Role;
-    };
+    body: { email: string; role: Role };
     reply: NewInvitation;
   };
-  'DELETE /api/accounts/:account_id/invitations/:invitation_id': {
-    reply: {
-      invitation_id: string;
-    };
-  };
+  'DELETE /api/accounts/:account_id/invitations/:invitation_id': { reply: { invitation_id: string } };
   'GET /api/accounts/:account_id/requests': {
     query: {
       /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
@@ -141,19 +70,10 @@ export interface Calls {
     };
     reply: RequestPage;
   };
-  'GET /api/accounts/:account_id/requests/choices': {
-    reply: {
-      keys: Array<KeyName>;
-    };
-  };
-  'GET /api/accounts/:account_id/requests/:request_id': {
-    reply: RequestDetail;
-  };
+  'GET /api/accounts/:account_id/requests/choices': { reply: { keys: Array<KeyName> } };
+  'GET /api/accounts/:account_id/requests/:request_id': { reply: RequestDetail };
   'GET /api/accounts/:account_id/requests/:request_id/thumbnail': {
-    query: {
-      index?: string;
-      size?: 'square' | 'card';
-    };
+    query: { index?: string; size?: 'square' | 'card' };
     reply: unknown;
   };
   'GET /api/accounts/:account_id/keys': {
@@ -168,10 +88,7 @@ export interface Calls {
       data: Array<Key>;
       next_cursor: string | null;
       studio: Key;
-      defaults: {
-        rpm: number;
-        open_jobs: number;
-      };
+      defaults: { rpm: number; open_jobs: number };
       /** What the operator has set: people may go lower. Null: nothing. */
       ceilings: KeyCeilings;
       refused: Array<RefusedCalls>;
@@ -188,9 +105,7 @@ export interface Calls {
     };
     reply: NewKey;
   };
-  'GET /api/accounts/:account_id/keys/:key_id': {
-    reply: Key;
-  };
+  'GET /api/accounts/:account_id/keys/:key_id': { reply: Key };
   'PATCH /api/accounts/:account_id/keys/:key_id': {
     body: {
       name?: string;
@@ -203,27 +118,13 @@ export interface Calls {
     reply: Key;
   };
   'POST /api/accounts/:account_id/keys/:key_id/rotate': {
-    body: {
-      last4: string;
-      overlap_hours: number;
-    };
+    body: { last4: string; overlap_hours: number };
     reply: NewKey;
   };
-  'DELETE /api/accounts/:account_id/keys/:key_id/previous': {
-    reply: Key;
-  };
-  'DELETE /api/accounts/:account_id/keys/:key_id': {
-    reply: Key;
-  };
-  'GET /api/accounts/:account_id/overview': {
-    reply: Overview;
-  };
-  'GET /api/accounts/:account_id/spend': {
-    query: {
-      days?: 7 | 30 | 90;
-    };
-    reply: Spend;
-  };
+  'DELETE /api/accounts/:account_id/keys/:key_id/previous': { reply: Key };
+  'DELETE /api/accounts/:account_id/keys/:key_id': { reply: Key };
+  'GET /api/accounts/:account_id/overview': { reply: Overview };
+  'GET /api/accounts/:account_id/spend': { query: { days?: 7 | 30 | 90 }; reply: Spend };
   'GET /api/accounts/:account_id/statement': {
     query: {
       /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
@@ -234,10 +135,7 @@ export interface Calls {
       limit?: number;
       cursor?: string;
     };
-    reply: {
-      data: Array<Movement>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<Movement>; next_cursor: string | null };
   };
   'GET /api/accounts/:account_id/statement/lines': {
     query: {
@@ -249,10 +147,7 @@ export interface Calls {
       limit?: number;
       cursor?: string;
     };
-    reply: {
-      data: Array<StatementLine>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<StatementLine>; next_cursor: string | null };
   };
   'GET /api/accounts/:account_id/statement/totals': {
     query: {
@@ -282,9 +177,7 @@ export interface Calls {
     };
   };
   'POST /api/accounts/:account_id/vouchers': {
-    body: {
-      code: string;
-    };
+    body: { code: string };
     reply: {
       transfer_id: string;
       replayed: boolean;
@@ -295,9 +188,7 @@ export interface Calls {
       reserved_usd_micro: string;
     };
   };
-  'GET /api/accounts/:account_id/alerts': {
-    reply: AlertSettings;
-  };
+  'GET /api/accounts/:account_id/alerts': { reply: AlertSettings };
   'PUT /api/accounts/:account_id/alerts': {
     body: {
       low_balance_usd_micro?: string | null;
@@ -306,21 +197,10 @@ export interface Calls {
     };
     reply: AlertSettings;
   };
-  'GET /api/accounts/:account_id/webhooks': {
-    reply: WebhookSecrets;
-  };
-  'POST /api/accounts/:account_id/webhooks/rotate': {
-    reply: WebhookSecrets;
-  };
-  'POST /api/accounts/:account_id/webhooks/retire': {
-    reply: WebhookSecrets;
-  };
-  'POST /api/accounts/:account_id/webhooks/test': {
-    body: {
-      url: string;
-    };
-    reply: SendResult;
-  };
+  'GET /api/accounts/:account_id/webhooks': { reply: WebhookSecrets };
+  'POST /api/accounts/:account_id/webhooks/rotate': { reply: WebhookSecrets };
+  'POST /api/accounts/:account_id/webhooks/retire': { reply: WebhookSecrets };
+  'POST /api/accounts/:account_id/webhooks/test': { body: { url: string }; reply: SendResult };
   'GET /api/accounts/:account_id/deliveries': {
     query: {
       /** Only those that were not taken. */
@@ -328,34 +208,14 @@ export interface Calls {
       /** The `next_cursor` of the page before. */
       cursor?: string;
     };
-    reply: {
-      data: Array<Delivery>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<Delivery>; next_cursor: string | null };
   };
-  'GET /api/accounts/:account_id/requests/:request_id/deliveries': {
-    reply: {
-      data: Array<Delivery>;
-    };
-  };
-  'POST /api/accounts/:account_id/requests/:request_id/resend': {
-    reply: SendResult;
-  };
-  'GET /api/accounts/:account_id/v1/balance': {
-    reply: Balance;
-  };
-  'POST /api/accounts/:account_id/v1/estimate': {
-    body: EstimateRequest;
-    reply: Estimate;
-  };
-  'POST /api/accounts/:account_id/v1/chat/completions': {
-    body: ChatRequest;
-    reply: ChatCompletion;
-  };
-  'POST /api/accounts/:account_id/v1/queue/*': {
-    body: ModelInput;
-    reply: QueuedRequest;
-  };
+  'GET /api/accounts/:account_id/requests/:request_id/deliveries': { reply: { data: Array<Delivery> } };
+  'POST /api/accounts/:account_id/requests/:request_id/resend': { reply: SendResult };
+  'GET /api/accounts/:account_id/v1/balance': { reply: Balance };
+  'POST /api/accounts/:account_id/v1/estimate': { body: EstimateRequest; reply: Estimate };
+  'POST /api/accounts/:account_id/v1/chat/completions': { body: ChatRequest; reply: ChatCompletion };
+  'POST /api/accounts/:account_id/v1/queue/*': { body: ModelInput; reply: QueuedRequest };
   'GET /api/accounts/:account_id/v1/requests': {
     query: {
       /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
@@ -375,9 +235,7 @@ export interface Calls {
     };
     reply: RequestList;
   };
-  'GET /api/accounts/:account_id/v1/requests/:request_id': {
-    reply: RequestCard;
-  };
+  'GET /api/accounts/:account_id/v1/requests/:request_id': { reply: RequestCard };
   'GET /api/accounts/:account_id/v1/requests/:request_id/status': {
     query: {
       /** Holds the call until the state changes, for at most this many seconds. */
@@ -387,44 +245,16 @@ export interface Calls {
     };
     reply: RequestStatus;
   };
-  'GET /api/accounts/:account_id/v1/requests/:request_id/status/stream': {
-    reply: unknown;
-  };
-  'GET /api/accounts/:account_id/v1/requests/:request_id/response': {
-    reply: ModelOutput;
-  };
-  'POST /api/accounts/:account_id/v1/requests/:request_id/cancel': {
-    reply: Cancelled;
-  };
-  'PUT /api/accounts/:account_id/v1/requests/:request_id/cancel': {
-    reply: Cancelled;
-  };
-  'POST /api/accounts/:account_id/v1/files': {
-    reply: UploadedFile;
-  };
-  'GET /api/accounts/:account_id/studio/allowance': {
-    reply: Allowance;
-  };
-  'GET /api/accounts/:account_id/studio/models': {
-    reply: {
-      data: Array<Model>;
-    };
-  };
-  'POST /api/accounts/:account_id/studio/chat-price': {
-    body: ChatRequest;
-    reply: ChatPrice;
-  };
-  'GET /api/operator/overview': {
-    query: {
-      days?: '7' | '30' | '90';
-    };
-    reply: Revenue;
-  };
-  'GET /api/operator/attention': {
-    reply: {
-      data: Array<AttentionLine>;
-    };
-  };
+  'GET /api/accounts/:account_id/v1/requests/:request_id/status/stream': { reply: unknown };
+  'GET /api/accounts/:account_id/v1/requests/:request_id/response': { reply: ModelOutput };
+  'POST /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
+  'PUT /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
+  'POST /api/accounts/:account_id/v1/files': { reply: UploadedFile };
+  'GET /api/accounts/:account_id/studio/allowance': { reply: Allowance };
+  'GET /api/accounts/:account_id/studio/models': { reply: { data: Array<Model> } };
+  'POST /api/accounts/:account_id/studio/chat-price': { body: ChatRequest; reply: ChatPrice };
+  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
+  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'GET /api/operator/accounts': {
     query: {
       q?: string;
@@ -434,14 +264,9 @@ export interface Calls {
       /** The `next_cursor` of the page before. */
       cursor?: string;
     };
-    reply: {
-      data: Array<FoundAccount>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<FoundAccount>; next_cursor: string | null };
   };
-  'GET /api/operator/accounts/:account_id': {
-    reply: AccountDetail;
-  };
+  'GET /api/operator/accounts/:account_id': { reply: AccountDetail };
   'GET /api/operator/accounts/:account_id/requests': {
     query: {
       status?: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -450,32 +275,16 @@ export interface Calls {
       /** The `next_cursor` of the page before. */
       cursor?: string;
     };
-    reply: {
-      data: Array<RequestMargin>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<RequestMargin>; next_cursor: string | null };
   };
   'GET /api/operator/accounts/:account_id/statement': {
-    query: {
-      cursor?: string;
-    };
-    reply: {
-      data: Array<AccountMovement>;
-      next_cursor: string | null;
-    };
+    query: { cursor?: string };
+    reply: { data: Array<AccountMovement>; next_cursor: string | null };
   };
-  'GET /api/operator/requests/:request_id': {
-    reply: OperatorRequest;
-  };
-  'GET /api/operator/requests/:request_id/input': {
-    reply: {
-      input: Record<string, unknown> | null;
-    };
-  };
+  'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
+  'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
   'GET /api/operator/references': {
-    query: {
-      reference: string;
-    };
+    query: { reference: string };
     reply: {
       booked: {
         transfer_id: string;
@@ -501,10 +310,7 @@ export interface Calls {
       /** The `next_cursor` of the page before. */
       cursor?: string;
     };
-    reply: {
-      data: Array<Voucher>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<Voucher>; next_cursor: string | null };
   };
   'GET /api/operator/log': {
     query: {
@@ -525,26 +331,12 @@ export interface Calls {
   'GET /api/operator/catalog': {
     reply: {
       problems: Array<CatalogProblem>;
-      files: Array<{
-        file: string;
-        rows: number;
-        has_problem: boolean;
-      }>;
+      files: Array<{ file: string; rows: number; has_problem: boolean }>;
       data: Array<CatalogRow>;
     };
   };
-  'GET /api/operator/catalog/row': {
-    query: {
-      id: string;
-    };
-    reply: CatalogRowDetail;
-  };
-  'GET /api/operator/upstreams': {
-    reply: {
-      counted_max: number;
-      data: Array<Upstream>;
-    };
-  };
+  'GET /api/operator/catalog/row': { query: { id: string }; reply: CatalogRowDetail };
+  'GET /api/operator/upstreams': { reply: { counted_max: number; data: Array<Upstream> } };
   'GET /api/operator/queue': {
     reply: {
       counted_max: number;
@@ -573,10 +365,7 @@ export interface Calls {
       /** The `next_cursor` of the page before. */
       cursor?: string;
     };
-    reply: {
-      data: Array<OpenRequest>;
-      next_cursor: string | null;
-    };
+    reply: { data: Array<OpenRequest>; next_cursor: string | null };
   };
   'GET /api/operator/unknown': {
     query: {
@@ -594,12 +383,7 @@ export interface Calls {
       by_upstream: Array<UnknownOutcomes>;
     };
   };
-  'POST /api/operator/audit': {
-    reply: {
-      proved: boolean;
-      books: AuditResult | null;
-    };
-  };
+  'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
   'POST /api/operator/accounts': {
     body: {
       email: string;
@@ -614,10 +398,7 @@ export interface Calls {
     };
   };
   'POST /api/operator/accounts/:account_id/credit': {
-    body: {
-      amount_usd_micro: string;
-      reference: string;
-    };
+    body: { amount_usd_micro: string; reference: string };
     reply: {
       transfer_id: string;
       /** The reference was booked before, for the same. */
@@ -640,31 +421,15 @@ export interface Calls {
       reserved_usd_micro: string;
     };
   };
-  'POST /api/operator/accounts/:account_id/suspend': {
-    reply: {
-      status: 'active' | 'suspended';
-    };
-  };
-  'POST /api/operator/accounts/:account_id/resume': {
-    reply: {
-      status: 'active' | 'suspended';
-    };
-  };
+  'POST /api/operator/accounts/:account_id/suspend': { reply: { status: 'active' | 'suspended' } };
+  'POST /api/operator/accounts/:account_id/resume': { reply: { status: 'active' | 'suspended' } };
   'PUT /api/operator/accounts/:account_id/price': {
-    body: {
-      price_ppm: number;
-    };
-    reply: {
-      price_ppm: number;
-    };
+    body: { price_ppm: number };
+    reply: { price_ppm: number };
   };
   'PUT /api/operator/accounts/:account_id/operator': {
-    body: {
-      is_operator: boolean;
-    };
-    reply: {
-      is_operator: boolean;
-    };
+    body: { is_operator: boolean };
+    reply: { is_operator: boolean };
   };
   'PUT /api/operator/accounts/:account_id/keys/:key_id': {
     body: {
@@ -679,10 +444,7 @@ export interface Calls {
     };
   };
   'POST /api/operator/accounts/:account_id/invitations': {
-    body: {
-      email: string;
-      role: Role;
-    };
+    body: { email: string; role: Role };
     reply: {
       /** Shown only here. */
       link: string;
@@ -695,18 +457,11 @@ export interface Calls {
     };
   };
   'POST /api/operator/accounts/:account_id/people/:person_id/email': {
-    body: {
-      email: string;
-    };
-    reply: {
-      before: string;
-      email: string;
-    };
+    body: { email: string };
+    reply: { before: string; email: string };
   };
   'POST /api/operator/invitations': {
-    body: {
-      email: string;
-    };
+    body: { email: string };
     reply: {
       invitation_id: string;
       email: string;
@@ -714,11 +469,7 @@ export interface Calls {
       link: string;
     };
   };
-  'DELETE /api/operator/invitations/:invitation_id': {
-    reply: {
-      withdrawn: boolean;
-    };
-  };
+  'DELETE /api/operator/invitations/:invitation_id': { reply: { withdrawn: boolean } };
   'POST /api/operator/vouchers': {
     body: {
       amount_usd_micro: string;
@@ -726,48 +477,22 @@ export interface Calls {
       note?: string | null;
       expires_at?: string | null;
     };
-    reply: {
-      data: Array<{
-        id: string;
-        code: string;
-      }>;
-    };
+    reply: { data: Array<{ id: string; code: string }> };
   };
-  'POST /api/operator/vouchers/:voucher_id/void': {
-    reply: {
-      status: 'void';
-    };
-  };
+  'POST /api/operator/vouchers/:voucher_id/void': { reply: { status: 'void' } };
   'POST /api/operator/catalog/row/stop': {
-    body: {
-      id: string;
-      reason?: string | null;
-    };
-    reply: {
-      model_id: string;
-      stopped: boolean;
-    };
+    body: { id: string; reason?: string | null };
+    reply: { model_id: string; stopped: boolean };
   };
   'POST /api/operator/catalog/row/resume': {
-    body: {
-      id: string;
-    };
-    reply: {
-      model_id: string;
-      stopped: boolean;
-    };
+    body: { id: string };
+    reply: { model_id: string; stopped: boolean };
   };
   'POST /api/operator/upstreams/:upstream/wake': {
-    body: {
-      model?: string | null;
-    };
-    reply: {
-      was_paused: boolean;
-    };
+    body: { model?: string | null };
+    reply: { was_paused: boolean };
   };
-  'POST /api/operator/upstreams/:upstream/test': {
-    reply: UpstreamCheck;
-  };
+  'POST /api/operator/upstreams/:upstream/test': { reply: UpstreamCheck };
   'POST /api/operator/queue/requests/:request_id/cancel': {
     reply: {
       request_id: string;
@@ -798,10 +523,7 @@ export interface Calls {
       cost_usd_micro?: string | null;
       note?: string | null;
     };
-    reply: {
-      resolved: number;
-      is_all: boolean;
-    };
+    reply: { resolved: number; is_all: boolean };
   };
 }
 
@@ -900,7 +622,7 @@ export type NewInvitation = {
 };
 
 /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-export type Status = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+export type Status = Sent<client.StatusName>;
 
 export type RequestPage = {
   data: Array<RequestEntry>;
@@ -912,19 +634,10 @@ export type RequestPage = {
   looked_to: string | null;
 };
 
-export type RequestEntry = {
-  request_id: string;
-  model_id: string;
-  /** The kind of output. */
-  kind: Kind;
-  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-  status: Status;
+export type RequestEntry = RunningRequest & {
   /** From 0 to 1. */
   progress: number | null;
-  quoted_usd_micro: string;
   charged_usd_micro: string | null;
-  created_at: string;
-  started_at: string | null;
   completed_at: string | null;
   key_id: string;
   error_code: string | null;
@@ -932,14 +645,11 @@ export type RequestEntry = {
   /** Those that are still kept. */
   outputs: number;
   /** The first output. */
-  preview: {
-    url: string;
-    content_type: string;
-  } | null;
+  preview: { url: string; content_type: string } | null;
 };
 
 /** The kind of output. */
-export type Kind = 'video' | 'image' | 'text';
+export type Kind = Sent<client.Kind>;
 
 export type KeyName = {
   key_id: string;
@@ -948,27 +658,15 @@ export type KeyName = {
   revoked: boolean;
 };
 
-export type RequestDetail = {
-  request_id: string;
-  model_id: string;
-  /** The kind of output. */
-  kind: Kind;
-  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-  status: Status;
+export type RequestDetail = RunningRequest & {
   /** From 0 to 1. */
   progress: number | null;
-  quoted_usd_micro: string;
   charged_usd_micro: string | null;
-  created_at: string;
-  started_at: string | null;
   completed_at: string | null;
   key_id: string;
   logs: Array<string>;
   queue_position: number | null;
-  error: {
-    code: string;
-    message: string;
-  } | null;
+  error: { code: string; message: string } | null;
   input: Record<string, unknown>;
   quote: {
     unit: string;
@@ -983,10 +681,7 @@ export type RequestDetail = {
     assumptions: Record<string, unknown>;
   };
   delivered_quantity: number | null;
-  attempts: Array<{
-    at: string;
-    outcome: string | null;
-  }>;
+  attempts: Array<{ at: string; outcome: string | null }>;
   output: Record<string, unknown> | null;
   outputs: Array<RequestOutput>;
   expires_at: string | null;
@@ -1060,36 +755,9 @@ export type RefusedCalls = {
   calls: number;
 };
 
-export type NewKey = {
+export type NewKey = Key & {
   /** The secret. */
   key: string;
-  key_id: string;
-  name: string;
-  /** First and last characters. */
-  hint: string;
-  last4: string;
-  is_studio: boolean;
-  state: 'active' | 'expired' | 'revoked';
-  monthly_limit_usd_micro: string | null;
-  monthly_ceiling_usd_micro: string | null;
-  rpm_ceiling: number | null;
-  open_jobs_ceiling: number | null;
-  /** In this month (UTC), what is reserved included. */
-  spent_usd_micro: string;
-  reserved_usd_micro: string;
-  resets_at: string;
-  rpm: number | null;
-  open_jobs: number | null;
-  open_requests: number;
-  models: Array<string> | null;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  /** Until when the secret before the last rotation works. */
-  previous_until: string | null;
-  last_used_at: string | null;
-  /** Newest call with the secret before the last rotation. */
-  previous_used_at: string | null;
 };
 
 export type Overview = {
@@ -1103,10 +771,7 @@ export type Overview = {
     keys_total: number;
     keys: Array<KeyMonth>;
   };
-  running: {
-    total: number;
-    data: Array<RunningRequest>;
-  };
+  running: { total: number; data: Array<RunningRequest> };
   steps: {
     topped_up: boolean;
     has_key: boolean;
@@ -1137,10 +802,7 @@ export type RunningRequest = {
   started_at: string | null;
 };
 
-export type Spend = {
-  days: Array<string>;
-  data: Array<SpendDay>;
-};
+export type Spend = { days: Array<string>; data: Array<SpendDay> };
 
 export type SpendDay = {
   day: string;
@@ -1198,7 +860,7 @@ export type StatementLine = {
 };
 
 /** The unit of the price. `MP` is a megapixel. */
-export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
+export type Unit = Sent<client.Unit>;
 
 export type StatementTotals = {
   movements: number;
@@ -1218,9 +880,7 @@ export type AlertSettings = {
   recipients: Array<string>;
 };
 
-export type WebhookSecrets = {
-  secrets: Array<string>;
-};
+export type WebhookSecrets = { secrets: Array<string> };
 
 export type SendResult = {
   delivered: boolean;
@@ -1242,27 +902,7 @@ export type Delivery = {
   created_at: string;
 };
 
-export type Balance = {
-  /** The currency of the account: 1 USDT counts as 1 USD, `"1000000"`. */
-  currency: 'USDT';
-  /** Available to the account; all its keys share it. */
-  available_usd_micro: string;
-  /** Held by its open requests, in addition. */
-  reserved_usd_micro: string;
-  /** The key of this call. A submit needs room in both: balance and limit. */
-  key: {
-    /** Names the key of this call; not secret. */
-    key_id: string;
-    /** The name of the key. */
-    name: string;
-    /** The key's limit of the month; null: unlimited. */
-    limit_usd_micro: string | null;
-    /** Charged and reserved by the key this month. */
-    spent_usd_micro: string;
-    /** When the month (UTC) ends and a new limit begins. */
-    resets_at: string;
-  };
-};
+export type Balance = Sent<client.Balance>;
 
 export type EstimateRequest = {
   /** An id of the catalog. */
@@ -1271,176 +911,14 @@ export type EstimateRequest = {
   input?: Record<string, unknown>;
 };
 
-export type Estimate = {
-  /** The requested model. */
-  model_id: string;
-  /** The kind of output. */
-  kind: Kind;
-  /** Reserved by a submit of this input; the charge is never higher. */
-  price_usd_micro: string;
-  /** The unit of the price. `MP` is a megapixel. */
-  unit: Unit;
-  /** Price of one unit, extras included; for text the higher rate. */
-  unit_price_usd_micro: string;
-  /** How many units. */
-  quantity: number;
-  /** The share of the list price that this account pays; missing if it is 1. The rates of the estimate include it already. */
-  price_multiplier?: number;
-  /** How the price is made up; the amounts add up to it. */
-  breakdown: Array<QuoteLine>;
-  /** Values assumed for missing fields, by field: the most expensive `resolution`, 5 `duration_seconds`, 1 `num_images`. */
-  assumptions: Record<string, unknown>;
-  /** If `resolution` is missing and decides the price: what a unit costs in each. */
-  unit_price_by_resolution_usd_micro?: Record<string, string>;
-  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
-  unknown_inputs?: Array<UnknownInput>;
-};
+export type Estimate = Sent<client.Estimate>;
 
-export type QuoteLine = {
-  /** The item that is paid for. */
-  label: string;
-  /** How many units. */
-  quantity: number;
-  /** Price of one unit. */
-  unit_price_usd_micro: string;
-  /** Amount that the line adds to the price. */
-  amount_usd_micro: string;
-};
-
-export type UnknownInput = {
-  /** As it was sent. */
-  field: string;
-  /** The field that was likely meant; null if none is similar. */
-  did_you_mean: string | null;
-};
+export type QuoteLine = Sent<client.QuoteLine>;
 
 /** Fields that are not named here are dropped. */
-export type ChatRequest = {
-  /** The id of a text model. */
-  model: string;
-  /** The conversation, oldest first. */
-  messages: Array<ChatMessage>;
-  /** Most completion tokens. If missing: 4096. The model's own maximum holds as well. */
-  max_tokens?: number | null;
-  /** The same as `max_tokens`. */
-  max_completion_tokens?: number | null;
-  /** Only 1. */
-  n?: number | null;
-  /** Answer as server-sent events. */
-  stream?: boolean | null;
-  /** For streams. */
-  stream_options?: {
-    /** Request a last chunk with `usage`. */
-    include_usage?: boolean | null;
-    [field: string]: unknown;
-  } | null;
-  temperature?: number | null;
-  top_p?: number | null;
-  presence_penalty?: number | null;
-  frequency_penalty?: number | null;
-  seed?: number | null;
-  stop?: Array<string> | string | null;
-  logit_bias?: Record<string, unknown> | null;
-  logprobs?: boolean | null;
-  top_logprobs?: number | null;
-  response_format?: Record<string, unknown> | null;
-  /** `function` and `custom` tools only. */
-  tools?: Array<Record<string, unknown>> | null;
-  tool_choice?: Record<string, unknown> | string | null;
-  parallel_tool_calls?: boolean | null;
-  functions?: Array<Record<string, unknown>> | null;
-  function_call?: Record<string, unknown> | string | null;
-  reasoning_effort?: string | null;
-  verbosity?: string | null;
-  user?: string | null;
-  [field: string]: unknown;
-};
+export type ChatRequest = Sent<client.ChatInput>;
 
-/** Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also of parts, are dropped. */
-export type ChatMessage = {
-  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
-  /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing in a message of a tool, or of an assistant that called tools. */
-  content?: Array<Record<string, unknown>> | string | null;
-  [field: string]: unknown;
-};
-
-export type ChatCompletion = {
-  /** `chatcmpl-` and the id of the request. */
-  id: string;
-  object: 'chat.completion';
-  /** Unix seconds. */
-  created: number;
-  /** The catalog id. */
-  model: string;
-  /** One. */
-  choices: Array<{
-    /** 0. */
-    index: number;
-    message: {
-      role: 'assistant';
-      /** The reply. */
-      content: string | null;
-      /** The reason why the model does not answer. */
-      refusal?: string | null;
-      /** The reasoning; some models send `reasoning_content`. */
-      reasoning?: string | null;
-      /** The reasoning; some models send `reasoning`. */
-      reasoning_content?: string | null;
-      /** Tools that the model calls. */
-      tool_calls?: Array<ToolCall> | null;
-      [field: string]: unknown;
-    };
-    /** `stop`, `length`, `tool_calls` … */
-    finish_reason: string | null;
-    [field: string]: unknown;
-  }>;
-  /** The model's own count if it gives one; else what was delivered is counted. */
-  usage: ChatUsage;
-  [field: string]: unknown;
-};
-
-export type ToolCall = FunctionCall | CustomCall;
-
-export type FunctionCall = {
-  /** Names the call; the message with its result has it as `tool_call_id`. */
-  id: string;
-  type: 'function';
-  function: {
-    /** The tool. */
-    name: string;
-    /** JSON, as the model wrote it: it may be invalid. */
-    arguments: string;
-    [field: string]: unknown;
-  };
-  [field: string]: unknown;
-};
-
-export type CustomCall = {
-  /** Names the call; the message with its result has it as `tool_call_id`. */
-  id: string;
-  type: 'custom';
-  custom: {
-    /** The tool. */
-    name: string;
-    /** The input, as a text. */
-    input: string;
-    [field: string]: unknown;
-  };
-  [field: string]: unknown;
-};
-
-/** The model's own count if it gives one; else what was delivered is counted. */
-export type ChatUsage = {
-  /** Tokens read. */
-  prompt_tokens: number;
-  /** Tokens written. */
-  completion_tokens: number;
-  /** Both. */
-  total_tokens: number;
-  /** Cost of the call. */
-  cost_usd_micro: string;
-  [field: string]: unknown;
-};
+export type ChatCompletion = Sent<client.Completion>;
 
 /** The model's own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones. */
 export type ModelInput = {
@@ -1467,201 +945,16 @@ export type ModelInput = {
   [field: string]: unknown;
 };
 
-export type QueuedRequest = {
-  status: 'IN_QUEUE';
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The model it runs on. */
-  model_id: string;
-  /** Reserved; the charge is never higher. */
-  quoted_usd_micro: string;
-  /** Requests ahead when it was accepted. */
-  queue_position: number;
-  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
-  unknown_inputs?: Array<UnknownInput>;
-};
+export type QueuedRequest = Sent<client.QueuedRequest>;
 
-export type RequestList = {
-  /** Newest first. */
-  data: Array<RequestLine>;
-  /** For the next page; null at the end. */
-  next_cursor: string | null;
-};
+export type RequestList = Sent<client.RequestList>;
 
-export type RequestLine = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  /** The kind of output. */
-  kind: Kind;
-  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-  status: Status;
-  /** Reserved at submit. */
-  quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
-  charged_usd_micro: string | null;
-  /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-  error_code: FailureCode | null;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at: string | null;
-  /** When it became final. */
-  completed_at: string | null;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The key that submitted. */
-  key_id: string;
-};
+export type RequestCard = Sent<client.RequestCard>;
 
-/** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
-
-export type RequestCard = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  /** The kind of output. */
-  kind: Kind;
-  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-  status: Status;
-  /** Reserved at submit. */
-  quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
-  charged_usd_micro: string | null;
-  price: {
-    /** The unit of the price. `MP` is a megapixel. */
-    unit: Unit;
-    /** Price of one unit. */
-    unit_price_usd_micro: string;
-    /** Units quoted; once `COMPLETED`, units delivered. */
-    quantity: number;
-  };
-  /** The model's own count if it gives one; else what was delivered is counted. */
-  usage?: ChatUsage;
-  /** The outputs, once `COMPLETED`; empty after they have expired. */
-  output_urls: Array<string>;
-  /** The reason why it `FAILED`; else null. */
-  error: {
-    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-    code: FailureCode;
-    /** For people. */
-    message: string;
-  } | null;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at: string | null;
-  /** When it became final. */
-  completed_at: string | null;
-  /** When the outputs are deleted; null if there are none. */
-  expires_at: string | null;
-  /** Null if none was requested. */
-  webhook: {
-    /** Where the notification goes. */
-    url: string;
-    state: 'pending' | 'delivered' | 'failed';
-    /** HTTP status that the receiver answered with. */
-    last_status: number | null;
-  } | null;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The key that submitted. */
-  key_id: string;
-  /** The submitted input. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
-  input: Record<string, unknown>;
-};
-
-export type RequestStatus = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-  status: Status;
-  /** Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE. */
-  queue_position?: number;
-  /** 0 to 1, if the model reports it. */
-  progress?: number;
-  /** Newest log lines, if the model reports them. */
-  logs?: Array<string>;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at?: string;
-  /** When it became final. */
-  completed_at?: string;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The reason why an accepted request ended `FAILED`. */
-  error?: Failure;
-  metrics?: {
-    /** Waited, milliseconds. */
-    queue_ms?: number;
-    /** Ran, milliseconds. */
-    run_ms?: number;
-  };
-};
-
-/** The reason why an accepted request ended `FAILED`. */
-export type Failure = {
-  /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-  code: FailureCode;
-  /** For people. */
-  message: string;
-};
+export type RequestStatus = Sent<client.Status>;
 
 /** The model's output. Its fields depend on the model. */
-export type ModelOutput = {
-  /** Images. */
-  images?: Array<MediaFile>;
-  image?: MediaFile;
-  video?: MediaFile;
-  audio?: MediaFile;
-  /** The text that the model wrote. */
-  text?: string;
-  /** Give it to get the same output again. */
-  seed?: number;
-  [field: string]: unknown;
-};
-
-export type MediaFile = {
-  /** A signed link; works for 24 hours after completion, without a key. */
-  url: string;
-  /** Found in the bytes. */
-  content_type: string;
-  /** Pixels. */
-  width?: number;
-  /** Pixels. */
-  height?: number;
-  /** Seconds. */
-  duration?: number;
-  /** Bytes. */
-  file_size: number;
-  /** A name to save it under. */
-  file_name: string;
-  [field: string]: unknown;
-};
+export type ModelOutput = Sent<client.Output>;
 
 export type Cancelled = {
   /** Names the request; a UUIDv7. */
@@ -1669,20 +962,7 @@ export type Cancelled = {
   status: 'CANCELLED';
 };
 
-export type UploadedFile = {
-  /** Put it into any URL field of an input. */
-  file_id: string;
-  /** Found in the bytes. */
-  content_type: string;
-  /** Bytes. */
-  size: number;
-  /** SHA-256 of the bytes, in hex. */
-  sha256: string;
-  /** When it was stored. */
-  created_at: string;
-  /** When it is deleted, 7 days later. */
-  expires_at: string;
-};
+export type UploadedFile = Sent<client.UploadedFile>;
 
 export type Allowance = {
   available_usd_micro: string;
@@ -1696,86 +976,12 @@ export type Allowance = {
   upload_max_bytes: number;
 };
 
-export type Model = {
-  /** Use it exactly as it is here, slashes included. */
-  id: string;
-  object: 'model';
-  /** When the row was added, unix seconds. */
-  created: number;
-  /** The owner of the model. */
-  owned_by: string;
-  /** For people. */
-  name: string;
-  /** For people; may be empty. */
-  description: string;
-  /** The kind of output. */
-  kind: Kind;
-  /** The task of the model. */
-  task: 'text-to-video' | 'image-to-video' | 'reference-to-video' | 'video-edit' | 'video-extend' | 'video-analyze' | 'video-to-video/edit' | 'character-animation' | 'talking-avatar' | 'lip-sync' | 'video-to-audio' | 'motion-control' | 'reframe' | 'upscale' | 'text-to-image' | 'edit' | 'layer-decomposition' | 'text-to-vector' | 'chat';
-  /** US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices. */
-  price: number | {
-    /** Per 1M prompt tokens. */
-    input: number;
-    /** Per 1M completion tokens. */
-    output: number;
-  };
-  /** The unit of the price. `MP` is a megapixel. */
-  unit: Unit;
-  /** US dollars per unit by resolution; only if they differ. */
-  price_by_resolution?: Record<string, number>;
-  /** Rules that add to the price of a unit. */
-  extras: Array<ModelExtra>;
-  /** Longest duration or largest count of one request. 0: no stated maximum. */
-  max: number;
-  /** The unit of `max`: `seconds` or `images`, for example. */
-  max_unit: string;
-  /** Values that the input `resolution` may take; may be empty. */
-  resolutions: Array<Resolution>;
-  /** True: the model has no content filter. */
-  uncensored: boolean;
-  /** JSON Schema (2020-12) of the input. */
-  input_schema: Record<string, unknown>;
-  /** An input that works. */
-  example: Record<string, unknown>;
-  /** Quantities are rounded up to multiples of it, requested or delivered. May be missing. */
-  step?: number;
-  /** If present, the requested quantity is charged, even if less was delivered. */
-  charged?: 'asked';
-  /** Most tokens of the field `prompt`; missing if unlimited. */
-  max_prompt_tokens?: number;
-  /** Text models: most prompt tokens. */
-  context_tokens?: number;
-  /** Text models: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused. Missing if not. */
-  refuse_longer_prompts?: true;
-  /** Text models: most completion tokens. */
-  max_output_tokens?: number;
-  /** Text models: tokens that are reserved for one image in the prompt. */
-  image_tokens?: number;
-  /** Text models: what happens when the caller leaves. `finish`: the reply is read to its end and charged in full. `stop`: the model stops, and what was delivered is charged. */
-  on_disconnect?: 'finish' | 'stop';
-  /** Text models: what a message may contain. */
-  input_modalities?: Array<'text' | 'image' | 'audio' | 'file'>;
-};
+export type Model = Sent<client.Model>;
 
 /** One rule that adds to the price: per item of a list, or when a field has a value. */
-export type ModelExtra = {
-  /** The item that is paid for. */
-  label: string;
-  /** The input field that decides. */
-  field: string;
-  /** US dollars added to the price of one unit; with `per_item`, for each item. */
-  add_usd: number;
-  /** Counts the items of the field. */
-  per_item?: boolean;
-  /** Items that add nothing. */
-  free?: number;
-  /** Adds when the field holds this. */
-  equals?: string | number | boolean;
-  /** The value that an omitted field counts as. */
-  default?: string | number | boolean;
-};
+export type ModelExtra = Sent<client.ModelExtra>;
 
-export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
+export type Resolution = Sent<client.Resolution>;
 
 export type ChatPrice = {
   /** The requested model. */
@@ -1835,17 +1041,7 @@ export type RevenueSum = {
   uncosted: number;
 };
 
-export type RevenueDay = {
-  name: string;
-  completed: number;
-  failed: number;
-  charged_usd_micro: string;
-  cost_usd_micro: string;
-  margin_usd_micro: string;
-  /** How many ran, or may have, at an unknown cost. */
-  uncosted: number;
-  new_accounts: number;
-};
+export type RevenueDay = RevenueSum & { new_accounts: number };
 
 export type AuditResult = {
   ok: boolean;
@@ -1973,20 +1169,7 @@ export type AccountMovement = {
   created_at: string;
 };
 
-export type OperatorRequest = {
-  request_id: string;
-  model_id: string;
-  kind: 'video' | 'image' | 'text';
-  upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  quoted_usd_micro: string;
-  charged_usd_micro: string | null;
-  /** Null: not known. */
-  cost_usd_micro: string | null;
-  margin_usd_micro: string | null;
-  error_code: string | null;
-  created_at: string;
-  completed_at: string | null;
+export type OperatorRequest = RequestMargin & {
   account_id: string;
   email: string;
   key: {
@@ -2042,11 +1225,7 @@ export type UpstreamAttempt = {
   cost_usd_micro: string | null;
 };
 
-export type SignUpInvitation = {
-  invitation_id: string;
-  email: string;
-  expires_at: string;
-};
+export type SignUpInvitation = { invitation_id: string; email: string; expires_at: string };
 
 export type Voucher = {
   voucher_id: string;
@@ -2096,10 +1275,7 @@ export type CatalogRow = {
   state: 'live' | 'stopped' | 'hidden' | 'left_out';
   /** Why it is hidden. */
   reason: string | null;
-  stopped: {
-    since: string;
-    by: string;
-  } | null;
+  stopped: { since: string; by: string } | null;
   problem: CatalogProblem | null;
   price_varies: boolean;
   margins: Array<RowMargin>;
@@ -2132,34 +1308,7 @@ export type CatalogRoute = {
   margins: Array<RowMargin>;
 };
 
-export type CatalogRowDetail = {
-  id: string;
-  /** Null, as what follows: the row has never been valid. */
-  name: string | null;
-  /** The kind of output. */
-  kind: Kind | null;
-  task: string | null;
-  /** The unit of the price. `MP` is a megapixel. */
-  unit: Unit | null;
-  uncensored: boolean;
-  file: string;
-  line: number | null;
-  state: 'live' | 'stopped' | 'hidden' | 'left_out';
-  /** Why it is hidden. */
-  reason: string | null;
-  stopped: {
-    since: string;
-    by: string;
-  } | null;
-  problem: CatalogProblem | null;
-  price_varies: boolean;
-  margins: Array<RowMargin>;
-  /** How a request can cost more than it is charged, in the operator's words. */
-  cost_may_exceed: string | null;
-  /** Day on which model and price were last looked at. */
-  checked_on: string | null;
-  price_is_old: boolean;
-  upstreams: Array<CatalogRoute>;
+export type CatalogRowDetail = CatalogRow & {
   /** For people; may be empty. */
   description: string;
   /** The owner of the model. */
@@ -2306,10 +1455,7 @@ export type OpenRequest = {
   /** From 0 to 1. */
   progress: number | null;
   message: string | null;
-  waits_for: {
-    what: string;
-    until: string | null;
-  };
+  waits_for: { what: string; until: string | null };
 };
 
 export type UnknownOutcome = {
@@ -2346,11 +1492,7 @@ export type UnknownOutcome = {
 };
 
 /** How many of an upstream are open. */
-export type UnknownOutcomes = {
-  upstream: string;
-  count: number;
-  oldest_at: string;
-};
+export type UnknownOutcomes = { upstream: string; count: number; oldest_at: string };
 
 export type UpstreamCheck = {
   ok: boolean;
@@ -2365,17 +1507,10 @@ export type UpstreamCheck = {
   /** Null: not tried. */
   credential_taken: boolean | null;
   /** Each of several keys. */
-  keys: Array<{
-    key: string;
-    taken: boolean | null;
-  }>;
+  keys: Array<{ key: string; taken: boolean | null }>;
   rows: number;
   /** Models that it lists. */
   listed: number | null;
-  missing: Array<{
-    id: string;
-    model: string;
-    at: number;
-  }>;
+  missing: Array<{ id: string; model: string; at: number }>;
   problems: Array<string>;
 };

@@ -16,10 +16,11 @@ const root = new URL('../../../', import.meta.url);
 export function generatedFiles(): Map<string, string> {
   // The table's handlers use their dependencies only when called, so reading it needs none.
   const table = routes({} as HttpDeps);
+  const ofApi = namedSchemas(table);
   return new Map([
     ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
-    ['client/src/types.ts', clientTypes(namedSchemas(table))],
-    ['web/src/api-types.ts', webTypes(webRoutes())],
+    ['client/src/types.ts', clientTypes(ofApi)],
+    ['web/src/api-types.ts', webTypes(webRoutes(), ofApi)],
     ['client/man/fare.1', manPage()],
     // Written by hand above its mark.
     ['docs/fare.md', referencePage(readFileSync(new URL('docs/fare.md', root), 'utf8'))],

@@ -41,10 +41,15 @@ const printing: Printing = { amount: 'bigint', nameOf: (name) => renamed[name] ?
 const head = '// Made by `npm run generate` from the schemas of openapi.json.\n';
 
 export function clientTypes(schemas: ReadonlyMap<string, Schema>): string {
-  const named = [...schemas].filter(([name]) => !leftOut.has(name));
-  const printed = named.map(
-    ([name, schema]) =>
-      `${comment(schema, '')}export type ${printing.nameOf(name)} = ${bodyOf(schema, printing)}${narrowed[name] ?? ''};\n`,
-  );
+  const printed = [...clientTypeNames(schemas)].map(([name, ofClient]) => {
+    const schema = schemas.get(name)!;
+    return `${comment(schema, '')}export type ${ofClient} = ${bodyOf(schema, printing)}${narrowed[name] ?? ''};\n`;
+  });
   return [head, ...printed].join('\n');
+}
+
+/** The client's types: the name of the schema → the name of the type. */
+export function clientTypeNames(schemas: ReadonlyMap<string, Schema>): Map<string, string> {
+  const named = [...schemas.keys()].filter((name) => !leftOut.has(name));
+  return new Map(named.map((name) => [name, printing.nameOf(name)]));
 }

@@ -59,8 +59,20 @@ function objectType(schema: Schema, printing: Printing, indent: string): string 
   const lines = fields.map(([name, field]) => {
     const isGiven = (required as string[]).includes(name) && field.default === undefined;
     const type = typeOf(field, printing, inner);
-    return `${comment(field, inner)}${inner}${name}${isGiven ? '' : '?'}: ${type};\n`;
+    const line = `${name}${isGiven ? '' : '?'}: ${type};`;
+    const said = comment(field, inner);
+    return said === '' ? line : `${said.trimStart()}${inner}${line}`;
   });
-  if (rest !== null) lines.push(`${inner}[field: string]: ${rest};\n`);
-  return `{\n${lines.join('')}${indent}}`;
+  if (rest !== null) lines.push(`[field: string]: ${rest};`);
+  return oneLine(lines, indent);
+}
+
+/** Room for one line, without its name. */
+const lineMax = 60;
+
+/** An object type of these fields: short ones on one line. */
+export function oneLine(fields: string[], indent: string): string {
+  const short = `{ ${fields.join(' ').replace(/;$/, '')} }`;
+  if (short.length <= lineMax && !short.includes('\n')) return short;
+  return `{\n${fields.map((field) => `${indent}  ${field}\n`).join('')}${indent}}`;
 }

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../session/endpoint.ts';
 import type { WebRoute } from '../session/routes.ts';
+import { clientTypeNames } from './client-types.ts';
 import { collectNamed } from './named.ts';
-import { bodyOf, comment, typeOf, type Printing } from './printed-types.ts';
+import { bodyOf, comment, oneLine, typeOf, type Printing } from './printed-types.ts';
 import type { Schema } from './route-docs.ts';
 
 /** The types of the web pages' calls, out of the schemas beside their handlers. */
@@ -10,24 +11,67 @@ const printing: Printing = { amount: 'string', nameOf: (name) => name };
 
 const head = `// Made by \`npm run generate\` from the schemas beside the handlers.
 
+import type * as client from '../../client/src/types.ts';
+
+/** A type of the client as it is sent: the client makes amounts bigint. */
+type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Sent<T[K]> } : T;
+
 /** What each call takes and answers; amounts are decimal texts of micro-USD, times ISO 8601. */
 `;
 
-export function webTypes(table: readonly WebRoute[]): string {
+/** `ofApi`: the named schemas of the public API, whose types the client has. */
+export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, Schema>): string {
   const named = new Map<string, Schema>();
   const calls = table.flatMap(({ method, path, handler }) => {
     if (typeof handler === 'function') return [];
     const { query, body, reply } = (handler as Endpoint).shapes;
     const given = Object.entries({ query, body, reply }).flatMap(([name, each]) => {
-      if (each === undefined) return name === 'reply' ? ['    reply: unknown;\n'] : [];
+      if (each === undefined) return name === 'reply' ? ['reply: unknown;'] : [];
       collectNamed(each, named);
-      return [`    ${name}: ${typeOf(each as Schema, printing, '    ')};\n`];
+      return [`${name}: ${typeOf(each as Schema, printing, '    ')};`];
     });
-    return [`  '${method} ${path}': {\n${given.join('')}  };\n`];
+    return [`  '${method} ${path}': ${oneLine(given, '  ')};\n`];
   });
-  const types = [...named].map(
-    ([name, schema]) =>
-      `\n${comment(schema, '')}export type ${name} = ${bodyOf(schema, printing)};\n`,
-  );
+  const ofClient = clientTypeNames(ofApi);
+  const bodies = [...named].map(([name, schema]) => {
+    const theirs = ofClient.get(name);
+    return [name, theirs ? `Sent<client.${theirs}>` : extended(name, schema, named)] as const;
+  });
+  const whole = [...calls, ...bodies.map(([, body]) => body)].join('\n');
+  // What only the client's types mention is left to the client.
+  const types = bodies
+    .filter(([name]) => new RegExp(`(?<!client\\.)\\b${name}\\b`).test(whole))
+    .map(([name, body]) => `\n${comment(named.get(name)!, '')}export type ${name} = ${body};\n`);
   return `${head}export interface Calls {\n${calls.join('')}}\n${types.join('')}`;
+}
+
+/** Fewer common fields may be a coincidence. */
+const sharedMin = 7;
+
+/** The body of a type; one that has all fields of another extends it. */
+function extended(name: string, schema: Schema, named: ReadonlyMap<string, Schema>): string {
+  const [base] = [...named]
+    .filter(([other, each]) => other !== name && hasAllOf(schema, each))
+    .toSorted(([, a], [, b]) => fieldsOf(b).length - fieldsOf(a).length);
+  if (!base) return bodyOf(schema, printing);
+  const inherited = new Set(fieldsOf(base[1]).map(([field]) => field));
+  const own = fieldsOf(schema).filter(([field]) => !inherited.has(field));
+  const rest = { ...schema, properties: Object.fromEntries(own) };
+  return `${base[0]} & ${bodyOf(rest, printing)}`;
+}
+
+function hasAllOf(schema: Schema, base: Schema): boolean {
+  const all = new Set(printedFields(schema));
+  const theirs = printedFields(base);
+  return theirs.length >= sharedMin && theirs.every((field) => all.has(field));
+}
+
+function printedFields(schema: Schema): string[] {
+  return fieldsOf(schema).map(([name, field]) =>
+    bodyOf({ ...schema, properties: { [name]: field } }, printing),
+  );
+}
+
+function fieldsOf({ properties = {} }: Schema): [string, Schema][] {
+  return Object.entries(properties as Record<string, Schema>);
 }

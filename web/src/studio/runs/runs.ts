@@ -5,14 +5,13 @@ import {
   type InfiniteData,
 } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import type { MediaFile } from '../../../../client/src/types.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { ApiFailure, call, send } from '../../api.ts';
 import type {
   Kind,
-  MediaFile,
   QueuedRequest,
   RequestCard,
-  RequestLine,
   RequestList,
   RequestStatus,
 } from '../../api-types.ts';
@@ -24,7 +23,7 @@ import { useMoneyMoved } from '../price.ts';
 
 /** Requests to a model: submit, watch, list. The service stores them. */
 
-export type Run = RequestLine;
+export type Run = RequestList['data'][number];
 export type Card = RequestCard;
 export type Medium = MediaFile;
 export type StatusNow = Pick<
