@@ -109,17 +109,23 @@ try {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** The text of docs/pictures.md: all screenshots, one below the other. */
+/** The text of docs/pictures.md: a row of screenshots a page. */
 function page(): string {
   const kinds = ['desktop-light', 'desktop-dark', 'phone-light', 'phone-dark'];
   const rows = looks.map(({ name }) => {
-    const shown = kinds.map((kind) => {
-      const width = kind.startsWith('desktop') ? 420 : 120;
-      return `<img src="pictures/${name}-${kind}.webp" alt="${name}, ${kind}" width="${width}">`;
-    });
-    return `## ${name}\n\n${shown.join('\n')}\n`;
+    const shown = kinds.map((kind) => `![${name}](pictures/${name}-${kind}.webp)`);
+    return `| ${name} | ${shown.join(' | ')} |`;
   });
-  return `# The web pages\n\nEvery page of a trial, taken by \`npm run pictures\`.\n\n${rows.join('\n')}`;
+  return [
+    '# The web pages',
+    '',
+    'Every page of a trial, taken by `npm run pictures`.',
+    '',
+    '| page | desktop, light | desktop, dark | phone, light | phone, dark |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
 }
 
 interface Manner {
