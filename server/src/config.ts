@@ -365,7 +365,7 @@ export function configurationPage(): string {
         : setting.default === ''
           ? 'none'
           : `\`${setting.default}\``;
-    return `| \`${name}\` | ${shown} | ${setting.secret ? 'yes' : ''} | ${setting.says} |`;
+    return `| \`${name}\` | ${shown} | ${setting.says}${setting.secret ? ' Secret.' : ''} |`;
   });
   return [
     '# Configuration',
@@ -374,8 +374,8 @@ export function configurationPage(): string {
     '[upstreams](upstreams.md), such as `FAL_KEY`. A secret may be given as a file instead: `NAME_FILE=/run/secrets/name`. A',
     'wrong value stops the start with a sentence that names it. Beyond a limit the answer is 429, unless said otherwise.',
     '',
-    '| name | default | secret | what it does |',
-    '|---|---|---|---|',
+    '| name | default | what it does |',
+    '|---|---|---|',
     ...rows,
     '',
   ].join('\n');
