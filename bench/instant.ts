@@ -43,7 +43,7 @@ export function createWaiting(): Upstream[] {
   const base = { class: 'C' as const, concurrency: 100_000 };
   const never = (signal: AbortSignal) =>
     new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      signal.addEventListener('abort', () => reject(signal.reason));
     });
   const accept = async () => ({
     outcome: 'accepted' as const,

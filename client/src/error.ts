@@ -1,5 +1,6 @@
 import { brand } from './brand.ts';
 
+import { messageOf } from './unknown.ts';
 import type { ErrorBody, ErrorCode, ErrorType } from './types.ts';
 import { writable } from './writable.ts';
 
@@ -86,6 +87,10 @@ export class FareboxError extends Error {
   }
 }
 
+export function isCode(error: unknown, code: FareboxError['code']): error is FareboxError {
+  return error instanceof FareboxError && error.code === code;
+}
+
 /** Returns the same error, with the id of the request that it concerns. */
 export function about(error: unknown, requestId: string): unknown {
   if (error instanceof FareboxError) error.requestId ??= requestId;
@@ -98,7 +103,7 @@ export function badArgument(message: string, param: string | null = null): Fareb
 
 /** The error of an upload whose source failed to be read. */
 export function unreadable(error: unknown): FareboxError {
-  const { message } = error as Error;
+  const message = messageOf(error);
   return badArgument(`What was to be uploaded cannot be read: ${message}`, 'file');
 }
 

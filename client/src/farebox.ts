@@ -1,6 +1,6 @@
 import { createChat, type Chat } from './chat.ts';
 import { download, type DownloadOptions } from './download.ts';
-import { FareboxError, about, badArgument, checkNumber } from './error.ts';
+import { FareboxError, about, badArgument, checkNumber, isCode } from './error.ts';
 import { createJob, resultOf, type Job, type Result, type StatusOptions } from './job.ts';
 import { upload, withUploads, type Media, type Progress, type UploadOptions } from './media.ts';
 import { formatUsd, withAmounts } from './money.ts';
@@ -167,8 +167,8 @@ export class Farebox {
       const submitted = withAmounts<QueuedRequest>(await this.#transport.json(wanted, options));
       return createJob(this, submitted.request_id, submitted);
     } catch (error) {
-      if (wanted.json !== input && (error as FareboxError).code === 'idempotency_conflict')
-        (error as FareboxError).message +=
+      if (wanted.json !== input && isCode(error, 'idempotency_conflict'))
+        error.message +=
           ' Each submit uploads the files of its input anew: upload() them once, and give the same file_id under the same key.';
       throw error;
     }
@@ -211,8 +211,8 @@ export class Farebox {
       return await resultOf<T>(this, last!, call, job.submitted);
     } catch (error) {
       if (requestId === undefined) throw error;
-      if (error === limit.signal.reason)
-        (error as Error).message += ` The request goes on: attach("${requestId}") follows it.`;
+      if (error === limit.signal.reason && error instanceof FareboxError)
+        error.message += ` The request goes on: attach("${requestId}") follows it.`;
       throw about(error, requestId);
     } finally {
       limit.end();
@@ -257,9 +257,9 @@ export class Farebox {
     try {
       await this.#ofRequest(requestId, '/cancel', options, { method: 'POST' });
     } catch (error) {
-      const { code, details } = error as FareboxError;
       // Most likely cancelled by our own earlier attempt, whose reply was lost.
-      if (code !== 'not_cancellable' || details.status !== 'CANCELLED') throw error;
+      const isCancelled = isCode(error, 'not_cancellable') && error.details.status === 'CANCELLED';
+      if (!isCancelled) throw error;
     }
   }
 

@@ -1,6 +1,7 @@
 import { brand } from './brand.ts';
 import { badArgument, unreadable } from './error.ts';
 import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
+import { messageOf } from './unknown.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
 
@@ -170,7 +171,7 @@ async function openFile(path: string): Promise<Blob> {
     if (typeof fs.openAsBlob === 'function') return await fs.openAsBlob(path);
     return new Blob([await fs.promises.readFile(path)]);
   } catch (error) {
-    throw badArgument(`The file "${path}" cannot be read: ${(error as Error).message}`, 'file');
+    throw badArgument(`The file "${path}" cannot be read: ${messageOf(error)}`, 'file');
   }
 }
 

@@ -1,4 +1,5 @@
 import { FareboxError } from './error.ts';
+import { fieldOf } from './unknown.ts';
 
 /** A signal that fires when the caller's does or a time limit ends. `end` releases both. */
 export interface Scope {
@@ -38,7 +39,7 @@ export function openScope(outer: AbortSignal | undefined, limitMs: number, late:
 
 function reasonOf({ reason }: AbortSignal): FareboxError {
   if (reason instanceof FareboxError) return reason;
-  return (reason as Error | undefined)?.name === 'TimeoutError'
+  return fieldOf(reason, 'name') === 'TimeoutError'
     ? new FareboxError('timeout', "The time that the caller's signal gave is over.", {
         cause: reason,
       })

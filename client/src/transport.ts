@@ -1,6 +1,7 @@
 import { FareboxError, badArgument, checkNumber, unreadable } from './error.ts';
 import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
+import { codeOf, fieldOf, messageOf } from './unknown.ts';
 import type { ErrorBody } from './types.ts';
 
 /** Calls of the service: the one file for the key, time limits, retries and errors. */
@@ -194,10 +195,10 @@ export class Transport {
   #fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
     if (error instanceof FareboxError) return error;
     if (scope.signal.aborted) return scope.signal.reason as FareboxError;
-    const { cause = error } = error as { cause?: unknown };
+    const cause = fieldOf(error, 'cause') ?? error;
     if (cause instanceof FareboxError) return cause;
     // The file changed while it was sent.
-    if ((cause as Error | null)?.name === 'NotReadableError') return unreadable(cause);
+    if (fieldOf(cause, 'name') === 'NotReadableError') return unreadable(cause);
     const failed = `The connection to ${originOf(wanted, this.baseUrl)} failed${reasonFor(error)}.`;
     return new FareboxError('connection_error', `${failed} ${again(wanted)}`, { cause: error });
   }
@@ -223,7 +224,7 @@ function bodyOf({ json, body }: Wanted): Wanted['body'] {
   try {
     text = JSON.stringify(json);
   } catch (error) {
-    throw badArgument(`The input cannot be written as JSON: ${(error as Error).message}`, 'input');
+    throw badArgument(`The input cannot be written as JSON: ${messageOf(error)}`, 'input');
   }
   return () => text;
 }
@@ -261,9 +262,8 @@ function again({ idempotencyKey, method }: Wanted): string {
 }
 
 function reasonFor(error: unknown): string {
-  const { cause } = error as { cause?: { code?: unknown } };
-  const code = cause?.code ?? (error as { code?: unknown }).code;
-  return typeof code === 'string' ? ` (${code})` : '';
+  const code = codeOf(fieldOf(error, 'cause')) || codeOf(error);
+  return code === '' ? '' : ` (${code})`;
 }
 
 export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: string): string {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/make-folders.ts';
+import { messageOf } from './lib/unknown.ts';
 
 /**
  * Every setting: name, reader, default, and a sentence for the operator. Only this file reads the
@@ -252,7 +253,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       const given = readSetting(env, name, setting);
       return [name, given === null ? null : setting.read(given)];
     } catch (error) {
-      problems.push(`${name}: ${(error as Error).message}`);
+      problems.push(`${name}: ${messageOf(error)}`);
       return [name, null];
     }
   });
@@ -284,7 +285,7 @@ function readSecretFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new ConfigError(`cannot read ${file}: ${(error as Error).message}`, { cause: error });
+    throw new ConfigError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -350,8 +351,8 @@ export function dataDir(config: Config, inside = '.'): string {
     makePrivate(top, process.getuid?.() === 0 ? 0o711 : 0o700);
     if (dir !== top) makePrivate(dir, 0o700);
   } catch (error) {
-    const { message } = error as Error;
-    throw new ConfigError(`FAREBOX_DATA_DIR: cannot use ${dir}: ${message}`, { cause: error });
+    const why = messageOf(error);
+    throw new ConfigError(`FAREBOX_DATA_DIR: cannot use ${dir}: ${why}`, { cause: error });
   }
   return dir;
 }

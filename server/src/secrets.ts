@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { codeOf, fieldOf, messageOf } from './lib/unknown.ts';
 import { writeWhole } from './lib/write-whole.ts';
 import { ConfigError, dataDir, secretMinLength, type Config } from './config.ts';
 
@@ -43,8 +44,7 @@ function makeSecret(config: Config): string {
     // Another process starting in this folder may be faster: then its secret is used here too.
     inWords(path, () => writeWhole(path, secret, { replaces: false }));
   } catch (error) {
-    const { cause } = error as { cause?: NodeJS.ErrnoException };
-    if (cause?.code !== 'EEXIST') throw error;
+    if (codeOf(fieldOf(error, 'cause')) !== 'EEXIST') throw error;
   }
   return keptSecret(config)!;
 }
@@ -57,7 +57,7 @@ function inWords<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    const { message } = cause as Error;
+    const message = messageOf(cause);
     throw new ConfigError(`The signing secret in ${path}: ${message}`, { cause });
   }
 }

@@ -10,6 +10,7 @@ import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import { throttled } from './lib/log-throttle.ts';
 import type { Database } from './lib/sql/sql.ts';
+import { messageOf } from './lib/unknown.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
 import {
   batchOperations,
@@ -206,7 +207,7 @@ export function openMedia(config: Config): Storage {
   try {
     return openStorage(address, { isKnown: isKnownFolder(config) });
   } catch (cause) {
-    throw new ConfigError(`FAREBOX_STORAGE: ${(cause as Error).message}`, { cause });
+    throw new ConfigError(`FAREBOX_STORAGE: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -11,7 +11,8 @@ import {
 } from './db/migrate.ts';
 import { Outage } from './lib/sql/outage.ts';
 import { throttled } from './lib/log-throttle.ts';
-import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
+import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
+import { codeOf, messageOf } from './lib/unknown.ts';
 import { Refused } from './operations/refused.ts';
 
 const statementTimeoutMs = 15_000;
@@ -98,6 +99,6 @@ function inWords(error: unknown): unknown {
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
   // A name with several addresses gives several errors and no message.
-  const says = (error as Error).message || codeOf(error);
+  const says = messageOf(error) || codeOf(error);
   return new Refused(`The database cannot be used: ${says}`, { cause: error });
 }

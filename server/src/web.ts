@@ -10,6 +10,7 @@ import { webRoutes, type WebRoute } from './http/session/routes.ts';
 import type { WebDeps } from './http/session/visit.ts';
 import * as sessions from './db/accounts/sessions.ts';
 import type { Letter } from './lib/mail.ts';
+import { messageOf } from './lib/unknown.ts';
 import { isInvited, resetPassword, settlePerson } from './operations/accounts/person.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
@@ -70,7 +71,7 @@ function logged(send: (letter: Letter) => Promise<void>, log: Logger) {
     try {
       await send(letter);
     } catch (error) {
-      log.error({ cause: (error as Error).message }, 'e-mail not sent');
+      log.error({ cause: messageOf(error) }, 'e-mail not sent');
       throw error;
     }
   };

@@ -15,6 +15,7 @@ import {
   type DefinitionForm,
 } from '../../server/src/core/catalog/upstream-definition.ts';
 import { isObject } from '../../server/src/lib/json.ts';
+import { messageOf } from '../../server/src/lib/unknown.ts';
 import { fal } from './fal.ts';
 import { openrouter } from './openrouter.ts';
 import { replicate } from './replicate.ts';
@@ -30,7 +31,7 @@ const marginMax = 100_000n;
 try {
   await main();
 } catch (error) {
-  console.error((error as Error).message);
+  console.error(messageOf(error));
   process.exitCode = 2;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
-import { chargeHint, messageOf } from './failure.ts';
+import { chargeHint, failureMessage } from './failure.ts';
 import { stdinText } from './input.ts';
 import { nearest, priceText } from './models.ts';
 import type { Context } from './program.ts';
@@ -316,7 +316,7 @@ async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<vo
     // Drops the message, or a repeat of it would be in the list twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
     if (signal.aborted) return say('dim', leftText(error, finishes(talk), '/cost'));
-    say('red', messageOf(error));
+    say('red', failureMessage(error));
     say('dim', chargeHint(error) ?? 'Nothing was charged.');
   }
 }

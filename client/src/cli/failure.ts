@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import type { FareboxError } from '../error.ts';
 import { formatUsd } from '../money.ts';
+import { codeOf, fieldOf, messageOf } from '../unknown.ts';
 import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
 import { jsonOf, say, tell } from './terminal/terminal.ts';
@@ -83,7 +84,7 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
     error.code,
     tried !== undefined && error.code === 'unauthorized'
       ? 'The service did not accept this key.'
-      : messageOf(error),
+      : failureMessage(error),
     chargeHint(error) ?? hintOf(error, tried),
     details,
   );
@@ -93,11 +94,12 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
  * System errors such as a full disk or a read-only folder are not our bugs, so they get no stack.
  */
 function systemStop(error: unknown): Stop | null {
-  const { code, syscall, message } = error as NodeJS.ErrnoException;
-  return code && syscall ? new Stop(exits.failed, code.toLowerCase(), message) : null;
+  const code = codeOf(error);
+  const isSystem = code !== '' && fieldOf(error, 'syscall') !== undefined;
+  return isSystem ? new Stop(exits.failed, code.toLowerCase(), messageOf(error)) : null;
 }
 
-export function messageOf({ message, status, details }: FareboxError): string {
+export function failureMessage({ message, status, details }: FareboxError): string {
   // The user of a command has no idempotency key to send again.
   const said = message
     .replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '')

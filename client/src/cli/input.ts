@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { file, type Model } from '../index.ts';
+import { messageOf } from '../unknown.ts';
 import { usage } from './exits.ts';
 import { readStdin } from './terminal/terminal.ts';
 
@@ -76,7 +77,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw usage(`${file} cannot be read: ${(error as Error).message}`);
+    throw usage(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { UnknownInput } from '../index.ts';
+import { messageOf } from '../unknown.ts';
 import { usage } from './exits.ts';
 import type { Fields } from './input.ts';
 import type { SavedFile } from './save.ts';
@@ -54,7 +55,7 @@ export function checkJobs(): void {
     accessSync(where, constants.W_OK);
   } catch (error) {
     throw usage(
-      `Nothing can be kept in ${where}: ${(error as Error).message}.`,
+      `Nothing can be kept in ${where}: ${messageOf(error)}.`,
       'Set XDG_STATE_HOME to a folder that can be written; `fare resume` finds a run there.',
     );
   }

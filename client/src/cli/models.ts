@@ -1,4 +1,5 @@
 import { formatUsd, parseUsd, type Model } from '../index.ts';
+import { fieldOf } from '../unknown.ts';
 import { open } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import type { Context } from './program.ts';
@@ -48,7 +49,7 @@ export async function findModel({ quiet }: Context, id: string): Promise<Model> 
   try {
     return await client.models.get(id);
   } catch (error) {
-    if ((error as { status?: number }).status !== 404) throw error;
+    if (fieldOf(error, 'status') !== 404) throw error;
     const all = await client.models.list();
     const near = nearest(
       id,

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { messageOf, codeOf } from '../unknown.ts';
 import { exits, Stop, usage } from './exits.ts';
 
 /** Settings that `fare` stores between calls. The environment takes precedence. */
@@ -51,8 +52,8 @@ export function readSettings(): Settings {
     if (platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw usage(`${file} cannot be read: ${(error as Error).message}`);
+    if (codeOf(error) === 'ENOENT') return {};
+    throw usage(`${file} cannot be read: ${messageOf(error)}`);
   }
   try {
     return JSON.parse(text) as Settings;

@@ -1,4 +1,5 @@
 import { startApp, type App } from '../app.ts';
+import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { openStore } from '../store.ts';
 import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
@@ -106,7 +107,8 @@ async function claim(config: Config): Promise<{ release(): void }> {
 /** Explains errors that an operator can correct; others are bugs and keep their stack. */
 function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORKER_PORT'): unknown {
   const { HOST, [setting]: port } = config;
-  const { code, syscall } = error as NodeJS.ErrnoException;
+  const code = codeOf(error);
+  const syscall = fieldOf(error, 'syscall');
   if (code === 'EADDRINUSE') {
     return new Refused(`Port ${port} is taken by another program. Set ${setting} to a free one.`);
   }

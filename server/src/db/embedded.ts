@@ -9,6 +9,7 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { messageOf } from '../lib/unknown.ts';
 import { findPackage } from './embedded/binaries.ts';
 import { claim, waitForClaim, type Claim } from './embedded/claim.ts';
 import { connectionTo, hasOtherClients, hold, type Connection } from './embedded/database.ts';
@@ -164,7 +165,7 @@ class Supervisor implements Embedded {
         break;
       } catch (error) {
         if (signal.aborted) return;
-        log(`PostgreSQL does not come back: ${(error as Error).message}`);
+        log(`PostgreSQL does not come back: ${messageOf(error)}`);
         await delay(pause_ms, undefined, { signal }).catch(() => {});
       }
     }

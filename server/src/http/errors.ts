@@ -4,8 +4,9 @@ import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
-import { codeOf, isUnavailable } from '../lib/sql/sql.ts';
+import { isUnavailable } from '../lib/sql/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
+import { codeOf } from '../lib/unknown.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 

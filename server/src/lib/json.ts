@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { messageOf } from './unknown.ts';
 
 /**
  * JSON from outside. Everything that `JSON.parse` accepts but would do harm later is refused here,
@@ -66,7 +67,7 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
     value = JSON.parse(text);
   } catch (error) {
     // V8 quotes a few characters of the body and may cut a surrogate pair in two.
-    throw new JsonError(`The body is not valid JSON: ${(error as Error).message.toWellFormed()}`);
+    throw new JsonError(`The body is not valid JSON: ${messageOf(error).toWellFormed()}`);
   }
   // Well-formed UTF-8 has no surrogates and JSON no raw NUL, so only escapes can add them.
   const problem = findProblem(value, limits.depth, text.includes('\\u'));

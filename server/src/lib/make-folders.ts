@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { codeOf } from './unknown.ts';
 
 /**
  * Makes a folder and its missing parents. Returns the first folder that it made, or undefined if
@@ -16,7 +17,7 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
       first ??= each;
     } catch (error) {
       // Another process may have made it at the same moment; anything else blocks the path.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isFolder(each)) throw error;
+      if (codeOf(error) !== 'EEXIST' || !isFolder(each)) throw error;
     }
   }
   return first;

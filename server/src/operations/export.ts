@@ -12,6 +12,7 @@ import { longTransaction } from '../lib/sql/long-transaction.ts';
 import { tarWriter, type Seal, type TarWriter } from '../lib/sealed-tar.ts';
 import type { Database, Transaction } from '../lib/sql/sql.ts';
 import { pieces } from '../lib/streams.ts';
+import { codeOf } from '../lib/unknown.ts';
 import type { Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
 
@@ -166,7 +167,6 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 function inWords(error: unknown, path: string): unknown {
-  const code = (error as NodeJS.ErrnoException).code ?? '';
   const reasons: Record<string, string> = {
     ENOSPC: 'the disk is full',
     EDQUOT: 'the disk quota is used up',
@@ -175,6 +175,6 @@ function inWords(error: unknown, path: string): unknown {
     EACCES: 'this user may not write there',
     EROFS: 'the disk is read-only',
   };
-  const reason = reasons[code];
+  const reason = reasons[codeOf(error)];
   return reason ? new Refused(`${path} could not be written: ${reason}.`) : error;
 }

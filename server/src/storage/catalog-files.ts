@@ -1,6 +1,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../core/catalog/catalog-file.ts';
+import { messageOf } from '../lib/unknown.ts';
 import { emptyText, parseCatalogText, type ParsedText } from './catalog-text.ts';
 
 /** A file of the folder, as it is now. */
@@ -28,15 +29,15 @@ async function readOne(path: string, file: string, old?: ReadFile): Promise<Read
     if (size > fileBytesMax) throw new Error(`larger than ${fileBytesMax} bytes`);
     text = await readFile(path, 'utf8');
   } catch (error) {
-    return { file, text: null, parsed: emptyText([unreadable(file, error as Error)], null) };
+    return { file, text: null, parsed: emptyText([unreadable(file, error)], null) };
   }
   // The same row objects, so that values cached per row (a compiled schema) stay usable.
   const parsed = old?.text === text ? old.parsed : parseCatalogText(text, file);
   return { file, text, parsed };
 }
 
-export function unreadable(file: string, error: Error): Problem {
-  return { file, path: '', message: `cannot be read: ${error.message}.` };
+export function unreadable(file: string, error: unknown): Problem {
+  return { file, path: '', message: `cannot be read: ${messageOf(error)}.` };
 }
 
 /**

@@ -2,6 +2,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } fro
 import type { Document, Node } from 'yaml';
 import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+import { messageOf } from '../lib/unknown.ts';
 
 /** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;
@@ -56,7 +57,7 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     const said = { note: headNote(doc), outline: outlineOf(doc, lines) };
     return { ...parsed, ...said, defines, problems: problems.map(locate), locate };
   } catch (error) {
-    const message = `not a usable YAML: ${firstLine((error as Error).message)}.`;
+    const message = `not a usable YAML: ${firstLine(messageOf(error))}.`;
     return emptyText([{ file, path: '', message }], defines);
   }
 }

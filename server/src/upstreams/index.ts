@@ -6,6 +6,7 @@ import type {
   UpstreamDefinition,
   UpstreamSettings,
 } from '../core/catalog/upstream-definition.ts';
+import { messageOf } from '../lib/unknown.ts';
 import { createComfyui } from './comfyui/comfyui.ts';
 import { createFal } from './fal/fal.ts';
 import { createOpenai } from './openai/openai.ts';
@@ -116,7 +117,7 @@ export function openUpstreams(
       if (typeof upstream === 'string') missing.set(name, upstream);
       else live.set(name, upstream);
     } catch (error) {
-      const { message } = error as Error;
+      const message = messageOf(error);
       missing.set(name, `the upstream "${name}" is not set up: ${message}`);
     }
   }
@@ -130,7 +131,7 @@ export function openUpstreams(
         made(definition);
         return null;
       } catch (error) {
-        return (error as Error).message;
+        return messageOf(error);
       }
     },
     misfitsOf: (definition) => (isGiven(definition.name) ? () => null : misfitsOf(definition)),

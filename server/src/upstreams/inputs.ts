@@ -1,5 +1,6 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
+import { fieldOf } from '../lib/unknown.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
 import type { InputFile, NotAccepted, Rejected, StartJob, UpstreamTools } from './upstream.ts';
@@ -76,8 +77,7 @@ export async function openMedia(
   const fetched = <T>(work: Promise<T>): Promise<T> =>
     work.catch((cause: unknown) => {
       // If a server used up the step's time with its bytes, the upstream was not slow.
-      if ((job.signal.reason as Error | undefined)?.name !== 'TimeoutError')
-        job.signal.throwIfAborted();
+      if (fieldOf(job.signal.reason, 'name') !== 'TimeoutError') job.signal.throwIfAborted();
       const why =
         cause instanceof TooSlow
           ? `: the addresses of a request have ${cause.seconds} s together, and that is over`

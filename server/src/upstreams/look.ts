@@ -2,6 +2,7 @@ import type { Model } from '../core/catalog/catalog.ts';
 import { isShutdownNear } from '../core/catalog/checked-on.ts';
 import { isComparable, lossAt } from '../core/catalog/listed-price.ts';
 import { FetchError, type Fetch } from '../lib/outbound/fetch.ts';
+import { messageOf } from '../lib/unknown.ts';
 import type { UpstreamAddress } from './index.ts';
 import { keysOf } from './keys.ts';
 import type { Upstream } from './upstream.ts';
@@ -144,7 +145,7 @@ async function compareModels(
       look.missing.push({ id, model, at });
     }
   } catch (error) {
-    look.problems.push(`its models could not be read: ${(error as Error).message}`);
+    look.problems.push(`its models could not be read: ${messageOf(error)}`);
   }
 }
 
@@ -181,7 +182,7 @@ export async function compareTerms(
       if (loss !== null) found.losses.push({ id, message: `${id}: ${loss}.` });
     }
   } catch (error) {
-    const { message } = error as Error;
+    const message = messageOf(error);
     found.trouble = `its prices and shutdown dates could not be read: ${message}`;
   }
   return found;

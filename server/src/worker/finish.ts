@@ -13,6 +13,7 @@ import type { Claimed } from '../db/requests/requests.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
+import { messageOf } from '../lib/unknown.ts';
 import { measure, sniff, sniffBytes, Unmeasurable } from '../storage/media.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
 import type { Result } from '../upstreams/upstream.ts';
@@ -64,7 +65,7 @@ export async function finish(
   } catch (error) {
     const failure = asUnusable(error);
     if (failure === null) throw error;
-    const facts = { cost: costOf(result), cause: (error as Error).message };
+    const facts = { cost: costOf(result), cause: messageOf(error) };
     return fail(row, failure.code, failure.message, facts);
   }
 }

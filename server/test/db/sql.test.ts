@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import {
-  codeOf,
   isDataError,
   isUnavailable,
   openDatabase,
@@ -10,6 +9,7 @@ import {
   sql,
   type Database,
 } from '../../src/lib/sql/sql.ts';
+import { codeOf } from '../../src/lib/unknown.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { codeOf, rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
+import { codeOf } from '../../src/lib/unknown.ts';
 import {
   balanceOf,
   cancelled,

@@ -10,6 +10,7 @@ import {
   type RequestCard,
   type Status,
 } from '../../index.ts';
+import { messageOf } from '../../unknown.ts';
 import { unknownTexts } from '../help/unknown.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
@@ -129,7 +130,7 @@ async function refuseText(client: Farebox, model_id: string, signal: AbortSignal
 /** An error after the submit has to name the id, or the outputs would be lost. */
 function named(error: unknown, requestId: string): ToolError {
   if (error instanceof ToolError) return error;
-  const { message } = error as Error;
+  const message = messageOf(error);
   const code = error instanceof FareboxError ? error.code : 'internal_error';
   return new ToolError(
     code,
@@ -206,7 +207,7 @@ export async function describeRequest(desk: Desk, status: Status): Promise<Answe
       request_id,
       model_id: card.model_id,
       status: card.status,
-      message: messageOf(card, gone),
+      message: outcomeMessage(card, gone),
       quoted_usd: formatUsd(card.quoted_usd_micro),
       charged_usd: card.charged_usd_micro === null ? null : formatUsd(card.charged_usd_micro),
       quoted_usd_micro: card.quoted_usd_micro,
@@ -221,7 +222,7 @@ export async function describeRequest(desk: Desk, status: Status): Promise<Answe
   };
 }
 
-function messageOf(
+function outcomeMessage(
   card: Pick<RequestCard, 'status' | 'charged_usd_micro' | 'error'>,
   gone: boolean,
 ): string {

@@ -1,4 +1,5 @@
 import { FareboxError, formatUsd, type Estimate } from '../../index.ts';
+import { messageOf } from '../../unknown.ts';
 import { unknownTexts } from '../help/unknown.ts';
 import type { Hold } from './budget.ts';
 import type { Call, Desk } from './calls.ts';
@@ -83,7 +84,7 @@ export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unkno
     budget.settle(hold, 0n);
     return error;
   }
-  const { message } = error as Error;
+  const message = messageOf(error);
   return new ToolError(
     error instanceof FareboxError ? error.code : 'internal_error',
     // The other sentences of the library are for programs that keep the idempotency key.

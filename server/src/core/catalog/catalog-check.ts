@@ -1,5 +1,6 @@
 /** Rules between the fields of a catalog row, beyond what its schema can state. Pure. */
 
+import { messageOf } from '../../lib/unknown.ts';
 import type { Kind, Model, Resolution, Task, Unit } from './catalog.ts';
 import { defaultFaults, omissionFaults, propertyOf } from './catalog-omissions.ts';
 import type { Fault } from './catalog-words.ts';
@@ -183,7 +184,7 @@ function exampleFaults(model: Model): Fault[] {
   try {
     inputValidator(model);
   } catch (error) {
-    const message = `input_schema does not compile: ${(error as Error).message}.`;
+    const message = `input_schema does not compile: ${messageOf(error)}.`;
     return [{ path: '/input_schema', message }];
   }
   const errors = validateInput(model, model.example) ?? [];

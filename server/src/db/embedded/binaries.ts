@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { codeOf } from '../../lib/unknown.ts';
 import { makeFolder, passes, type User } from './user.ts';
 
 /** Starting a program checks its mode, its libraries and the folders above it at once. */
@@ -67,7 +68,7 @@ function hydrate(root: string, links: Links): void {
     try {
       fs.symlinkSync(path.basename(source), path.join(root, target));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (codeOf(error) !== 'EEXIST') throw error;
     }
   }
 }

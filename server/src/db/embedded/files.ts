@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { codeOf } from '../../lib/unknown.ts';
 import { writeWhole } from '../../lib/write-whole.ts';
 import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
 
@@ -83,7 +84,7 @@ export function shortFolder(key: string, user: User): string {
     fs.mkdirSync(folder, { mode: 0o700 });
     if (user) fs.lchownSync(folder, user.uid, user.gid);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
   // In a public folder anybody may have created something with this name.
   const found = fs.lstatSync(folder);

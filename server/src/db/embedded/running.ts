@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { codeOf } from '../../lib/unknown.ts';
 
 /** Contents of postmaster.pid. */
 export interface PidFile {
@@ -28,7 +29,7 @@ export function readPidFile(cluster: string): PidFile | null {
     if (!Number.isInteger(pid) || pid <= 0) return null;
     return { pid, socketDir: lines[4] ?? '', status: (lines[7] ?? '').trim() };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }
@@ -70,7 +71,7 @@ export function signalTo(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     // It ended by itself meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
 

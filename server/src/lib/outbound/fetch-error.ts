@@ -1,3 +1,5 @@
+import { codeOf } from '../unknown.ts';
+
 /** What went wrong with an outbound call. */
 export type FetchErrorKind =
   /** The guard refused the URL or the address behind it. */
@@ -104,11 +106,6 @@ const tlsReasons: Record<string, string> = {
   UNABLE_TO_GET_ISSUER_CERT: unproven,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unproven,
 };
-
-function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
-  return typeof error.code === 'string' ? error.code : '';
-}
 
 function isTlsCode(code: string): boolean {
   return (

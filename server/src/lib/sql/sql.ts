@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { codeOf, messageOf } from '../unknown.ts';
 import { arrayLiteral, jsonTexts, type Item } from './sql-array.ts';
 
 /**
@@ -358,11 +359,6 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
   }
 }
 
-/** SQLSTATE or errno of an error, or an empty string. */
-export function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-}
-
 /** True if the database could not be reached or gave up: the caller may try again later. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -380,7 +376,7 @@ const answeredCodes = new Set(['25006', '53100', '58030', '57014']);
 export function isAway(error: unknown): boolean {
   if (!isUnavailable(error) || answeredCodes.has(codeOf(error))) return false;
   // This process closed it.
-  return !/pool after calling end/.test((error as Error).message);
+  return !/pool after calling end/.test(messageOf(error));
 }
 
 /** True if one member's values made the statement fail, so that the others may go on without it. */

@@ -3,7 +3,8 @@ import { unseen } from '../../core/account/name.ts';
 import { findReference } from '../../ledger/statement.ts';
 import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
-import { codeOf, type Database } from '../../lib/sql/sql.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { codeOf } from '../../lib/unknown.ts';
 import { Refused } from '../refused.ts';
 import { commandLine, noteBooking, type Author } from '../act.ts';
 

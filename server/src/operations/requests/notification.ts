@@ -1,5 +1,6 @@
 import { signWebhook } from '../../core/request/webhook.ts';
 import { isSuccess, type Fetch } from '../../lib/outbound/fetch.ts';
+import { messageOf } from '../../lib/unknown.ts';
 
 /** Most bytes of the receiver's reply that are read; the reply is not used. */
 const replyMaxBytes = 64 * 1024;
@@ -29,7 +30,7 @@ export async function sendNotification(
   const started = performance.now();
   const told = await fetch.request({ ...call, ...(signal && { signal }) }).then(
     ({ status }) => ({ status, error: isSuccess(status) ? null : `answered ${status}` }),
-    (error: unknown) => ({ status: null, error: String((error as Error).message ?? error) }),
+    (error: unknown) => ({ status: null, error: messageOf(error) }),
   );
   const duration_ms = Math.round(performance.now() - started);
   return { ...told, duration_ms, delivered: told.error === null };

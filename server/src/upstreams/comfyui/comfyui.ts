@@ -1,6 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { Reply } from '../../lib/outbound/fetch.ts';
+import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
@@ -58,7 +59,7 @@ export function createComfyui(settings: UpstreamSettings, tools: UpstreamTools):
         const isComfy = asObject(asObject(jsonOf(reply.body))?.system) !== null;
         return isComfy ? null : 'what answers at its address is no ComfyUI';
       } catch (error) {
-        return `it could not be reached: ${(error as Error).message}`;
+        return `it could not be reached: ${messageOf(error)}`;
       }
     },
     models: async () => [...workflows.keys()],

@@ -1,4 +1,5 @@
 import { FetchError, type Reply } from '../../lib/outbound/fetch.ts';
+import { messageOf } from '../../lib/unknown.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';
@@ -113,5 +114,5 @@ function presentable({ key }: Pick<Fal, 'key'>, text: string): string {
 
 /** The error of a call, in words for the operator. */
 export function faultWords(fal: Fal, error: unknown): string {
-  return error instanceof FetchError ? error.message : presentable(fal, (error as Error).message);
+  return error instanceof FetchError ? error.message : presentable(fal, messageOf(error));
 }

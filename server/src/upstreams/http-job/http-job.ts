@@ -1,4 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf, pollFault, outcomeOfFault } from '../replies.ts';
 import {
@@ -147,7 +148,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   const reply = await wire
     .send(lookOf(parts, handle), { ...pollLimits, signal })
     .catch((error: unknown) => {
-      throw new Error(wire.shown(String((error as Error).message)), { cause: error });
+      throw new Error(wire.shown(String(messageOf(error))), { cause: error });
     });
   const verdict = verdictOf(reply, options, tools.now());
   if (verdict.ok) return jobState(verdict.json, options, taskOf(handle), wire.shown);
@@ -224,7 +225,7 @@ async function tried(
     if (why === 'credential') return `it does not take the key: ${said}`;
     return why === 'account' ? `its account is out of credit: ${said}` : `it answers: ${said}`;
   } catch (error) {
-    return wire.shown((error as Error).message);
+    return wire.shown(messageOf(error));
   }
 }
 

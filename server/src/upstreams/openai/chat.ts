@@ -1,6 +1,7 @@
 import { chunksFromCompletion } from '../../core/chat/completion.ts';
 import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
+import { messageOf } from '../../lib/unknown.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
@@ -154,7 +155,7 @@ async function begun(
   if (seen === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
   if (seen.status === 'rejected') {
     if (seen.reason instanceof FetchError) throw seen.reason;
-    return unreadable(wire.clean((seen.reason as Error).message));
+    return unreadable(wire.clean(messageOf(seen.reason)));
   }
   if (seen.value.done) return unreadable('its stream is empty');
   const error = errorIn(seen.value.value);

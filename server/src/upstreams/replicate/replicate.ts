@@ -1,5 +1,6 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
+import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
@@ -76,7 +77,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
         const { username } = (jsonOf(reply.body) ?? {}) as { username?: unknown };
         return typeof username === 'string' ? null : 'what answers at its address is no Replicate';
       } catch (error) {
-        return `it could not be reached: ${(error as Error).message}`;
+        return `it could not be reached: ${messageOf(error)}`;
       }
     },
     models: (signal) => listModels(api, signal),

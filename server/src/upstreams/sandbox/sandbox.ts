@@ -1,3 +1,4 @@
+import { codeOf } from '../../lib/unknown.ts';
 import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
 import { acceptJob } from './jobs/accept.ts';
 import { createRenderer } from './jobs/renderer.ts';
@@ -100,7 +101,7 @@ function isElsewhere({ pid, ready_at }: Job): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

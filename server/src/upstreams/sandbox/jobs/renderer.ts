@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { codeOf } from '../../../lib/unknown.ts';
 import type { Order } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
 import type { Job, JobResult, Store } from './store.ts';
@@ -46,7 +47,7 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
         if (error instanceof Refusal)
           return { state: 'failed', code: 'upstream_rejected', message: error.message };
         if (error instanceof WorkshopDied && deaths < deathsMax) continue;
-        if (error instanceof WorkshopClosed || (error as NodeJS.ErrnoException).code) throw error;
+        if (error instanceof WorkshopClosed || codeOf(error)) throw error;
         const message = 'The sandbox could not make this.';
         return { state: 'failed', code: 'upstream_failed', message };
       }

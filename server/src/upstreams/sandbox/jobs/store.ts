@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivate } from '../../../lib/make-folders.ts';
+import { codeOf } from '../../../lib/unknown.ts';
 import type { Rendering } from '../media/render.ts';
 import type { Order } from '../orders/order.ts';
 
@@ -104,7 +105,7 @@ async function becomes(folder: string, name: string): Promise<boolean> {
     await rename(folder, name);
     return true;
   } catch (error) {
-    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code!)) throw error;
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
     await rm(folder, { recursive: true, force: true });
     return false;
   }
@@ -114,7 +115,7 @@ async function readJson<T>(path: string): Promise<T | null> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as T;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }

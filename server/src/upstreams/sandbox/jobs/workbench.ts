@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { codeOf, messageOf } from '../../../lib/unknown.ts';
 import { probe } from '../media/probe.ts';
 import { render } from '../media/render.ts';
 import { makeSample } from '../media/sample.ts';
@@ -36,10 +37,9 @@ function perform(work: Work): Promise<unknown> {
 }
 
 function described(error: unknown): { refusal: boolean; message: string; code: string | null } {
-  const { message, code } = error as { message?: unknown; code?: unknown };
   return {
     refusal: error instanceof Refusal,
-    message: String(message ?? error),
-    code: typeof code === 'string' ? code : null,
+    message: messageOf(error),
+    code: codeOf(error) || null,
   };
 }

@@ -1,0 +1,15 @@
+/** Reads values whose type is not known: what was thrown, and what came from outside. */
+
+export function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** The message of what was thrown. */
+export function messageOf(error: unknown): string {
+  return String(fieldOf(error, 'message') ?? error);
+}
+
+/** The errno of an error, or an empty string. */
+export function codeOf(error: unknown): string {
+  return String(fieldOf(error, 'code') ?? '');
+}
