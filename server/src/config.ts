@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/make-folders.ts';
+import { isOneOf } from './lib/records.ts';
 import { messageOf } from './lib/unknown.ts';
 
 /**
@@ -486,9 +487,8 @@ function flag(fallback: 'on' | 'off', says: string) {
 function oneOf<const T extends string>(values: readonly T[], fallback: T, says: string) {
   return {
     read: (given: string) => {
-      if (!values.includes(given as T))
-        throw new ConfigError(`"${given}" is none of ${values.join(', ')}.`);
-      return given as T;
+      if (isOneOf(values, given)) return given;
+      throw new ConfigError(`"${given}" is none of ${values.join(', ')}.`);
     },
     default: fallback,
     says: `${says} One of ${values.join(', ')}.`,

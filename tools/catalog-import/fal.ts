@@ -1,10 +1,9 @@
 import { falPrice } from '../../server/src/core/catalog/vendor-price.ts';
-import { isObject } from '../../server/src/lib/json.ts';
+import { isObject, objectOf } from '../../server/src/lib/json.ts';
 import { mediaRow } from './row.ts';
 import { plainSchema } from './schema.ts';
 import {
   getJson,
-  objectOf,
   objectsIn,
   text,
   type Call,

@@ -1,8 +1,8 @@
 import { openrouterPrice } from '../../server/src/core/catalog/vendor-price.ts';
+import { objectOf } from '../../server/src/lib/json.ts';
 import { headOf, roundedUp, withMargin } from './row.ts';
 import {
   getJson,
-  objectOf,
   objectsIn,
   text,
   type Found,

@@ -2,6 +2,7 @@
 
 import { COUNT_MAX, DURATION_SECONDS_MAX } from '../../server/src/core/price/priced-fields.ts';
 import { imageSizeNames } from '../../server/src/core/price/size.ts';
+import { isOneOf } from '../../server/src/lib/records.ts';
 import type { Json } from './vendor.ts';
 
 /** One field of a row's input. */
@@ -90,9 +91,9 @@ export function countField(theirs: string, value: Json): Field | null {
 /** Only named sizes: none has more than one megapixel as it is billed. */
 export function sizeField(value: Json, isRequired: boolean): Field | string {
   const options = Array.isArray(value.enum) ? value.enum : [];
-  const known = options.filter((option) => imageSizeNames.includes(option as string));
+  const known = options.filter((option) => isOneOf(imageSizeNames, option));
   if (known.length === 0) return 'it is priced by the megapixel, and its input names no sizes';
-  const isKnown = known.includes(value.default);
+  const isKnown = isOneOf(known, value.default);
   const schema = { enum: known, ...(isKnown && { default: value.default }) };
   // The upstream's default may be larger, or depend on an input image.
   const required = isRequired || !isKnown;

@@ -1,7 +1,7 @@
-import { isObject } from '../../server/src/lib/json.ts';
+import { isObject, objectOf } from '../../server/src/lib/json.ts';
 import { mediaRow } from './row.ts';
 import { plainSchema } from './schema.ts';
-import { getJson, objectOf, objectsIn, text } from './vendor.ts';
+import { getJson, objectsIn, text } from './vendor.ts';
 import type { Found, Json, Terms, Vendor } from './vendor.ts';
 
 type Kind = 'image' | 'video';

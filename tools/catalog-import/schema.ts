@@ -1,5 +1,5 @@
-import { isObject } from '../../server/src/lib/json.ts';
-import { objectOf, objectsIn, text, type Json } from './vendor.ts';
+import { isObject, objectOf } from '../../server/src/lib/json.ts';
+import { objectsIn, text, type Json } from './vendor.ts';
 
 const depthMax = 8;
 const scalars = new Set<unknown>(['string', 'number', 'integer', 'boolean']);

@@ -100,10 +100,6 @@ export function text(value: unknown): string {
 }
 
 /** The value as an object; anything else becomes an empty one. */
-export function objectOf(value: unknown): Json {
-  return isObject(value) ? value : {};
-}
-
 export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

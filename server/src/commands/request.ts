@@ -1,11 +1,12 @@
 import { formatUsd } from '../core/price/money.ts';
-import { statuses, type Status } from '../core/request/request.ts';
+import { statuses } from '../core/request/request.ts';
 import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findWhole } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
 import { redact } from '../lib/log.ts';
+import { isOneOf } from '../lib/records.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
@@ -24,13 +25,13 @@ interface ListOptions {
 
 export async function list(context: Context, options: ListOptions): Promise<void> {
   const { status = null, model: model_id = null, limit } = options;
-  if (status !== null && !statuses.includes(status as Status)) {
+  if (status !== null && !isOneOf(statuses, status)) {
     throw new Refused(`"${status}" is no state of a request; they are ${statuses.join(', ')}.`);
   }
   const rows = await withDatabase(context, async (db) => {
     const named = options.account;
     const account_id = named === undefined ? null : (await needAccount(db, named)).id;
-    return requests.listAll(db, { account_id, status: status as Status | null, model_id, limit });
+    return requests.listAll(db, { account_id, status, model_id, limit });
   });
   const cells = rows.map((row) => [
     row.id,

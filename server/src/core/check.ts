@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts';
+import { isOneOf } from '../lib/records.ts';
 
 /** A check of a value, with its words for a refusal: "must be …". */
 export interface Check {
@@ -22,7 +23,7 @@ export const scalar: Check = {
 /** One of these texts. */
 export function oneOf(...texts: readonly string[]): Check {
   const is = `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
-  return { is, test: (v) => texts.includes(v as string) };
+  return { is, test: (v) => isOneOf(texts, v) };
 }
 export const textOrTexts: Check = {
   is: 'a string or a list of strings',

@@ -1,4 +1,5 @@
-import { errors, type ErrorCode, type ErrorType } from '../core/errors.ts';
+import { errors, type ErrorType } from '../core/errors.ts';
+import { keysOf } from '../lib/records.ts';
 import { Failure, StatusName } from './api/request-schema.ts';
 import {
   choice,
@@ -14,7 +15,7 @@ import {
   time,
 } from './schema.ts';
 
-const codes = Object.keys(errors) as ErrorCode[];
+const codes = keysOf(errors);
 const types: ErrorType[] = [...new Set(Object.values(errors).map(({ type }) => type))];
 
 const details = openObject(

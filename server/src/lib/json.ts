@@ -134,9 +134,9 @@ function findProblem(value: unknown, left: number, escaped: boolean): Problem | 
   }
   if (typeof value !== 'object' || value === null) return null;
   if (left === 0) return deep;
-  return Array.isArray(value)
-    ? listProblem(value, left, escaped)
-    : objectProblem(value as Record<string, unknown>, left, escaped);
+  return isObject(value)
+    ? objectProblem(value, left, escaped)
+    : listProblem(itemsOf(value), left, escaped);
 }
 
 function listProblem(list: unknown[], left: number, escaped: boolean): Problem | null {
@@ -205,9 +205,19 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The object itself, or an empty one in place of anything else. */
+export function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {};
+}
+
+/** The list itself, or an empty one in place of anything else. */
+export function itemsOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** A whole number ≥ 0. */
 export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /**
@@ -228,9 +238,8 @@ export function canonicalJson(value: unknown): string {
       if (!Number.isFinite(value)) throw new TypeError('JSON has no form for this number');
       return String(value);
     case 'object':
-      if (value === null) return 'null';
-      if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-      return canonicalObject(value as Record<string, unknown>);
+      if (isObject(value)) return canonicalObject(value);
+      return value === null ? 'null' : `[${itemsOf(value).map(canonicalJson).join(',')}]`;
     default:
       throw new TypeError(`JSON has no form for a ${typeof value}`);
   }

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { keysOf } from '../lib/records.ts';
 import type { Storage } from './storage.ts';
 
 /** Small versions of images, for lists: a page of originals would be tens of megabytes. */
@@ -22,7 +23,7 @@ const sizes = {
   card: { width: 640, height: 640, fit: 'inside', withoutEnlargement: true },
 } as const;
 export type ThumbnailSize = keyof typeof sizes;
-export const thumbnailSizes = Object.keys(sizes) as ThumbnailSize[];
+export const thumbnailSizes = keysOf(sizes);
 const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
 /** Limits the decoder's memory; larger images are shown as an icon of their kind. */
 const pixelsMax = 50_000_000;

@@ -1,3 +1,5 @@
+import { isOneOf } from '../../lib/records.ts';
+
 /** What the people of an account may do on the web pages. */
 
 export const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
@@ -21,5 +23,5 @@ export function may(role: Role, right: Right): boolean {
 }
 
 export function isRole(value: unknown): value is Role {
-  return roles.includes(value as Role);
+  return isOneOf(roles, value);
 }

@@ -1,15 +1,15 @@
 /** Rules between the fields of a catalog row, beyond what its schema can state. Pure. */
 
+import { objectOf } from '../../lib/json.ts';
+import { keysOf } from '../../lib/records.ts';
 import { messageOf } from '../../lib/unknown.ts';
-import type { Kind, Model, Resolution, Task, Unit } from './catalog.ts';
+import type { Kind, Model, Task, Unit } from './catalog.ts';
 import { defaultFaults, omissionFaults, propertyOf } from './catalog-omissions.ts';
 import type { Fault } from './catalog-words.ts';
 import { ApiError } from '../errors.ts';
 import { inputValidator, validateInput } from './model-input.ts';
 import { price } from '../price/price.ts';
 import { COUNT_MAX, DURATION_SECONDS_MAX } from '../price/priced-fields.ts';
-
-type Schema = Record<string, unknown>;
 
 const units: Record<Kind, readonly Unit[]> = {
   video: ['sec', 'request'],
@@ -102,7 +102,7 @@ function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): Fault[] 
 
 function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
   const faults: Fault[] = [];
-  const priced = Object.keys(rules.by_resolution ?? {}) as Resolution[];
+  const priced = keysOf(rules.by_resolution ?? {});
   for (const name of priced) {
     if (rules.resolutions.includes(name)) continue;
     const message = `usd_by_resolution has ${name}, which is not in resolutions.`;
@@ -139,7 +139,7 @@ function costFaults({ price: { resolutions: offered }, upstreams }: Model): Faul
   return upstreams.flatMap(({ cost_by_resolution: own }, at): Fault[] => {
     if (own === undefined) return [];
     const path = `${upstreams.length > 1 ? `/upstreams/${at}` : ''}/cost_usd_by_resolution`;
-    const unknown = (Object.keys(own) as Resolution[]).find((name) => !offered.includes(name));
+    const unknown = keysOf(own).find((name) => !offered.includes(name));
     if (unknown !== undefined) {
       const message = `cost_usd_by_resolution has ${unknown}, which the row does not offer.`;
       return [{ path: `${path}/${unknown}`, message }];
@@ -209,7 +209,7 @@ function exampleFaults(model: Model): Fault[] {
 function schemaFaults(schema: unknown, path: string): Fault[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const faults: Fault[] = [];
-  const { pattern, uniqueItems, maxItems, patternProperties } = schema as Schema;
+  const { pattern, uniqueItems, maxItems, patternProperties } = objectOf(schema);
   const patterns = typeof pattern === 'string' ? [pattern] : [];
   if (typeof patternProperties === 'object') patterns.push(...Object.keys(patternProperties ?? {}));
   for (const text of patterns.filter(isExplosive)) {

@@ -72,6 +72,5 @@ function entryExtra(extra: Extra, usd: Usd) {
 }
 
 function inUsd(rates: Rates, usd: Usd): Partial<Record<Resolution, number>> {
-  const entries = Object.entries(rates).map(([name, rate]) => [name, usd(rate)]);
-  return Object.fromEntries(entries) as Partial<Record<Resolution, number>>;
+  return Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, usd(rate)]));
 }

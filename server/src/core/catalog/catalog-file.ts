@@ -3,6 +3,7 @@
  * Pure.
  */
 
+import { keysOf } from '../../lib/records.ts';
 import { boundRule } from '../chat/tokens.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
@@ -363,7 +364,7 @@ function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRule
     ...(output_usd !== undefined && { output_usd_micro: parseUsd(output_usd) }),
     extras: (row.extras ?? []).map((form) => extraOf(form, input_schema)),
     max: row.max ?? 0,
-    resolutions: row.resolutions ?? (Object.keys(rates ?? {}) as Resolution[]),
+    resolutions: row.resolutions ?? keysOf(rates ?? {}),
     ...(step !== undefined && { step }),
     ...(reserve !== undefined && { reserve }),
     ...(charged !== undefined && { charged }),

@@ -4,7 +4,9 @@
  * quote assumes, and the model must accept what the quote assumes. Pure.
  */
 
-import type { Model, Resolution } from './catalog.ts';
+import { isObject, itemsOf, objectOf } from '../../lib/json.ts';
+import { isOneOf } from '../../lib/records.ts';
+import type { Model } from './catalog.ts';
 import type { Fault } from './catalog-words.ts';
 import { upstreamInput, validateInput } from './model-input.ts';
 import { price } from '../price/price.ts';
@@ -59,7 +61,7 @@ function checkResolution({ price: rules }: Model, check: Check): void {
   // Of several that cost the same the first offered one is assumed.
   if (rules.by_resolution) check('resolution', (value) => value === top, `${top}, or left out`);
   else {
-    const fits = (value: unknown) => offered.includes(value as Resolution);
+    const fits = (value: unknown) => isOneOf(offered, value);
     check('resolution', fits, `one of ${offered.join(', ')}`);
   }
 }
@@ -80,7 +82,7 @@ export function omissionFaults(model: Model): Fault[] {
       'a request without it would not be made at the one that is reserved.';
     return [{ path: '/input_schema/properties', message }];
   }
-  const required = (input_schema.required ?? []) as string[];
+  const required = itemsOf(input_schema.required);
   const least = Object.entries(example).filter(([name]) => required.includes(name));
   const bare = Object.fromEntries(least);
   // Without a size there may be no price: then nothing is assumed.
@@ -105,8 +107,7 @@ function assumedFor(model: Model, input: Record<string, unknown>): Record<string
 }
 
 export function propertyOf(schema: Schema, field: string): Schema | undefined {
-  const { properties } = schema;
-  if (typeof properties !== 'object' || properties === null) return undefined;
-  const property = Object.hasOwn(properties, field) ? (properties as Schema)[field] : undefined;
-  return typeof property === 'object' && property !== null ? (property as Schema) : undefined;
+  const properties = objectOf(schema.properties);
+  const property = Object.hasOwn(properties, field) ? properties[field] : undefined;
+  return isObject(property) ? property : undefined;
 }

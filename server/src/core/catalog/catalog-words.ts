@@ -1,6 +1,8 @@
 /** Describes what the file's schema found, for the person who wrote the file. */
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { itemsOf, objectOf } from '../../lib/json.ts';
+import { isFilled } from '../check.ts';
 
 export interface Fault {
   /** JSON pointer. */
@@ -24,31 +26,31 @@ export function schemaFaults(errors: readonly ErrorObject[], content: unknown): 
 }
 
 function idOf(content: unknown, index: number): string {
-  const row = (content as { models: unknown[] }).models[index] as { id?: unknown } | null;
-  return typeof row?.id === 'string' ? `${row.id}: ` : `row ${index + 1}: `;
+  const { id } = objectOf(itemsOf(objectOf(content).models)[index]);
+  return typeof id === 'string' ? `${id}: ` : `row ${index + 1}: `;
 }
 
 function sentence(name: string, error: ErrorObject): string {
   const subject = name === '' ? 'this' : name;
   const within = name === '' ? '' : `${name}.`;
-  const params = error.params as Record<string, unknown>;
-  const schema = error.parentSchema as { description?: string; properties?: object } | undefined;
-  const about = schema?.description ? ` (${schema.description})` : '';
+  const params = objectOf(error.params);
+  const { description, properties } = objectOf(error.parentSchema);
+  const about = isFilled(description) ? ` (${description})` : '';
   switch (error.keyword) {
     case 'required':
       return `${within}${String(params.missingProperty)} is missing`;
     case 'false schema':
       return `${subject} does not belong in a row of this kind`;
     case 'additionalProperties': {
-      const known = Object.keys(schema?.properties ?? {}).join(', ');
+      const known = Object.keys(objectOf(properties)).join(', ');
       return `${within}${String(params.additionalProperty)} is not known; known are ${known}`;
     }
     case 'enum':
-      return `${subject} must be one of ${(params.allowedValues as unknown[]).join(', ')}${about}`;
+      return `${subject} must be one of ${itemsOf(params.allowedValues).join(', ')}${about}`;
     case 'const':
       return `${subject} must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
-      return `${subject} must be the ${schema?.description ?? String(params.pattern)}`;
+      return `${subject} must be the ${String(description ?? params.pattern)}`;
     default:
       return `${subject} ${error.message}${about}`;
   }

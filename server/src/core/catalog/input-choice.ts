@@ -5,8 +5,7 @@
  */
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
-
-type Schema = Record<string, unknown>;
+import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 
 /** Keeps for every choice either the faults of one form, or the choice itself. */
 export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
@@ -27,12 +26,11 @@ export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
 
 /** The fault if no form comes near, or more than one fits. */
 export function choiceWords({ params, schema }: ErrorObject): string {
-  const { passingSchemas } = params as { passingSchemas?: unknown };
-  if (Array.isArray(passingSchemas))
+  if (Array.isArray(params.passingSchemas))
     return 'fits more than one of the allowed forms, and only one may fit';
   const fields = requiredByChoice(schema);
   if (fields !== null) return `needs ${fields.join(' or ')}`;
-  const forms = (schema as Schema[]).map(formWords);
+  const forms = itemsOf(schema).map((form) => formWords(objectOf(form)));
   if (forms.includes(null)) return 'fits none of the allowed forms';
   return `must be ${[...new Set(forms)].join('; or ')}`;
 }
@@ -41,7 +39,7 @@ export function choiceWords({ params, schema }: ErrorObject): string {
 export function requiredByChoice(branches: unknown): string[] | null {
   if (!Array.isArray(branches)) return null;
   const fields: string[] = [];
-  for (const branch of branches as Schema[]) {
+  for (const branch of branches.map(objectOf)) {
     if (!Array.isArray(branch.required) || Object.keys(branch).length !== 1) return null;
     fields.push(branch.required.join(' with '));
   }
@@ -50,7 +48,9 @@ export function requiredByChoice(branches: unknown): string[] | null {
 
 /** Values of an enum as JSON writes them. */
 export function listOf(values: unknown): string {
-  return (values as unknown[]).map((value) => JSON.stringify(value)).join(', ');
+  return itemsOf(values)
+    .map((value) => JSON.stringify(value))
+    .join(', ');
 }
 
 function isChoice({ keyword }: ErrorObject): boolean {
@@ -62,7 +62,8 @@ function formAt(choice: ErrorObject, error: ErrorObject): number | null {
   const { instancePath: place } = choice;
   const inside = error.instancePath === place || error.instancePath.startsWith(`${place}/`);
   if (!inside) return null;
-  const found = (choice.schema as Schema[]).findIndex(({ $ref }, i) =>
+  const forms = itemsOf(choice.schema).map(objectOf);
+  const found = forms.findIndex(({ $ref }, i) =>
     error.schemaPath.startsWith(
       typeof $ref === 'string' ? `${$ref}/` : `${choice.schemaPath}/${i}/`,
     ),
@@ -101,7 +102,7 @@ function isOtherKind({ instancePath, keyword, schema }: ErrorObject, choice: Err
   const kind = kindOf(choice.data);
   if (keyword === 'type')
     return ![schema].flat().some((type) => (type === 'integer' ? 'number' : type) === kind);
-  if (keyword === 'enum') return !(schema as unknown[]).some((value) => kindOf(value) === kind);
+  if (keyword === 'enum') return !itemsOf(schema).some((value) => kindOf(value) === kind);
   return keyword === 'const' && kindOf(schema) !== kind;
 }
 
@@ -120,7 +121,7 @@ const kindWords: Record<string, string> = {
 };
 
 /** One form in words; null if its schema is of an unknown kind. */
-function formWords(form: Schema): string | null {
+function formWords(form: Json): string | null {
   const { enum: values, const: value, type, pattern, description, required } = form;
   if (Array.isArray(values)) return `one of ${listOf(values)}`;
   if (value !== undefined) return JSON.stringify(value);
@@ -128,7 +129,7 @@ function formWords(form: Schema): string | null {
   if (type === 'string' && pattern !== undefined)
     return typeof description === 'string' ? description : `a text that matches ${String(pattern)}`;
   if (type === 'object') {
-    const [last, ...others] = (Array.isArray(required) ? (required as string[]) : []).toReversed();
+    const [last, ...others] = itemsOf(required).map(String).toReversed();
     if (last === undefined) return 'an object';
     if (others.length === 0) return `an object with ${last}`;
     return `an object with ${others.toReversed().join(', ')} and ${last}`;

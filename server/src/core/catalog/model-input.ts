@@ -6,6 +6,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { isObject, objectOf } from '../../lib/json.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
 import { choiceWords, listOf, withoutOtherForms } from './input-choice.ts';
@@ -88,7 +89,7 @@ export function validateInput(
 }
 
 function promptFault(maximum: number | null, input: unknown): InputError[] | null {
-  const { prompt } = (input ?? {}) as Input;
+  const { prompt } = objectOf(input);
   if (maximum === null || typeof prompt !== 'string') return null;
   const tokens = boundTokens(prompt);
   if (tokens <= maximum) return null;
@@ -142,7 +143,7 @@ export function withoutNulls(input: Input): Input {
 
 function nullsGone(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(nullsGone);
-  return typeof value === 'object' && value !== null ? withoutNulls(value as Input) : value;
+  return isObject(value) ? withoutNulls(value) : value;
 }
 
 /** A copy of the input in which omitted fields hold the schema's defaults (top level only). */
@@ -215,7 +216,7 @@ function isClosed({ input_schema }: Pick<Model, 'input_schema'>): boolean {
 }
 
 function propertiesOf(model: Pick<Model, 'input_schema'>): Schema {
-  return (model.input_schema.properties ?? {}) as Schema;
+  return objectOf(model.input_schema.properties);
 }
 
 function hasDefault(schema: unknown): schema is { default: unknown } {
@@ -265,14 +266,14 @@ function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
 
 /** For a missing or an unknown field, the field itself rather than the object around it. */
 function pathOf(error: ErrorObject): string {
-  const params = error.params as Record<string, unknown>;
+  const params = objectOf(error.params);
   const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
   if (typeof field !== 'string') return error.instancePath;
   return `${error.instancePath}/${escaped(field)}`;
 }
 
 function messageOf(error: ErrorObject): string {
-  const params = error.params as Record<string, unknown>;
+  const params = objectOf(error.params);
   switch (error.keyword) {
     case 'required':
       return 'is required';

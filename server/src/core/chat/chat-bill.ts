@@ -1,3 +1,4 @@
+import { itemsOf, objectOf } from '../../lib/json.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { Chat } from './chat.ts';
 import { deliveredText, usageOf } from './completion.ts';
@@ -90,9 +91,8 @@ function boundCompletion(text: string, max_tokens: number, { hidden_tokens }: Bi
 }
 
 function finishOf(completion: Record<string, unknown>): unknown {
-  const { choices } = completion;
-  const [first] = Array.isArray(choices) ? choices : [];
-  return (first as { finish_reason?: unknown } | undefined)?.finish_reason ?? null;
+  const [first] = itemsOf(completion.choices);
+  return objectOf(first).finish_reason ?? null;
 }
 
 function finishedInError(completion: Record<string, unknown>): boolean {

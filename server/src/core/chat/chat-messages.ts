@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import type { Modality } from '../catalog/catalog.ts';
 import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
 import { ApiError } from '../errors.ts';
@@ -137,12 +137,12 @@ function readContent(content: unknown, at: string): unknown {
 }
 
 function readPart(part: unknown, at: string): Json {
-  const type = isObject(part) ? part.type : undefined;
+  const { type, ...others } = objectOf(part);
   if (typeof type !== 'string' || !Object.hasOwn(parts, type)) {
     throw badMessages(`${at}.type`, `must be one of ${Object.keys(parts).join(', ')}`);
   }
   const { is, fields, test } = parts[type]!;
-  const own = (part as Json)[type];
+  const own = others[type];
   if (!test(own)) throw badMessages(at, `must have ${is}`);
   return { type, [type]: fields === null ? own : texts(own as Json, fields, `${at}.${type}`) };
 }

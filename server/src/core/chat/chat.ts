@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf } from '../../lib/json.ts';
 import { readMessages } from './chat-messages.ts';
 import {
   boolean,
@@ -132,7 +132,7 @@ function passing(body: Record<string, unknown>): Record<string, unknown> {
     const value = Object.hasOwn(body, field) ? body[field] : undefined;
     if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField);
   }
-  const tools = (kept.tools ?? []) as Record<string, unknown>[];
+  const tools = itemsOf(kept.tools).map(objectOf);
   const untyped = tools.findIndex(({ type }) => type === undefined);
   if (untyped !== -1) throw badField(`tools[${untyped}].type`, toolType.is);
   return kept;
@@ -140,13 +140,11 @@ function passing(body: Record<string, unknown>): Record<string, unknown> {
 
 function maxTokens(body: Record<string, unknown>): number | null {
   const given = ['max_tokens', 'max_completion_tokens'].filter((field) => isGiven(body[field]));
-  for (const field of given) {
+  const [first, second] = given.map((field) => {
     const value = body[field];
-    if (!Number.isSafeInteger(value) || (value as number) < 1) {
-      throw badField(field, 'an integer of at least 1');
-    }
-  }
-  const [first, second] = given.map((field) => body[field] as number);
+    if (!isCount(value) || value < 1) throw badField(field, 'an integer of at least 1');
+    return value;
+  });
   if (second !== undefined && first !== second) {
     throw badField('max_completion_tokens', 'equal to max_tokens where both are given');
   }

@@ -1,4 +1,4 @@
-import { isCount, isObject, type Json } from '../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 
 /**
  * Reads the answer of a chat upstream as hostile data: OpenAI's `chat.completion` and its chunks.
@@ -171,7 +171,7 @@ export function isUnfinished({ choices }: Json): boolean {
 /** For a stream that came to its end in order although the upstream gave no finish reason. */
 export function finished(completion: Json): Json {
   if (!isUnfinished(completion)) return completion;
-  const choices = (completion.choices as unknown[]).map((each) =>
+  const choices = itemsOf(completion.choices).map((each) =>
     isObject(each) && lacksReason(each) ? { ...each, finish_reason: 'stop' } : each,
   );
   return { ...completion, choices };
@@ -181,12 +181,12 @@ export function finished(completion: Json): Json {
 export function withCallTypes(completion: Json): Json {
   if (!Array.isArray(completion.choices)) return completion;
   const choices = completion.choices.map((choice: unknown) => {
-    const message = isObject(choice) ? choice.message : undefined;
+    const { message, ...rest } = objectOf(choice);
     if (!isObject(message) || !Array.isArray(message.tool_calls)) return choice;
     const tool_calls = message.tool_calls
       .filter(isObject)
       .map((call) => ({ ...call, type: isCustom(call) ? 'custom' : 'function' }));
-    return { ...(choice as Json), message: { ...message, tool_calls } };
+    return { ...rest, message: { ...message, tool_calls } };
   });
   return { ...completion, choices };
 }
@@ -217,10 +217,7 @@ function growMessage(message: Json, calls: Map<number, Json>, delta: Json): void
     const piece = delta[field];
     grow(message, field, Array.isArray(piece) ? textOf(piece) : piece);
   }
-  if (isObject(delta.function_call)) {
-    message.function_call ??= { name: '', arguments: '' };
-    growCall(message.function_call as Json, delta.function_call);
-  }
+  growCall(message, 'function_call', { name: '', arguments: '' }, delta);
   if (!Array.isArray(delta.tool_calls)) return;
   for (const [position, piece] of delta.tool_calls.entries()) {
     if (!isObject(piece)) continue;
@@ -236,32 +233,31 @@ function growMessage(message: Json, calls: Map<number, Json>, delta: Json): void
 function growToolCall(call: Json, piece: Json): void {
   if (typeof piece.id === 'string' && piece.id !== '') call.id ??= piece.id;
   if (typeof piece.type === 'string' && piece.type !== '') call.type = piece.type;
-  if (isObject(piece.function)) {
-    call.function ??= { name: '', arguments: '' };
-    growCall(call.function as Json, piece.function);
-  }
-  if (isObject(piece.custom)) {
-    call.custom ??= { name: '', input: '' };
-    growCall(call.custom as Json, piece.custom);
-  }
+  growCall(call, 'function', { name: '', arguments: '' }, piece);
+  growCall(call, 'custom', { name: '', input: '' }, piece);
 }
 
 /** The name comes whole, and some servers repeat it; the arguments come in pieces. */
-function growCall(call: Json, piece: Json): void {
+function growCall(target: Json, field: string, empty: Json, pieces: Json): void {
+  const piece = pieces[field];
+  if (!isObject(piece)) return;
+  const call = isObject(target[field]) ? target[field] : empty;
+  target[field] = call;
   if (typeof piece.name === 'string' && call.name === '') call.name = piece.name;
   grow(call, 'arguments', piece.arguments);
   grow(call, 'input', piece.input);
 }
 
 function grow(target: Json, field: string, piece: unknown): void {
-  if (typeof piece === 'string') target[field] = ((target[field] ?? '') as string) + piece;
+  if (typeof piece === 'string') target[field] = `${target[field] ?? ''}${piece}`;
 }
 
 function growLogprobs(logprobs: Json, piece: Json): void {
   for (const field of ['content', 'refusal']) {
     const list = piece[field];
     if (!Array.isArray(list)) continue;
-    const kept = (logprobs[field] ??= []) as unknown[];
+    const kept = itemsOf(logprobs[field]);
+    logprobs[field] = kept;
     for (const item of list) kept.push(item);
   }
 }

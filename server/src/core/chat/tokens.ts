@@ -156,8 +156,8 @@ export function boundTokens(text: string, enough: number = Infinity): number {
     const code = text.charCodeAt(i);
     const kind = kindOf(code);
     const written = code < 0x80 ? undefined : rewritten().get(code);
-    thirds += written ?? (costs[kind * 6 + after] as number);
-    after = kind === space && after >= afterSpace ? afterSpaces : (next[kind] as number);
+    thirds += written ?? costs[kind * 6 + after]!;
+    after = kind === space && after >= afterSpace ? afterSpaces : next[kind]!;
   }
   return Math.ceil(thirds / 3);
 }
@@ -287,7 +287,7 @@ const lowerKinds = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => {
 });
 
 function kindOf(code: number): number {
-  if (code >= 0x61 && code <= 0x7a) return lowerKinds[code - 0x61] as number;
+  if (code >= 0x61 && code <= 0x7a) return lowerKinds[code - 0x61]!;
   if (code === 0x20) return space;
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? upper : other;
   if (code < 0x800) return code >= 0x430 && code < 0x450 ? russian : twoBytes;

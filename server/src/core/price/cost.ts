@@ -1,4 +1,5 @@
-import type { ModelUpstream, PriceRules, Resolution } from '../catalog/catalog.ts';
+import { hasKey } from '../../lib/records.ts';
+import type { ModelUpstream, PriceRules } from '../catalog/catalog.ts';
 import { extraTimes } from './rates.ts';
 import type { Input } from './priced-fields.ts';
 
@@ -32,8 +33,7 @@ export function unitCost(
   { cost_usd_micro, cost_by_resolution: own }: Costs,
   resolution: unknown,
 ): bigint | null {
-  const isKnown = typeof resolution === 'string' && own && Object.hasOwn(own, resolution);
-  return isKnown ? own[resolution as Resolution]! : cost_usd_micro;
+  return own && hasKey(own, resolution) ? own[resolution]! : cost_usd_micro;
 }
 
 /** Cost of a chat call, by the row's costs of a million tokens; null if the row states none. */

@@ -8,6 +8,7 @@
  * the breakdown gets what it adds to the rounded-up running total.
  */
 
+import { hasKey, keysOf } from '../../lib/records.ts';
 import type { PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
 import { divideUp, fractionOf, shareOut } from './money.ts';
 import type { Fraction } from './money.ts';
@@ -236,10 +237,7 @@ function quoteTokens(rules: PriceRules, input: Input, ppm: bigint): Quote {
 function spentOnMedia(quote: Quote, actual: Actual): bigint {
   const rates = quote.unit_price_by_resolution_usd_micro ?? {};
   const { resolution } = actual;
-  const rate =
-    typeof resolution === 'string' && Object.hasOwn(rates, resolution)
-      ? rates[resolution as Resolution]!
-      : quote.unit_price_usd_micro;
+  const rate = hasKey(rates, resolution) ? rates[resolution]! : quote.unit_price_usd_micro;
   const { n, d } = fractionOf(
     chargedQuantity(quote, isQuantity(actual.quantity) ? actual.quantity : null),
   );
@@ -247,7 +245,8 @@ function spentOnMedia(quote: Quote, actual: Actual): bigint {
 }
 
 function spentOnTokens(quote: Quote, actual: Actual): bigint {
-  const [input, output] = quote.breakdown as [QuoteLine, QuoteLine];
+  const [input, output] = quote.breakdown;
+  if (!input || !output) throw new Error('a quote in tokens has a line for each direction');
   const a = quantityOr(millions(actual.input_tokens), input.quantity);
   const b = quantityOr(millions(actual.output_tokens), output.quantity);
   const exact = input.unit_price_usd_micro * a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
@@ -301,7 +300,7 @@ function addRates(quote: Quote, rules: PriceRules): void {
   const rates = ratesByResolution(rules);
   if (rates === undefined) return;
   const extras = quote.unit_price_usd_micro - quote.breakdown[0]!.unit_price_usd_micro;
-  for (const name of Object.keys(rates) as Resolution[]) rates[name]! += extras;
+  for (const name of keysOf(rates)) rates[name]! += extras;
   quote.unit_price_by_resolution_usd_micro = rates;
 }
 

@@ -4,6 +4,8 @@
  * fields are removed before (`withoutNulls`), so that no upstream reads null as its own default.
  */
 
+import { isObject } from '../../lib/json.ts';
+import { isOneOf } from '../../lib/records.ts';
 import type { Kind, PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
 import { ApiError } from '../errors.ts';
 import { imageSizeNames, sizeOf } from './size.ts';
@@ -94,7 +96,7 @@ export function readResolution(
   const value = input.resolution;
   if (value === undefined) return undefined;
   if (offered.length > 0) {
-    if ((offered as readonly unknown[]).includes(value)) return value as Resolution;
+    if (isOneOf(offered, value)) return value;
     throw unpriceable('resolution', `must be one of ${offered.join(', ')}`, { one_of: offered });
   }
   if (typeof value !== 'string')
@@ -194,9 +196,7 @@ function badSide(field: string): ApiError {
 }
 
 function isSize(value: unknown): value is Size {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { width, height } = value as Partial<Size>;
-  return isSide(width) && isSide(height);
+  return isObject(value) && isSide(value.width) && isSide(value.height);
 }
 
 function isSide(value: unknown): value is number {

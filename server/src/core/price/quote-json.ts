@@ -1,5 +1,6 @@
 /** A quote as JSON: the form kept with a request, and the form that callers see. */
 
+import { entriesOf } from '../../lib/records.ts';
 import type { Resolution, Unit } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
 import type { Quote } from './price.ts';
@@ -111,6 +112,5 @@ export function shownQuote({
 type ByResolution<T> = Partial<Record<Resolution, T>>;
 
 function mapValues<A, B>(rates: ByResolution<A>, map: (value: A) => B): ByResolution<B> {
-  const entries = Object.entries(rates).map(([name, value]) => [name, map(value as A)]);
-  return Object.fromEntries(entries) as ByResolution<B>;
+  return Object.fromEntries(entriesOf(rates).map(([name, value]) => [name, map(value)]));
 }

@@ -1,5 +1,6 @@
 /** What one unit costs: the rate of a resolution, and what extras add to it. */
 
+import { keysOf } from '../../lib/records.ts';
 import type { Extra, PriceRules, Resolution } from '../catalog/catalog.ts';
 import { divideUp } from './money.ts';
 import { readItems, readOption, unpriceable } from './priced-fields.ts';
@@ -27,7 +28,7 @@ export function ownRate(rate: bigint, price_ppm: number): bigint {
 /** The resolutions a row can be asked for, as listed. */
 export function offeredResolutions(rules: PriceRules): readonly Resolution[] {
   if (rules.resolutions.length > 0 || rules.by_resolution === undefined) return rules.resolutions;
-  return Object.keys(rules.by_resolution) as Resolution[];
+  return keysOf(rules.by_resolution);
 }
 
 /** The rate of one unit without extras. Throws ApiError `unpriceable` if the row has none. */

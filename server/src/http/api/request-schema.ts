@@ -1,5 +1,6 @@
-import { failures, type FailureCode } from '../../core/errors.ts';
+import { failures } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
+import { keysOf } from '../../lib/records.ts';
 import {
   anything,
   choice,
@@ -30,7 +31,7 @@ export const StatusName = named(
 export const FailureName = named(
   'FailureCode',
   choice(
-    Object.keys(failures) as FailureCode[],
+    keysOf(failures),
     'The reason why an accepted request ended `FAILED`. Nothing was charged.',
   ),
 );

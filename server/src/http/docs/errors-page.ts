@@ -1,4 +1,5 @@
-import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
+import { errors, failures, type ErrorCode } from '../../core/errors.ts';
+import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { errorExamples } from './errors.ts';
 import { codesOf, documentedPath } from '../openapi.ts';
@@ -6,14 +7,14 @@ import type { Route } from '../routes.ts';
 
 /** `docs/errors.md`, made of the catalogue of codes and the table of routes. */
 export function errorsPage(table: Route[]): string {
-  const codes = Object.keys(errors) as ErrorCode[];
+  const codes = keysOf(errors);
   return [
     ...head,
     ...codes.flatMap((code) => section(code, table)),
     ...failuresHead,
     '| `error.code` | when it happens | what to do |',
     '|---|---|---|',
-    ...(Object.keys(failures) as FailureCode[]).map((code) => {
+    ...keysOf(failures).map((code) => {
       const { when, do: then } = failureAdvice[code];
       return `| \`${code}\` | ${when} | ${then} |`;
     }),

@@ -1,7 +1,8 @@
 import type { Catalog, Model } from '../../core/catalog/catalog.ts';
-import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
+import { errors, failures } from '../../core/errors.ts';
 import { falBase } from '../../core/request/fal.ts';
 import { price } from '../../core/price/price.ts';
+import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -246,11 +247,11 @@ function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
 }
 
 function errorLines(): string {
-  const codes = Object.keys(errors) as ErrorCode[];
+  const codes = keysOf(errors);
   const codeLines = codes.map(
     (code) => `- ${errors[code].status} ${code}: ${plain(advice[code].do)}`,
   );
-  const failureLines = (Object.keys(failures) as FailureCode[]).map((code) => {
+  const failureLines = keysOf(failures).map((code) => {
     const { when, do: then } = failureAdvice[code];
     return `- ${code}: ${plain(when)} ${plain(then)}`;
   });
