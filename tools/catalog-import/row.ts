@@ -5,7 +5,7 @@ import { parseCatalogFile } from '../../server/src/core/catalog/catalog-file.ts'
 import { divideUp, formatUsd, type Fraction } from '../../server/src/core/price/money.ts';
 import { objectOf } from '../../server/src/lib/json.ts';
 import { importInput, type ImportedInput } from './input.ts';
-import { type Found, type Json, type Offer, type Terms } from './vendor.ts';
+import type { Found, Json, Offer, Terms } from './vendor.ts';
 
 const nameMax = 200;
 const descriptionMax = 600;

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { objectOf } from '../../server/src/lib/json.ts';
 import { plain } from './row.ts';
-import { type Json, type LeftOut, type Row } from './vendor.ts';
+import type { Json, LeftOut, Row } from './vendor.ts';
 
 const columns = 100;
 const commentMax = 400;

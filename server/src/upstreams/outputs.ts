@@ -1,3 +1,4 @@
+import { objectOf } from '../lib/json.ts';
 import type { OutputMedia } from './upstream.ts';
 
 /** Media in whatever JSON an upstream uses for its output. */
@@ -69,8 +70,7 @@ function listOf(value: unknown, field: string, depth = 0): OutputMedia[] | null 
 /** An address, a `data:` address, or an object around one. */
 function sourceOf(value: unknown): Omit<OutputMedia, 'field'> | null {
   if (typeof value === 'string') return sourceOfText(value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const { url, b64_json, content_type, file_name } = value as Record<string, unknown>;
+  const { url, b64_json, content_type, file_name } = objectOf(value);
   const source =
     typeof url === 'string'
       ? sourceOfText(url, true)

@@ -1,5 +1,7 @@
 import type { LostHow } from '../core/request/routing.ts';
+import { objectOf } from '../lib/json.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
+import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 
 /** What an upstream's reply, or a missing one, means for a start. */
@@ -139,9 +141,9 @@ const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balanc
 function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
   if (status === 402) return true;
   if (status !== 400 && status !== 403 && status !== 429) return false;
-  const value = jsonOf(body) as { error?: unknown } | null | undefined;
-  const error = (value?.error ?? value) as { code?: unknown; type?: unknown } | null | undefined;
-  if ([error?.code, error?.type].some((code) => accountCodes.test(String(code)))) return true;
+  const value = jsonOf(body);
+  const { code, type } = objectOf(fieldOf(value, 'error') ?? value);
+  if ([code, type].some((code) => accountCodes.test(String(code)))) return true;
   return status !== 400 && accountWords.test(Buffer.from(body.subarray(0, 4096)).toString('utf8'));
 }
 
@@ -160,7 +162,7 @@ export function retryAfterMs(headers: Record<string, string>, nowMs: number): nu
 /** The JSON value of a body, or undefined. */
 export function jsonOf(body: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(body).toString('utf8')) as unknown;
+    return JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
     return undefined;
   }
@@ -194,9 +196,8 @@ function wordsIn(value: unknown, depth: number): string | null {
     const words = value.slice(0, 5).map((each) => wordsIn(each, depth + 1));
     return words.filter((each) => each !== null).join('; ') || null;
   }
-  const fields = value as Record<string, unknown>;
   for (const name of ['error', 'detail', 'message', 'msg', 'errors', 'title']) {
-    const words = wordsIn(fields[name], depth + 1);
+    const words = wordsIn(fieldOf(value, name), depth + 1);
     if (words !== null) return words;
   }
   return null;

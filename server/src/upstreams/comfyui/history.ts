@@ -1,4 +1,4 @@
-import type { Json } from '../../lib/json.ts';
+import { isObject, itemsOf, type Json } from '../../lib/json.ts';
 import { kindOfAddress } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -12,9 +12,7 @@ const filesMax = 200;
 const nameMax = 500;
 
 export function asObject(value: unknown): Json | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : null;
+  return isObject(value) ? value : null;
 }
 
 /** The outcome of a job in the history; null while its entry states none. */
@@ -41,7 +39,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
   const told = messages.find(
     (each: unknown) => Array.isArray(each) && each[0] === 'execution_error',
   );
-  const error = asObject((told as unknown[] | undefined)?.[1]);
+  const error = asObject(itemsOf(told)[1]);
   if (error === null) {
     const message = 'It was interrupted at ComfyUI.';
     return { state: 'failed', code: 'upstream_failed', message };
@@ -102,11 +100,11 @@ export interface QueuedJob {
 }
 
 export function queuedJob(value: unknown): QueuedJob | null {
-  if (!Array.isArray(value) || typeof value[1] !== 'string') return null;
-  const [number, prompt_id, , extra_data] = value as unknown[];
+  const [number, prompt_id, , extra_data] = itemsOf(value);
+  if (typeof prompt_id !== 'string') return null;
   return {
     number: typeof number === 'number' ? number : 0,
-    prompt_id: prompt_id as string,
+    prompt_id,
     extra_data: asObject(extra_data) ?? {},
   };
 }

@@ -1,5 +1,7 @@
+import { objectOf } from '../../lib/json.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { fieldOf } from '../../lib/unknown.ts';
 import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback, type Handle } from '../upstream.ts';
 import { isRequestId } from './job.ts';
@@ -30,7 +32,7 @@ export function callbacks(fal: Fal): (call: Callback) => Promise<Handle | null> 
     const { message, signature } = signedPart(fal, headers, body);
     const isBy = (key: KeyObject) => verify(null, message, key, signature);
     if (!(await keys.some(isBy, signal))) throw new CallbackRefused('its signature does not fit');
-    const said = (jsonOf(body) as { request_id?: unknown } | null | undefined)?.request_id;
+    const said = fieldOf(jsonOf(body), 'request_id');
     const request_id = isRequestId(said) ? said : headers['x-fal-webhook-request-id'];
     return model !== '' && isRequestId(request_id) ? { request_id, model } : null;
   };
@@ -83,7 +85,7 @@ function keyStore(fal: Fal) {
 function keysOf(list: unknown): KeyObject[] {
   if (!Array.isArray(list)) return [];
   return list.slice(0, keysMax).flatMap((each): KeyObject[] => {
-    const { kty, crv, x } = (each ?? {}) as Record<string, unknown>;
+    const { kty, crv, x } = objectOf(each);
     if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
     try {
       return [createPublicKey({ key: { kty, crv, x }, format: 'jwk' })];

@@ -1,4 +1,5 @@
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia } from '../outputs.ts';
 import { pollFault, outcomeOfReply } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -48,7 +49,7 @@ export async function pollJob(
 
 function logsIn(logs: unknown): string[] {
   if (!Array.isArray(logs)) return [];
-  const lines = logs.map((entry) => (entry as { message?: unknown } | null)?.message);
+  const lines = logs.map((entry) => fieldOf(entry, 'message'));
   return lines.filter((line) => typeof line === 'string');
 }
 

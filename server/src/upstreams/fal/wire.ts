@@ -1,5 +1,6 @@
+import { isObject, objectOf } from '../../lib/json.ts';
 import { FetchError, type Reply } from '../../lib/outbound/fetch.ts';
-import { messageOf } from '../../lib/unknown.ts';
+import { fieldOf, messageOf } from '../../lib/unknown.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';
@@ -77,8 +78,7 @@ export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<
 /** The JSON object in a reply; null if it contains anything else, or was too long. */
 export function objectIn({ body, truncated }: Reply): Record<string, unknown> | null {
   const value = truncated ? undefined : jsonOf(body);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : null;
+  return isObject(value) ? value : null;
 }
 
 /** What a reply says in fal's own words, without addresses and without our key. */
@@ -88,7 +88,7 @@ export function reasonOf(fal: Fal, reply: Pick<Reply, 'status' | 'body'>): strin
 
 /** What a body says, likewise; null if it says nothing. */
 export function reasonIn(fal: Fal, body: unknown): string | null {
-  const detail = (body as { detail?: unknown } | null | undefined)?.detail;
+  const detail = fieldOf(body, 'detail');
   const words = (Array.isArray(detail) ? fieldReasons(detail) : null) ?? messageIn(body);
   return words === null ? null : presentable(fal, words);
 }
@@ -97,7 +97,7 @@ export function reasonIn(fal: Fal, body: unknown): string | null {
 function fieldReasons(detail: unknown[]): string | null {
   const reasons: string[] = [];
   for (const each of detail.slice(0, reasonsMax)) {
-    const { loc, msg } = (each ?? {}) as { loc?: unknown; msg?: unknown };
+    const { loc, msg } = objectOf(each);
     if (typeof msg !== 'string' || msg === '') continue;
     const path = Array.isArray(loc) ? loc.filter((step) => step !== 'body').join('.') : '';
     reasons.push(path === '' ? msg : `${path}: ${msg}`);

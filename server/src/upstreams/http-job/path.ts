@@ -1,3 +1,5 @@
+import { fieldOf } from '../../lib/unknown.ts';
+
 /**
  * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. A step into a text parses
  * the text as JSON, because some services put their result into the reply as a string.
@@ -63,13 +65,13 @@ function inside(value: unknown, step: Step): unknown[] {
   if (step === each) return Array.isArray(container) ? container : [];
   if (typeof step === 'number') return Array.isArray(container) ? [container[step]] : [];
   if (Array.isArray(container) || !Object.hasOwn(container, step)) return [];
-  return [(container as Record<string, unknown>)[step]];
+  return [fieldOf(container, step)];
 }
 
 function parsed(text: string): unknown {
   if (text.length > jsonTextMax) return null;
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     return null;
   }

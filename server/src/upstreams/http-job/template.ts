@@ -1,3 +1,5 @@
+import { fieldOf } from '../../lib/unknown.ts';
+
 /**
  * Bodies, headers and addresses as the operator wrote them, filled with the values of one call. In
  * a body, a text that is exactly `$name` is replaced by the value, of any type; in an address,
@@ -23,7 +25,7 @@ export function fill(template: unknown, values: Values): unknown {
   }
   const own = Object.entries(template).filter(([name]) => name !== spread);
   const names = new Set(own.map(([name]) => name));
-  const rest = fill((template as Record<string, unknown>)[spread] ?? null, values);
+  const rest = fill(fieldOf(template, spread) ?? null, values);
   const filled = own.map(([name, item]) => [name, fill(item, values)] as const);
   return Object.fromEntries([
     ...Object.entries(rest ?? {}).filter(([name]) => !names.has(name)),

@@ -1,6 +1,6 @@
 import { chunksFromCompletion } from '../../core/chat/completion.ts';
 import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
-import { isObject, type Json } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
@@ -116,7 +116,7 @@ function judged(
 ): ChatOutcome {
   if (!isObject(value)) return unreadable('its answer could not be read');
   const reply = cleaned(tidied(value), wire);
-  const isEmpty = (reply.choices as unknown[]).length === 0;
+  const isEmpty = itemsOf(reply.choices).length === 0;
   if (!isEmpty) return { outcome: 'reply', reply };
   const error = errorIn(reply);
   if (error !== null) return wire.inBand(error, headers, model);
@@ -132,10 +132,12 @@ function cleaned(value: Json, wire: Wire): Json {
   const shown = (error: unknown) =>
     JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
       typeof part === 'string' ? wire.clean(part) : part,
-    ) as unknown;
-  const choices = (value.choices as Json[]).map((choice) =>
-    choice.error === undefined ? choice : { ...choice, error: shown(choice.error) },
-  );
+    );
+  const choices = itemsOf(value.choices)
+    .map(objectOf)
+    .map((choice) =>
+      choice.error === undefined ? choice : { ...choice, error: shown(choice.error) },
+    );
   return { ...value, choices, ...(value.error !== undefined && { error: shown(value.error) }) };
 }
 

@@ -1,5 +1,6 @@
 import { readEvents } from '../../lib/outbound/event-stream.ts';
-import { isCount, isObject, type Json } from '../../lib/json.ts';
+import { isCount, isObject, itemsOf, type Json } from '../../lib/json.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 import { errorIn } from './wire.ts';
 
 /** Converts replies and chunks of many servers to OpenAI's own shape. */
@@ -44,9 +45,9 @@ function wrapped(value: Json): Json {
 }
 
 function isLast({ choices, usage }: Json): boolean {
-  const list = choices as Json[];
+  const list = itemsOf(choices);
   if (list.length === 0) return isObject(usage);
-  return list.some(({ finish_reason }) => typeof finish_reason === 'string');
+  return list.some((choice) => typeof fieldOf(choice, 'finish_reason') === 'string');
 }
 
 /** A reply or a chunk with usage and error where OpenAI has them. */

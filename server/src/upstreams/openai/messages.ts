@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.ts';
+import { isObject, itemsOf } from '../../lib/json.ts';
 import { dataUri, InputRefused, openMedia } from '../inputs.ts';
 import type { ChatCall, UpstreamTools } from '../upstream.ts';
 
@@ -63,7 +63,7 @@ async function withParts(
   place: Place,
 ): Promise<unknown> {
   const content: unknown[] = [];
-  for (const [i, part] of (message.content as unknown[]).entries())
+  for (const [i, part] of itemsOf(message.content).entries())
     content.push(isObject(part) ? await withFile(part, `${at}[${i}]`, place) : part);
   return { ...message, content };
 }

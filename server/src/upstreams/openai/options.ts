@@ -1,3 +1,5 @@
+import { hasKey, isOneOf } from '../../lib/records.ts';
+
 /** What differs between OpenAI-compatible servers, from the definition's `options`. */
 export interface Options {
   /** Appended to an address that does not end with it, such as `/v1`. */
@@ -42,16 +44,15 @@ const secondsMax = 3600;
 /** Throws if an option is unknown or invalid. Usually the schema has reported it before. */
 export function optionsOf(given: Record<string, unknown>): Options {
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(usual, name)) throw new Error(`there is no option ${name}`);
-    const option = name as keyof Options;
-    if (!fits(option, value)) throw new Error(`the option ${name} cannot be ${String(value)}`);
+    if (!hasKey(usual, name)) throw new Error(`there is no option ${String(name)}`);
+    if (!fits(name, value)) throw new Error(`the option ${name} cannot be ${String(value)}`);
   }
   return { ...usual, ...given };
 }
 
 function fits(option: keyof Options, value: unknown): boolean {
   const allowed = words[option];
-  if (allowed) return allowed.includes(value as string);
+  if (allowed) return isOneOf(allowed, value);
   if (typeof value !== typeof usual[option]) return false;
   if (typeof value === 'number') return value >= 1 && value <= secondsMax;
   return typeof value !== 'string' || /^(\/[\w.-]+)*$/.test(value);

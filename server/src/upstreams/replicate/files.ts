@@ -1,4 +1,6 @@
+import { objectOf } from '../../lib/json.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 import {
   dataFile,
   dataUri,
@@ -100,8 +102,8 @@ async function upload(
   ]);
   const call = { method: 'POST', path: '/files', headers, body, timeoutMs: uploadMs, signal };
   const reply = await handedOver(api.send(call), tools.now());
-  const { urls } = (jsonOf(reply.body) ?? {}) as { urls?: { get?: unknown } | null };
-  const address = urls?.get;
+  const { urls } = objectOf(jsonOf(reply.body));
+  const address = fieldOf(urls, 'get');
   const isAddress = typeof address === 'string' && address.length <= addressMax;
   if (isAddress && /^https?:/i.test(address) && URL.canParse(address)) return address;
   throw new HandOverFailed({ message: 'a file was taken, and no address of it came back' });

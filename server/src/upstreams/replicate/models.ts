@@ -1,4 +1,4 @@
-import type { Json } from '../../lib/json.ts';
+import { objectOf } from '../../lib/json.ts';
 import { jsonOf } from '../replies.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
@@ -17,8 +17,8 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
   ]);
   for (const { status } of [official, own])
     if (status !== 200) throw new Error(`asked for its models, it answered ${status}`);
-  const models = namesIn(asObject(jsonOf(official.body))?.models);
-  const deployments = namesIn(asObject(jsonOf(own.body))?.results);
+  const models = namesIn(objectOf(jsonOf(official.body)).models);
+  const deployments = namesIn(objectOf(jsonOf(own.body)).results);
   if (models === null || deployments === null)
     throw new Error('asked for its models, it answered something else');
   return [...models, ...deployments.map((name) => `deployments/${name}`)];
@@ -28,7 +28,7 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
 function namesIn(list: unknown): string[] | null {
   if (!Array.isArray(list)) return null;
   return list.flatMap((each: unknown) => {
-    const { owner, name } = asObject(each) ?? {};
+    const { owner, name } = objectOf(each);
     return typeof owner === 'string' && typeof name === 'string' ? [`${owner}/${name}`] : [];
   });
 }
@@ -45,13 +45,7 @@ export async function hasModel(
   const path = `${room}/${name.split('/').map(encodeURIComponent).join('/')}${at}`;
   const { status, body } = await api.send({ path, maxBytes: listMaxBytes, signal });
   if (status === 404) return false;
-  const told = status === 200 ? asObject(jsonOf(body)) : null;
-  if (typeof (version === undefined ? told?.name : told?.id) === 'string') return true;
+  const { name: told, id } = objectOf(jsonOf(body));
+  if (status === 200 && typeof (version === undefined ? told : id) === 'string') return true;
   throw new Error(`asked for the model ${model}, it answered ${status} without it`);
-}
-
-function asObject(value: unknown): Json | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : null;
 }

@@ -1,3 +1,5 @@
+import { objectOf } from '../../lib/json.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia, kindOfAddress } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -23,10 +25,9 @@ interface Prediction {
 
 /** The prediction in a reply, or null if there is none. */
 export function predictionOf(value: unknown): Prediction | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { id, status } = value as Record<string, unknown>;
+  const { id, status, ...others } = objectOf(value);
   if (typeof id !== 'string' || !idForm.test(id) || typeof status !== 'string') return null;
-  return value as Prediction;
+  return { ...others, id, status };
 }
 
 export function stateOfPrediction(prediction: Prediction): JobState {
@@ -95,7 +96,7 @@ function failedState(status: string, error: unknown): JobState {
 function resultOf(output: unknown): Result | null {
   if (output === undefined || output === null || output === '') return null;
   const files = withFiles(output, 0);
-  const { media, fields } = collectMedia(files, fieldOf(files));
+  const { media, fields } = collectMedia(files, mediaField(files));
   return media.length === 0 && Object.keys(fields).length === 0 ? null : { media, fields };
 }
 
@@ -104,7 +105,7 @@ function withFiles(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return isDelivery(value) ? { url: value } : value;
   if (typeof value !== 'object' || value === null || depth > depthMax) return value;
   if (Array.isArray(value)) return value.map((item) => withFiles(item, depth + 1));
-  if (typeof (value as { url?: unknown }).url === 'string') return value;
+  if (typeof fieldOf(value, 'url') === 'string') return value;
   const entries = Object.entries(value).map(([name, item]) => [name, withFiles(item, depth + 1)]);
   return Object.fromEntries(entries);
 }
@@ -115,14 +116,14 @@ function isDelivery(text: string): boolean {
 }
 
 /** Field for media without a name of their own: a single video is `video`, images are a list. */
-function fieldOf(files: unknown): string {
+function mediaField(files: unknown): string {
   const all = Array.isArray(files) ? files.flat(depthMax) : [files];
   const kind = kindOfMedia(all[0]) ?? 'image';
   return all.length === 1 && kind !== 'image' ? kind : `${kind}s`;
 }
 
 function kindOfMedia(value: unknown): string | null {
-  const text = typeof value === 'string' ? value : (value as { url?: unknown } | null)?.url;
+  const text = typeof value === 'string' ? value : fieldOf(value, 'url');
   if (typeof text !== 'string') return null;
   const [, kind] = /^data:(image|video|audio)\//i.exec(text) ?? [];
   if (kind !== undefined) return kind.toLowerCase();

@@ -1,4 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import { objectOf } from '../../lib/json.ts';
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
@@ -74,7 +75,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
       try {
         const reply = await api.send({ path: '/account', signal });
         if (reply.status !== 200) return api.quiet(saidBy(reply));
-        const { username } = (jsonOf(reply.body) ?? {}) as { username?: unknown };
+        const { username } = objectOf(jsonOf(reply.body));
         return typeof username === 'string' ? null : 'what answers at its address is no Replicate';
       } catch (error) {
         return `it could not be reached: ${messageOf(error)}`;
@@ -135,7 +136,7 @@ function refusalOf(
 ): ReturnType<typeof outcomeOfReply> {
   const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
   // It answers an unknown version like an unsuitable input.
-  const { title } = (jsonOf(reply.body) ?? {}) as { title?: unknown };
+  const { title } = objectOf(jsonOf(reply.body));
   if (said.outcome === 'rejected' && /^invalid version/i.test(String(title)))
     return { outcome: 'not_accepted', why: 'model', message: said.message };
   if (said.outcome === 'not_accepted' && said.retry_after_ms === undefined) {

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { objectOf } from '../../lib/json.ts';
 import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback } from '../upstream.ts';
 import type { BearerApi } from '../bearer-api.ts';
@@ -69,7 +70,7 @@ function isGood({ headers, body }: Callback, key: Buffer): boolean {
 
 async function fetchKey(api: BearerApi, signal: AbortSignal): Promise<Buffer> {
   const reply = await api.send({ path: '/webhooks/default/secret', signal });
-  const { key } = (jsonOf(reply.body) ?? {}) as { key?: unknown };
+  const { key } = objectOf(jsonOf(reply.body));
   const secret = reply.status === 200 && typeof key === 'string' ? keyOf(key) : null;
   if (secret === null)
     throw new Error(`asked for the secret of callbacks, it answered ${reply.status}`);

@@ -1,4 +1,5 @@
 import type { InputVideoTrack } from 'mediabunny';
+import { fieldOf } from '../../../lib/unknown.ts';
 import type { Order } from '../orders/order.ts';
 import { videoPixelsMax } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
@@ -43,8 +44,8 @@ async function isOurs(track: InputVideoTrack): Promise<boolean> {
   if ((await track.getCodec()) !== 'avc' || width * height > videoPixelsMax) return false;
   if (width % 2 !== 0 || height % 2 !== 0) return false;
   const ours = await encodeH264({ width, height, frames: 1, seconds: 1, draw: () => undefined });
-  const [a, b] = [ours.config, await track.getDecoderConfig()].map(
-    (config) => (config as { description?: unknown } | null)?.description,
+  const [a, b] = [ours.config, await track.getDecoderConfig()].map((config) =>
+    fieldOf(config, 'description'),
   );
   return a instanceof Uint8Array && b instanceof Uint8Array && Buffer.compare(a, b) === 0;
 }

@@ -1,5 +1,6 @@
 import { tasks } from '../../../core/catalog/catalog.ts';
 import type { Task } from '../../../core/catalog/catalog.ts';
+import { isOneOf } from '../../../lib/records.ts';
 import { Refusal } from '../refusal.ts';
 import { aspectOf, asksSize, isGiven, sideMax, sizeOf } from './size.ts';
 import type { Size, SizeRules } from './size.ts';
@@ -106,7 +107,7 @@ export function orderOf(task: string, input: Input, media: Media[]): Order {
 }
 
 function isTask(task: string): task is Task {
-  return (tasks as readonly string[]).includes(task);
+  return isOneOf(tasks, task);
 }
 
 function promptOf({ prompt }: Input): string {

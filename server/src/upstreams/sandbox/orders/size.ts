@@ -2,6 +2,7 @@ import { resolutions } from '../../../core/catalog/catalog.ts';
 import type { Resolution } from '../../../core/catalog/catalog.ts';
 import { pixelsOf, sizeOf as namedSize } from '../../../core/price/size.ts';
 import type { Size } from '../../../core/price/size.ts';
+import { objectOf } from '../../../lib/json.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
@@ -72,7 +73,7 @@ function askedSize(input: Record<string, unknown>, rules: SizeRules): Size {
     throw new Refusal('image_size must be {width, height}, "WxH" or a name such as square.');
   }
   if (isGiven(named)) {
-    const { width, height } = named as Record<string, unknown>;
+    const { width, height } = objectOf(named);
     return { width: side(width, 'image_size.width'), height: side(height, 'image_size.height') };
   }
   const resolution = resolutions.find((name) => name === (input.resolution ?? rules.resolution));

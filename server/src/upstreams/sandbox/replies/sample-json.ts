@@ -1,5 +1,6 @@
-import { isObject } from '../../../lib/json.ts';
+import { isCount, isObject } from '../../../lib/json.ts';
 import type { Json } from '../../../lib/json.ts';
+import { fieldOf } from '../../../lib/unknown.ts';
 
 /**
  * A value that fits a caller's JSON Schema, the same one every time. `pattern`, `not` and
@@ -148,11 +149,9 @@ function textOf({ format, minLength, maxLength }: Json, { name, nth }: Place): s
  */
 function choiceOf(schema: Json, place: Place, depth: number): unknown {
   const { root } = place;
-  const choices = [schema.anyOf, schema.oneOf].find((list) => Array.isArray(list)) as
-    | unknown[]
-    | undefined;
+  const choices: unknown[] | undefined = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (choices === undefined) return undefined;
-  const isNull = (choice: unknown) => (resolved(choice, root) as Json | null)?.type === 'null';
+  const isNull = (choice: unknown) => fieldOf(resolved(choice, root), 'type') === 'null';
   if (depth < optionalDepthMax) return choices.find((choice) => !isNull(choice)) ?? choices[0];
   const visits = { left: visitsMax };
   const heights = choices.map((choice) => heightOf(choice, root, visits, 0));
@@ -173,7 +172,7 @@ function heightOf(given: unknown, root: unknown, visits: { left: number }, depth
     for (const part of parts) if (most < Infinity) most = Math.max(most, inner(part));
     return most;
   };
-  const choices = [schema.anyOf, schema.oneOf].find((list) => Array.isArray(list)) as unknown[];
+  const choices: unknown[] | undefined = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (choices)
     return choices.reduce<number>((least, part) => Math.min(least, inner(part)), Infinity);
   if (Array.isArray(schema.allOf)) return highest(schema.allOf);
@@ -220,7 +219,7 @@ function resolved(schema: unknown, root: unknown): unknown {
   let found = schema;
   for (let i = 0; i < refsMax && isObject(found) && typeof found.$ref === 'string'; i++) {
     const { $ref, ...beside } = found;
-    const target = pointed($ref as string, root);
+    const target = pointed(String($ref), root);
     found = isObject(target) ? { ...target, ...beside } : target;
   }
   return found;
@@ -233,13 +232,13 @@ function pointed(ref: string, root: unknown): unknown {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name))
       return undefined;
-    found = (found as Json)[name];
+    found = fieldOf(found, name);
   }
   return found;
 }
 
 function boundOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+  return isCount(value) ? value : null;
 }
 
 function finite(value: unknown): number | undefined {

@@ -1,4 +1,4 @@
-import { isObject } from '../../../lib/json.ts';
+import { isObject, objectOf } from '../../../lib/json.ts';
 import type { Json } from '../../../lib/json.ts';
 import type { Faults } from '../faults.ts';
 import { sampleOf } from './sample-json.ts';
@@ -74,7 +74,7 @@ function choiceOf({ tools, tool_choice: choice }: Json): Choice {
 function callOf(tool: Json): ToolCall {
   const name = nameOf(tool);
   if (isObject(tool.custom)) return { type: 'custom', name, input: `sandbox ${name}` };
-  const { parameters = {} } = tool.function as Json;
+  const { parameters = {} } = objectOf(tool.function);
   const args = sampleOf(parameters);
   return { type: 'function', name, input: JSON.stringify(isObject(args) ? args : {}) };
 }
