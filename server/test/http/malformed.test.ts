@@ -1,179 +1,173 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/core/errors.ts';
-import { brokenBodies, brokenEncodings, brokenMembers, oddMembers } from '../kit/odd-json.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { assertUnharmed } from '../kit/rough.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { errors, type ErrorCode } from '../../src/core/errors.ts';
+import { readObject } from '../../src/http/body.ts';
+import type { HttpDeps, Keyed } from '../../src/http/deps.ts';
+import { createBudget } from '../../src/lib/budget.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { assertErrorShape } from '../kit/refusal.ts';
+import { assertUnharmed, leavingNothing, send } from '../kit/rough.ts';
+import { fakeCatalog, startService, type Service } from '../kit/service.ts';
+import { requestIn, wake } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+import { exchange } from '../kit/wire.ts';
+import { media } from '../upstreams/fakes/kit.ts';
+import * as bodies from './malformed/bodies.ts';
+import * as chat from './malformed/chat.ts';
+import * as headers from './malformed/headers.ts';
+import * as json from './malformed/json.ts';
+import * as numbers from './malformed/numbers.ts';
+import * as paths from './malformed/paths.ts';
+import * as requests from './malformed/requests.ts';
+import { marker, post, type Row, type World } from './malformed/row.ts';
 
 /**
- * Bodies that are broken, hostile or odd, at every call that reads JSON: refused with a word, or
- * taken; nothing else.
+ * Calls that no client should make: broken, hostile or odd, at every place that reads them. Each is
+ * refused in the common form or taken; nothing else happens.
  */
 
-const marker = 'PROMPT-MARKER-5f2c';
 let service: Service;
-let account: TestAccount;
-let calls = 0;
+let world: World;
 before(async () => {
-  service = await startService({ env: { FAREBOX_OPEN_JOBS: '10000' } });
-  account = await service.account({ usd: 10_000 });
+  service = await startService({
+    catalog: fakeCatalog + numbers.edges,
+    env: {
+      FAREBOX_OPEN_JOBS: '10000',
+      FAREBOX_UPLOAD_MAX_BYTES: String(bodies.uploadMaxBytes),
+    },
+    times: { bodyMs: 1_500, uploadWindowMs: 1_500, headersMs: 1_500, connectionsCheckMs: 50 },
+  });
+  assert.equal(service.app.catalog.current().models.size, 6, service.log.join(''));
+  const account = await service.account({ usd: 10_000 });
+  world = { service, account, done: await requestIn(service, account, 'COMPLETED') };
 });
 after(async () => {
   await service.audit();
   await service.stop();
 });
 
-/** The calls that read a JSON body, each with a good one that takes further members. */
-const targets = {
-  estimate: {
-    path: '/v1/estimate',
-    good: `{"model_id":"fake/image","input":{"prompt":"${marker}"}}`,
-    status: 200,
-  },
-  submit: { path: '/v1/queue/fake/image', good: `{"prompt":"${marker}"}`, status: 202 },
-  chat: {
-    path: '/v1/chat/completions',
-    good: `{"model":"fake/chat","messages":[{"role":"user","content":"${marker}"}]}`,
-    status: 200,
-  },
-};
-type Target = keyof typeof targets;
-const names = Object.keys(targets) as Target[];
+const all = [json, chat, numbers, headers, requests, paths, bodies];
+/** So many calls at a time. */
+const concurrency = 8;
 
-/** Sends bytes as JSON; whatever they are, the answer comes soon. */
-function post(path: string, raw: string | Buffer): Promise<Reply> {
-  calls++;
-  const headers = { 'content-type': 'application/json' };
-  const signal = AbortSignal.timeout(10_000);
-  return service.call('POST', path, { key: account.key, raw, headers, signal });
+async function assertAnswer([, call, answers, more]: Row): Promise<void> {
+  const reply = await call(world);
+  if (answers.length === 0) return;
+  assert.ok(reply, 'no reply');
+  const { status, text } = reply;
+  const code = status >= 400 && text !== '' ? assertErrorShape(reply) : null;
+  const isOne = (answer: ErrorCode | number) =>
+    answer === status || (answer === code && errors[code].status === status);
+  assert.ok(answers.some(isOne), `${status} ${text.slice(0, 300)}`);
+  await more?.(reply, world);
 }
 
-async function refusedEverywhere(
-  bodyOf: (target: Target) => string | Buffer,
-  code: ErrorCode,
-): Promise<void> {
-  const earlier = await traces(service);
-  for (const name of names)
-    assertRefused(await post(targets[name].path, bodyOf(name)), code, { about: name });
-  assert.deepEqual(await traces(service), earlier);
-}
-
-/** Lets go of what a good submit reserved. */
-async function cancel(reply: Reply): Promise<void> {
-  const path = `/v1/requests/${reply.body.request_id}/cancel`;
-  assert.equal((await service.call('POST', path, { key: account.key })).status, 200);
-}
-
-describe('a body that is no JSON object, or holds what no text of ours may', () => {
-  for (const [i, { name, text }] of brokenMembers.entries()) {
-    test(`is refused by each call: ${name}`, async () => {
-      const first = (good: string) => good.replace('{', `{${text},`);
-      const last = (good: string) => `${good.slice(0, -1)},${text}}`;
-      const put = i % 2 === 0 ? first : last;
-      await refusedEverywhere((target) => put(targets[target].good), 'bad_request');
-    });
-  }
-  for (const { name, body } of brokenBodies) {
-    test(`is refused by each call: ${name}`, () => refusedEverywhere(() => body, 'bad_request'));
-  }
-  for (const [i, { name }] of brokenEncodings('{"a":1}').entries()) {
-    test(`is refused by each call: ${name}`, () =>
-      refusedEverywhere((target) => brokenEncodings(targets[target].good)[i]!.body, 'bad_request'));
-  }
-});
-
-describe('a body beyond the bounds', () => {
-  const mebi = 1024 * 1024;
-  const sized = (target: Target, bytes: number) => {
-    const { good } = targets[target];
-    return `${good.slice(0, -1)}${' '.repeat(bytes - good.length)}}`;
-  };
-  const bounds: [Target, number][] = [
-    // It takes the body of a chat too.
-    ['estimate', 10 * mebi],
-    ['submit', mebi],
-    ['chat', 10 * mebi],
-  ];
-  for (const [target, bytes] of bounds) {
-    test(`of a ${target} is refused; one of just that size is taken`, async () => {
-      const { path, status } = targets[target];
-      const earlier = await traces(service);
-      assertRefused(await post(path, sized(target, bytes + 1)), 'payload_too_large');
-      assert.deepEqual(await traces(service), earlier);
-      const reply = await post(path, sized(target, bytes));
-      assert.equal(reply.status, status, reply.text.slice(0, 300));
-      if (target === 'submit') await cancel(reply);
-    });
-  }
-
-  test('is answered soon, however deep it is', async () => {
-    const begun = performance.now();
-    const deep = `{"a":${'['.repeat(5 * mebi)}`;
-    assertRefused(await post(targets.chat.path, deep), 'bad_request');
-    assert.ok(performance.now() - begun < 5_000);
+describe('is refused:', { concurrency }, () => {
+  let earlier: Awaited<ReturnType<typeof traces>>;
+  before(async () => {
+    earlier = await traces(service);
+  });
+  for (const row of all.flatMap(({ refused }) => refused)) test(row[0], () => assertAnswer(row));
+  after(async () => {
+    await idle();
+    assert.deepEqual(await traces(service), earlier, 'a refused call left something behind');
   });
 });
 
-describe('what is only odd', () => {
-  for (const { name, text } of oddMembers) {
-    test(`is taken by each call: ${name}`, async () => {
-      for (const target of names) {
-        const { path, good, status } = targets[target];
-        const reply = await post(path, good.replace('{', `{${text},`));
-        assert.equal(reply.status, status, `${target}: ${reply.text.slice(0, 300)}`);
-        if (target !== 'submit') continue;
-        const card = await service.call('GET', `/v1/requests/${reply.body.request_id}`, {
-          key: account.key,
-        });
-        // Stored as JSON is written, where a zero has no sign, without what is null.
-        const kept = JSON.stringify(JSON.parse(good.replace('{', `{${text},`)));
-        const given = Object.entries(JSON.parse(kept)).filter(([, value]) => value !== null);
-        assert.deepEqual(card.body.input, Object.fromEntries(given));
-        await cancel(reply);
+describe('is taken:', { concurrency }, () => {
+  const tables = [json, chat, numbers, headers, bodies];
+  for (const row of tables.flatMap(({ taken }) => taken)) test(row[0], () => assertAnswer(row));
+});
+
+test('a deep body is answered soon', async () => {
+  const begun = performance.now();
+  const deep = `{"a":${'['.repeat(5 * 1024 * 1024)}`;
+  await assertAnswer(['deep', post('/v1/chat/completions', deep), ['bad_request']]);
+  assert.ok(performance.now() - begun < 5_000);
+});
+
+test('slow heads of many do not keep others from being served', async () => {
+  const slow = Array.from({ length: 100 }, () =>
+    exchange(service.base, 'GET /livez HTTP/1.1\r\nX: '),
+  );
+  const begun = performance.now();
+  assert.equal((await service.call('GET', '/v1/models')).status, 200);
+  assert.ok(performance.now() - begun < 1_000);
+  for (const { closed } of await Promise.all(slow)) assert.ok(closed);
+});
+
+describe('a sender who leaves while the key is looked up', () => {
+  test('ends the call at once', { timeout: 10_000 }, async () => {
+    const body = new PassThrough().destroy();
+    await once(body, 'close');
+    const given = { 'content-type': 'application/json' };
+    const req = { headers: given, body, caller: { account_id: 'a' } } as unknown as Keyed;
+    const reply = { raw: new PassThrough() } as unknown as FastifyReply;
+    const settings = { times: { bodyMs: 3_600_000 } };
+    const budgets = { bodies: createBudget(100, 100), reading: createBudget(2, null) };
+    const deps = { ...budgets, settings } as HttpDeps;
+    await assert.rejects(readObject(req, reply, 100, deps), { code: 'bad_request' });
+  });
+
+  test('is no fault of the service', async () => {
+    await leavingNothing(service, async () => {
+      const released = Promise.withResolvers<void>();
+      const locked = Promise.withResolvers<void>();
+      const lock = service.db.tx(async (tx) => {
+        await tx.run(rawSql('lock table key_windows in access exclusive mode'));
+        locked.resolve();
+        await released.promise;
+      });
+      await locked.promise;
+      const earlier = await finished();
+      for (const [path, type] of bodies.readers) {
+        const typed = [`Content-Type: ${type}`, 'Content-Length: 100'];
+        const options = { headers: typed, body: '{"prompt":', leave: 'rudely' } as const;
+        await send(service, world.account, `POST ${path}`, options);
       }
+      const over = earlier + bodies.readers.length;
+      await until('all have left', async () => (await finished()) >= over);
+      released.resolve();
+      await lock;
+      await service.call('GET', '/v1/requests', { key: world.account.key });
     });
-  }
-
-  const twice: [string, string, string, string][] = [
-    [
-      'the model',
-      '/v1/estimate',
-      '{"model_id":"fake/none","model_id":"fake/image","input":{}}',
-      '10000',
-    ],
-    ['the count', '/v1/queue/fake/image', '{"prompt":"x","num_images":4,"num_images":1}', '10000'],
-    [
-      'the length',
-      '/v1/queue/fake/film/text-to-video',
-      '{"prompt":"x","duration_seconds":10,"duration_seconds":1,"resolution":"720p","resolution":"480p"}',
-      '50000',
-    ],
-    [
-      'the webhook',
-      '/v1/queue/fake/image',
-      '{"prompt":"x","webhook_url":"http://10.0.0.1/","webhook_url":"https://93.184.216.34/"}',
-      '10000',
-    ],
-  ];
-  for (const [name, path, body, price] of twice) {
-    test(`of a field given twice the last one counts: ${name}`, async () => {
-      const reply = await post(path, body);
-      assert.ok(reply.status < 300, reply.text);
-      assert.equal(reply.body.quoted_usd_micro ?? reply.body.price_usd_micro, price);
-      if (reply.status === 202) await cancel(reply);
-    });
-  }
-  test('of a webhook given twice the last one is judged', async () => {
-    const body =
-      '{"prompt":"x","webhook_url":"https://93.184.216.34/","webhook_url":"http://10.0.0.1/"}';
-    assertRefused(await post('/v1/queue/fake/image', body), 'bad_webhook_url');
+    const levels = service.log.map((line) => JSON.parse(line).level as number);
+    assert.ok(Math.max(...levels) < 40, service.log.join(''));
   });
 });
 
-test('there were more than 300 of them', () => {
-  assert.ok(calls > 300, `${calls} calls`);
+test('a length of next to nothing runs to its end, and is charged at most 1', async () => {
+  const { key } = world.account;
+  const source = { bytes: media.mp4 };
+  const result = { media: [{ field: 'video', source }], fields: {} };
+  service.fake.behave = { poll: () => ({ state: 'done', result }) };
+  const body = { prompt: 'x', resolution: '480p', duration_seconds: 1e-320 };
+  const reply = await service.call('POST', '/v1/queue/fake/film/text-to-video', { key, body });
+  await service.work();
+  await wake(service, reply.body.request_id);
+  await service.work();
+  const card = await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key });
+  assert.equal(card.body.status, 'COMPLETED');
+  assert.ok(Number(card.body.charged_usd_micro) <= 1);
+  service.fake.behave = {};
 });
 
-test('after all that nothing is harmed', () => assertUnharmed(service, account, marker));
+test('after all that nothing is harmed', () => assertUnharmed(service, world.account, marker));
+
+/** Calls that came to an end, of whatever sort. */
+async function finished(): Promise<number> {
+  const { values } = await service.app.metrics.httpSeconds.get();
+  const counts = values.filter(({ metricName }) => metricName?.endsWith('_count'));
+  return counts.reduce((sum, { value }) => sum + value, 0);
+}
+
+async function idle(): Promise<void> {
+  await until(
+    'no call is under way',
+    async () => (await service.app.metrics.inFlight.get()).values[0]?.value === 0,
+  );
+}

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/core/errors.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertErrorShape } from './refusal.ts';
 import type { Reply, Service, TestAccount } from './service.ts';
@@ -53,12 +52,6 @@ export function json(body: string): { headers: string[]; body: string } {
 /** Bytes of a text, one for each character. */
 export function latin1(text: string | Buffer): Buffer {
   return typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
-}
-
-export function assertRefusedAs(reply: Reply | undefined, codes: ErrorCode[], about = ''): void {
-  assert.ok(reply, `${about}: no reply`);
-  assert.ok(reply.status >= 400, `${about}: ${reply.status}`);
-  assert.ok(codes.includes(reply.body.error.code), `${about}: ${reply.text.slice(0, 200)}`);
 }
 
 /** Runs calls and asserts that they left nothing behind. */

@@ -1,0 +1,58 @@
+import { latin1, send, sendBytes, type Sent } from '../../kit/rough.ts';
+import type { ErrorCode } from '../../../src/core/errors.ts';
+import type { Reply, Service, TestAccount } from '../../kit/service.ts';
+
+/** In every prompt, and in no line of the log. */
+export const marker = 'PROMPT-MARKER-5f2c';
+
+export interface World {
+  service: Service;
+  account: TestAccount;
+  /** A completed request of the account. */
+  done: string;
+}
+
+export type Call = (world: World) => Promise<Reply | undefined>;
+
+/**
+ * A call and its answer, which has one of these codes or statuses. Without any, the connection may
+ * also end without an answer. `more` asserts the rest of the answer.
+ */
+export type Row = [
+  name: string,
+  call: Call,
+  answers: (ErrorCode | number)[],
+  more?: (reply: Reply, world: World) => unknown,
+];
+
+/** Either the value itself, or made for the world of the test. */
+type Made<T> = T | ((world: World) => T);
+
+function made<T extends object | string>(given: Made<T>, world: World): T {
+  return typeof given === 'function' ? given(world) : given;
+}
+
+/** Posts bytes as JSON through an ordinary client. */
+export function post(path: string, raw: string | Buffer): Call {
+  return ({ service, account: { key } }) => {
+    const headers = { 'content-type': 'application/json' };
+    return service.call('POST', path, { key, raw, headers, signal: AbortSignal.timeout(10_000) });
+  };
+}
+
+/** Sends one request built line by line. */
+export function sent(line: Made<string>, options: Made<Sent> = {}): Call {
+  return (world) => send(world.service, world.account, made(line, world), made(options, world));
+}
+
+/** Sends bytes that may be no request at all. */
+export function bytes(text: Made<string>): Call {
+  return (world) => sendBytes(world.service, latin1(made(text, world)));
+}
+
+/** Cancels what a good submit reserved. */
+export async function cancel(reply: Reply, { service, account: { key } }: World): Promise<void> {
+  const path = `/v1/requests/${reply.body.request_id}/cancel`;
+  const { status, text } = await service.call('POST', path, { key });
+  if (status !== 200) throw new Error(text);
+}
