@@ -374,7 +374,7 @@ export function configurationPage(): string {
     '',
     'Farebox reads these environment variables when it starts, and those that catalog files name for their',
     '[upstreams](upstreams.md), such as `FAL_KEY`. A secret may be given as a file instead: `NAME_FILE=/run/secrets/name`. A',
-    'wrong value stops the start with a sentence that names it. Beyond a limit the answer is 429, unless said otherwise.',
+    'wrong value stops the start with a sentence that names it. Beyond a limit of a key or an account the answer is 429.',
     '',
     '| name | default | what it does |',
     '|---|---|---|',
