@@ -12,7 +12,7 @@ import type { Client } from 'pg';
 import { messageOf } from '../lib/unknown.ts';
 import { findPackage } from './embedded/binaries.ts';
 import { claim, waitForClaim, type Claim } from './embedded/claim.ts';
-import { connectionTo, hasOtherClients, hold, type Connection } from './embedded/database.ts';
+import { connectionTo, hasOtherClients, hold, letGo, type Connection } from './embedded/database.ts';
 import { locate, openDataDir, type Place } from './embedded/files.ts';
 import { createCluster } from './embedded/initdb.ts';
 import { bringUp, rotateLog, stopServer, type Server } from './embedded/process.ts';
@@ -145,7 +145,7 @@ class Supervisor implements Embedded {
     this.#over.abort();
     clearInterval(this.#rotation);
     await this.#reviving;
-    await this.#held.holder.end();
+    await letGo(this.#held.holder);
   }
 
   #watch(): void {

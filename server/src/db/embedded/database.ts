@@ -5,6 +5,9 @@ import { port } from './files.ts';
 
 const GONE_MS = 1000;
 
+/** Held in shared mode by each process that uses the server. Any number that nobody else takes. */
+const holderLock = 4_607_182;
+
 export interface Connection {
   /** A folder: the server listens on a Unix socket only. */
   host: string;
@@ -26,6 +29,7 @@ export async function hold(socketDir: string): Promise<pg.Client> {
   try {
     const found = await client.query(`select from pg_database where datname = 'farebox'`);
     if (found.rowCount === 0) await client.query('create database farebox');
+    await client.query(`select pg_advisory_lock_shared(${holderLock})`);
   } catch (error) {
     await client.end().catch(() => {});
     throw error;
@@ -34,15 +38,28 @@ export async function hold(socketDir: string): Promise<pg.Client> {
 }
 
 /**
- * Also true if the server refuses the connection, because nothing is known then. A client that has
- * just disconnected, possibly of this process, is listed a moment longer, so the answer true takes
- * `GONE_MS`.
+ * Gives up what `hold` returned. The lock goes first: a connection that has ended is listed a
+ * moment longer.
+ */
+export async function letGo(client: pg.Client): Promise<void> {
+  await client.query(`select pg_advisory_unlock_shared(${holderLock})`).catch(() => {});
+  await client.end();
+}
+
+/**
+ * Also true if the server refuses the connection, because nothing is known then. Other processes of
+ * Farebox are recognised at once. A foreign client that has just disconnected is listed a moment
+ * longer, so for these the answer true takes `GONE_MS`.
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;
   let client: pg.Client | undefined;
   try {
     client = await connect(socketDir);
+    const held = await client.query<{ alone: boolean }>(
+      `select pg_try_advisory_lock(${holderLock}) as alone`,
+    );
+    if (!held.rows[0]!.alone) return true;
     for (;;) {
       const { rows } = await client.query<{ found: boolean }>(
         `select exists (select from pg_stat_activity
