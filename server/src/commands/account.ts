@@ -164,7 +164,7 @@ export async function webhookSecret(
   const [newest, older] = shown.webhook_secrets;
   print(context, shown, newest!);
   if (older !== undefined && !context.json)
-    console.error(`The older one, which signs beside it until --retire: ${older}`);
+    context.err(`The older one, which signs beside it until --retire: ${older}`);
 }
 
 function view(row: accounts.AccountRow) {

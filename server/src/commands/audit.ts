@@ -1,7 +1,7 @@
 import { audit } from '../ledger/audit.ts';
 import { counted, print, withDatabase, type Context } from './output.ts';
 
-export async function auditBooks(context: Context): Promise<void> {
+export async function auditBooks(context: Context): Promise<number> {
   const report = await withDatabase(context, (db) => audit(db));
   const { laws, accounts, transfers, requests } = report.checked;
   const proved = `${laws} laws over ${counted(accounts, 'account')}, ${counted(transfers, 'transfer')} and ${counted(requests, 'request')}`;
@@ -16,5 +16,5 @@ export async function auditBooks(context: Context): Promise<void> {
       ? `The books balance: ${proved}.`
       : [`The books do NOT balance (${proved}).`, ...lines].join('\n'),
   );
-  if (!report.ok) process.exitCode = 1;
+  return report.ok ? 0 : 1;
 }

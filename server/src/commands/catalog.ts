@@ -18,7 +18,7 @@ export async function check(
   context: Context,
   given: string | undefined,
   options: { live?: boolean },
-): Promise<void> {
+): Promise<number> {
   const dir = given ?? catalogDir(context.config);
   const today = dayOf(new Date());
   const { folder, live } = await withUpstreams(context.config, async (opened) => {
@@ -41,7 +41,7 @@ export async function check(
   const shown = { ok, files, models: rows.length, problems, warnings, hidden };
   const more = live && { asked: live.asked, prices_compared: live.prices_compared };
   print(context, { ...shown, ...more }, lines.join('\n'));
-  if (!ok) process.exitCode = 1;
+  return ok ? 0 : 1;
 }
 
 /** One warning for each file, so that warnings about prices do not hide the others. */

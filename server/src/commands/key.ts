@@ -129,7 +129,7 @@ export async function limit(
     `The limits of ${keyId} hold from the next call on.`,
   );
   if (!context.json && !found?.is_studio)
-    console.error(`Keys that the account's people make from now on: ${saidOf(limits)}.`);
+    context.err(`Keys that the account's people make from now on: ${saidOf(limits)}.`);
 }
 
 function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: keys.Limits): string {

@@ -3,8 +3,17 @@ import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { openStore, type StoreOptions } from '../store.ts';
 
+/** Where a command reads its settings and writes its lines. */
+export interface Terminal {
+  /** Default: the environment of the process. */
+  env?: NodeJS.ProcessEnv;
+  /** Writes a line, or several. */
+  out(text: string): void;
+  err(text: string): void;
+}
+
 /** Context of every command. */
-export interface Context {
+export interface Context extends Terminal {
   config: Config;
   json: boolean;
 }
@@ -26,7 +35,7 @@ export async function withDatabase<T>(
     options,
   );
   try {
-    tellOfNew(context.config, store.applied);
+    tellOfNew(context, store.applied);
     return await work(store.db, store.applied);
   } finally {
     await store.close();
@@ -37,15 +46,15 @@ export async function withDatabase<T>(
  * The default data folder depends on the working folder; in another one all accounts seem to be
  * gone.
  */
-function tellOfNew(config: Config, applied: string[]): void {
+function tellOfNew({ config, err }: Context, applied: string[]): void {
   if (config.DATABASE_URL !== null || !applied.some((name) => name.startsWith('0001_'))) return;
-  console.error(`There was no database in ${dataDir(config)}; a new one was made.`);
+  err(`There was no database in ${dataDir(config)}; a new one was made.`);
 }
 
 /** One JSON object with --json, otherwise the text. Amounts are printed as decimal strings. */
 export function print(context: Context, value: object, text: string): void {
   const plain = (_name: string, item: unknown) => (typeof item === 'bigint' ? String(item) : item);
-  console.log(context.json ? JSON.stringify(value, plain) : text);
+  context.out(context.json ? JSON.stringify(value, plain) : text);
 }
 
 /** 1 account, 2 accounts. The noun's plural ends in s. */

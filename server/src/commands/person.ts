@@ -74,7 +74,7 @@ export async function setEmail(context: Context, before: string, email: string):
 }
 
 function tell(context: Context, note: string): void {
-  if (!context.json) console.error(note);
+  if (!context.json) context.err(note);
 }
 
 function pagesOf(config: Config): string {

@@ -16,7 +16,7 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   const { config } = context;
   const path = resolve(file);
   const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
-  const options = { path, secret, tell: teller('exporting') };
+  const options = { path, secret, tell: teller('exporting', context) };
   const { rows, files, bytes, gone, unfinished, seal } = await withDatabase(context, (db) =>
     exporting.exportSnapshot(db, openMedia(config), options),
   );
@@ -59,7 +59,7 @@ export async function importSnapshot(
         path: resolve(file),
         releaseOpen: options.releaseOpen ?? false,
         keepSecret: (given) => void (secret = keep(config, given)),
-        tell: teller('importing'),
+        tell: teller('importing', context),
       });
       ofTrial = await openTrialAccounts(db);
       return imported;
@@ -138,11 +138,11 @@ function keep(config: Config, given: string): Kept {
   return { path, says };
 }
 
-function teller(doing: string): (what: string) => void {
+function teller(doing: string, { err }: Context): (what: string) => void {
   let toldAt = performance.now();
   return (what) => {
     if (performance.now() - toldAt < quietMs) return;
     toldAt = performance.now();
-    console.error(`${doing} ${what}`);
+    err(`${doing} ${what}`);
   };
 }

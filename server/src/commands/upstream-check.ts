@@ -9,7 +9,7 @@ import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-
 import { print, withDatabase, type Context } from './output.ts';
 
 /** Checks whether one upstream works, or all that are set up, without causing costs. */
-export async function test(context: Context, name: string | undefined): Promise<void> {
+export async function test(context: Context, name: string | undefined): Promise<number> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {
     const dir = catalogDir(config);
@@ -30,7 +30,7 @@ export async function test(context: Context, name: string | undefined): Promise<
   const texts = looks.map((look) => told(look, (id) => owners.get(id) ?? dir));
   const none = 'No upstream is set up: "farebox upstream list" says what each needs.';
   print(context, { ok, data: looks }, texts.length === 0 ? none : texts.join('\n'));
-  if (!ok) process.exitCode = 1;
+  return ok ? 0 : 1;
 }
 
 /** Ends the pause of a key that was rejected before and works now. */
@@ -46,7 +46,7 @@ async function noteTaken(context: Context, looks: Look[]): Promise<void> {
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
   }).catch((error: Error) => {
     if (!(error instanceof Refused)) throw error;
-    console.error(`Pauses for a key that was not taken go on: ${error.message}`);
+    context.err(`Pauses for a key that was not taken go on: ${error.message}`);
   });
 }
 

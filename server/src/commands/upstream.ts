@@ -72,16 +72,16 @@ const badFiles = 'The catalog files have problems: "farebox catalog check" names
 type Usable = true | string | undefined;
 
 /** The definitions of the catalog files; empty if the folder cannot be read. */
-async function definedIn({ config }: Context) {
+async function definedIn({ config, err }: Context) {
   const opened = upstreamsOf(config);
   const dir = catalogDir(config);
   const defined = await checkFolder({ dir, ...opened })
     .then(({ upstreams, problems }) => {
-      if (problems.length > 0) console.error(badFiles);
+      if (problems.length > 0) err(badFiles);
       return upstreams.map(({ definition }) => definition.name);
     })
     .catch((error: Error) => {
-      console.error(`Cannot read the folder ${dir}: ${error.message}`);
+      err(`Cannot read the folder ${dir}: ${error.message}`);
       return [];
     });
   const usable = [...opened.knownUpstreams, ...defined].map((name): [string, Usable] => {

@@ -12,7 +12,13 @@ import type { Client } from 'pg';
 import { messageOf } from '../lib/unknown.ts';
 import { findPackage } from './embedded/binaries.ts';
 import { claim, waitForClaim, type Claim } from './embedded/claim.ts';
-import { connectionTo, hasOtherClients, hold, letGo, type Connection } from './embedded/database.ts';
+import {
+  connectionTo,
+  hasOtherClients,
+  hold,
+  letGo,
+  type Connection,
+} from './embedded/database.ts';
 import { locate, openDataDir, type Place } from './embedded/files.ts';
 import { createCluster } from './embedded/initdb.ts';
 import { bringUp, rotateLog, stopServer, type Server } from './embedded/process.ts';

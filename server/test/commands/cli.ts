@@ -1,10 +1,11 @@
-/** The operator's command as real processes: what they say, how they end, what they leave. */
+/** The operator’s command, in this process or in one of its own: output, exit codes, what it leaves. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { runCommand } from '../../src/commands/program.ts';
 import { findRunning } from '../../src/db/embedded/running.ts';
 import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded_kit.ts';
 import { until } from '../kit/until.ts';
@@ -39,7 +40,10 @@ export interface Place {
   dir: string;
   /** What every command of this place gets to see, over which a call may put its own. */
   env: Record<string, string>;
+  /** Runs a command that ends by itself, in this process. */
   run(args: string[], env?: Record<string, string>): Promise<Ran>;
+  /** The same in a process of its own. */
+  command(args: string[], env?: Record<string, string>): Promise<Ran>;
   /** Starts a service and waits until it says that it is ready; --json is added. */
   start(args: string[], env?: Record<string, string>): Promise<Running>;
   /** Starts one and waits for nothing. */
@@ -94,9 +98,16 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   const place: Place = {
     dir: data,
     env,
-    async run(args, own) {
-      return ranOf(place.spawn(args, own));
+    async run(args, own = {}) {
+      const said = { stdout: '', stderr: '' };
+      const code = await runCommand(args, {
+        env: { ...env, FAREBOX_SANDBOX: 'on', ...own },
+        out: (text) => void (said.stdout += `${text}\n`),
+        err: (text) => void (said.stderr += `${text}\n`),
+      });
+      return ranWith(code, said);
     },
+    command: (args, own) => ranOf(place.spawn(args, own)),
     start: async (args, own) => untilReady(place.spawn([...args, '--json'], own)),
     spawn(args, own = {}) {
       const child = spawn(process.execPath, [farebox, ...args], {
@@ -139,7 +150,10 @@ export async function ranOf(child: ChildProcess): Promise<Ran> {
   const timer = setTimeout(() => child.kill('SIGKILL'), verbMaxMs);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(timer);
-  const { stdout, stderr } = said;
+  return ranWith(code, said);
+}
+
+function ranWith(code: number | null, { stdout, stderr }: { stdout: string; stderr: string }): Ran {
   return {
     code,
     stdout,

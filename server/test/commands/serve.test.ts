@@ -141,7 +141,7 @@ describe('serve refuses to start', () => {
   test('with two databases', async (t) => {
     const place = placeFor(t);
     for (const verb of ['serve', 'worker']) {
-      const ran = await place.run([verb, '--embedded'], { ...base, ...given });
+      const ran = await place.command([verb, '--embedded'], { ...base, ...given });
       assertSaid(ran, /^DATABASE_URL and --embedded name two databases/);
     }
     assert.equal(place.postgresPid(), null);
@@ -152,7 +152,7 @@ describe('serve refuses to start', () => {
     const place = placeFor(t);
     fs.mkdirSync(place.dir);
     fs.writeFileSync(path.join(place.dir, 'locks'), '');
-    const ran = await place.run(['serve', '--embedded']);
+    const ran = await place.command(['serve', '--embedded']);
     assertSaid(ran, /^FAREBOX_DATA_DIR: cannot use .*data: /);
     assert.equal(place.postgresPid(), null);
   });
@@ -160,9 +160,9 @@ describe('serve refuses to start', () => {
   test('a worker too, which signs the links of notifications', async (t) => {
     const place = placeFor(t);
     const [, , says] = settings[0]!;
-    assertSaid(await place.run(['worker']), says);
+    assertSaid(await place.command(['worker']), says);
     assertSaid(
-      await place.run(['worker'], { ...base, DATABASE_URL: given.DATABASE_URL }),
+      await place.command(['worker'], { ...base, DATABASE_URL: given.DATABASE_URL }),
       /SECRET/,
     );
     assert.equal(place.postgresPid(), null);
@@ -175,8 +175,8 @@ describe('on the embedded database', () => {
     const first = await place.start(['serve', '--embedded']);
     const postgres = place.postgresPid();
     const [serve, trial] = await Promise.all([
-      place.run(['serve', '--embedded']),
-      place.run(['trial', '--json']),
+      place.command(['serve', '--embedded']),
+      place.command(['trial', '--json']),
     ]);
     for (const second of [serve, trial]) {
       assertSaid(second, new RegExp(`Another Farebox runs in .*/data \\(pid ${first.pid}, port`));
@@ -196,13 +196,13 @@ describe('on the embedded database', () => {
     t.after(() => taken.close());
     const { port } = taken.address() as net.AddressInfo;
     const place = placeFor(t);
-    const ran = await place.run(['serve', '--embedded', '--json'], { PORT: String(port) });
+    const ran = await place.command(['serve', '--embedded', '--json'], { PORT: String(port) });
     assertSaid(ran, new RegExp(`Port ${port} is taken by another program\\. Set PORT`));
     await assertNoPostgres(place);
-    const elsewhere = await place.run(['serve', '--embedded'], { HOST: '192.0.2.1' });
+    const elsewhere = await place.command(['serve', '--embedded'], { HOST: '192.0.2.1' });
     assertSaid(elsewhere, /Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\)/);
     await assertNoPostgres(place);
-    const lost = await place.run(['serve', '--embedded'], { FAREBOX_CATALOG: '/no/such' });
+    const lost = await place.command(['serve', '--embedded'], { FAREBOX_CATALOG: '/no/such' });
     assertSaid(lost, /Cannot read the catalog folder \/no\/such/);
     await assertNoPostgres(place);
   });
@@ -351,9 +351,9 @@ describe('on a database of its own', () => {
     if (process.platform !== 'linux') return t.skip('there is no /proc');
     const place = placeOn(t);
     const began = performance.now();
-    const storage = await place.run(['serve'], { FAREBOX_STORAGE: 'disk:/proc/x/y' });
+    const storage = await place.command(['serve'], { FAREBOX_STORAGE: 'disk:/proc/x/y' });
     assertSaid(storage, /^FAREBOX_STORAGE: ENOENT.*\/proc\/x/);
-    const data = await place.run(['serve'], { FAREBOX_DATA_DIR: '/proc/zz' });
+    const data = await place.command(['serve'], { FAREBOX_DATA_DIR: '/proc/zz' });
     assertSaid(data, /^FAREBOX_DATA_DIR: cannot use \/proc\/zz: ENOENT/);
     const embedded = { DATABASE_URL: '', FAREBOX_DATA_DIR: '/proc/zz' };
     assertSaid(await place.run(['account', 'list'], embedded), /FAREBOX_DATA_DIR: .*\/proc\/zz/);
@@ -397,7 +397,7 @@ describe('on a database of its own', () => {
     const fresh = await testDatabase();
     t.after(() => fresh.close());
     const env = { DATABASE_URL: fresh.url, FAREBOX_SECRET: '', FAREBOX_SECRET_PREVIOUS: secret };
-    const trial = () => place.run(['trial'], env);
+    const trial = () => place.command(['trial'], env);
     fs.mkdirSync(kept, { recursive: true });
     const began = performance.now();
     assertSaid(await trial(), /^The signing secret in .*data\/secret: EISDIR/);

@@ -128,7 +128,7 @@ describe('with no service running', () => {
     const place = placeFor(t);
     const emails = ['b@example.com', 'c@example.com', 'd@example.com'];
     const made = await Promise.all(
-      emails.map((email) => place.run(['account', 'create', email, '--json'])),
+      emails.map((email) => place.command(['account', 'create', email, '--json'])),
     );
     for (const ran of made) assert.equal(ran.code, 0, ran.stderr);
     await assertNoPostgres(place);

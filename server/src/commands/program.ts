@@ -1,0 +1,374 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { ConfigError, readConfig } from '../config.ts';
+import { Refused } from '../operations/refused.ts';
+import type { Context, Terminal } from './output.ts';
+
+/** The operator's command line: one command, one file. A command loads only what it needs. */
+
+/** Resolves with the exit code, if it is not 0. */
+type Verb<Options> = (context: Context, ...args: Options[]) => Promise<number | void>;
+
+/** Makes the action of a command from what loads its function. */
+type Run = (load: () => Promise<Verb<never>>) => (...args: unknown[]) => Promise<void>;
+
+/** Runs one command to its end and returns the exit code; errors are printed. */
+export async function runCommand(args: string[], terminal: Terminal): Promise<number> {
+  const { program, exitCode } = commandLine(terminal);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode();
+  } catch (error) {
+    return tell(error, terminal, args.includes('--json'));
+  }
+}
+
+function commandLine(terminal: Terminal): { program: Command; exitCode(): number } {
+  const withoutEnd = (text: string) => text.replace(/\n$/, '');
+  const program = new Command('farebox')
+    .description(
+      'A prepaid gateway you host yourself: one key, one balance, every model behind it.',
+    )
+    .option('--json', 'print one JSON object')
+    .version(manifest.version, '--version', 'print the version')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => terminal.out(withoutEnd(text)),
+      writeErr: (text) => terminal.err(withoutEnd(text)),
+    })
+    .exitOverride();
+  let exitCode = 0;
+
+  /** Loads a command's file only when it is called, and runs it with the settings. */
+  const run: Run =
+    (load) =>
+    async (...args) => {
+      const command = args.at(-1) as Command;
+      const json = Boolean(command.optsWithGlobals().json);
+      const config = readConfig(terminal.env);
+      const verbOf = (await load()) as unknown as Verb<unknown>;
+      exitCode = (await verbOf({ ...terminal, config, json }, ...args.slice(0, -1))) ?? 0;
+    };
+
+  const groups = [
+    addService,
+    addAccounts,
+    addPeople,
+    addDeposits,
+    addKeys,
+    addVouchers,
+    addUpstreams,
+    addRequests,
+    addUnknown,
+    addCatalog,
+    addBooks,
+  ];
+  for (const add of groups) add(program, run);
+  return { program, exitCode: () => exitCode };
+}
+
+function addService(program: Command, run: Run): void {
+  verb(
+    program,
+    'trial',
+    'start the whole product on embedded PostgreSQL with demo accounts (what npm start runs)',
+  ).action(run(async () => (await import('./trial.ts')).trial));
+  verb(program, 'serve', 'start the service: API and worker')
+    .option('--no-worker', 'API only; start `farebox worker` beside it')
+    .option('--embedded', 'use the embedded PostgreSQL and a generated secret')
+    .action(run(async () => (await import('./serve.ts')).serve));
+  verb(program, 'worker', 'start a worker only')
+    .option('--embedded', 'use the embedded PostgreSQL')
+    .action(run(async () => (await import('./serve.ts')).work));
+  verb(program, 'migrate', 'bring the database schema up to this version').action(
+    run(async () => (await import('./migrate.ts')).migrateDatabase),
+  );
+}
+
+function addAccounts(program: Command, run: Run): void {
+  const account = program.command('account').description('accounts and their balances');
+  verb(account, 'create', 'create an account')
+    .argument('<email>')
+    .option('--credit-usd <amount>', 'book a first deposit')
+    .option('--operator', 'may use the operator pages')
+    .action(run(async () => (await import('./account.ts')).create));
+  verb(account, 'list', 'list accounts, newest first')
+    .option('--limit <n>', 'how many', count, 100)
+    .action(run(async () => (await import('./account.ts')).list));
+  verb(account, 'show', 'show one account')
+    .argument('<email>')
+    .action(run(async () => (await import('./account.ts')).show));
+  verb(account, 'suspend', "refuse the account's keys from the next call on")
+    .argument('<email>')
+    .action(run(async () => (await import('./account.ts')).suspend));
+  verb(account, 'resume', 'undo a suspension')
+    .argument('<email>')
+    .action(run(async () => (await import('./account.ts')).resume));
+  verb(account, 'price', 'multiply every price for one account, from the next call on')
+    .argument('<email>')
+    .argument('<factor>', '1 is the list price, 0.8 a fifth less, 0 free')
+    .action(run(async () => (await import('./account.ts')).price));
+  verb(account, 'statement', "list the movements of an account's money, newest first")
+    .argument('<email>')
+    .option('--limit <n>', 'how many', count, 100)
+    .action(run(async () => (await import('./account.ts')).statementOf));
+  verb(account, 'webhook-secret', "print what the account's notifications are signed with")
+    .argument('<email>')
+    .option('--rotate', 'make a new secret; the one before signs too, until it is retired')
+    .option('--retire', 'drop the older of two secrets')
+    .action(run(async () => (await import('./account.ts')).webhookSecret));
+}
+
+function addPeople(program: Command, run: Run): void {
+  const person = program.command('person').description('who signs in to the web pages');
+  verb(person, 'list', 'list people with their accounts and roles, newest first')
+    .option('--limit <n>', 'how many', count, 100)
+    .action(run(async () => (await import('./person.ts')).list));
+  verb(
+    person,
+    'invite',
+    'print a link that lets an address in: to an account of its own, or into one',
+  )
+    .argument('<email>')
+    .option('--account <email>', 'into this account')
+    .option('--role <role>', 'owner, developer, billing or read_only; default: owner')
+    .action(run(async () => (await import('./person.ts')).invite));
+  verb(person, 'reset-link', 'print a link that sets a new password, good for an hour')
+    .argument('<email>')
+    .action(run(async () => (await import('./person.ts')).resetLink));
+  verb(person, 'email', 'let somebody sign in with another address, and sign their browsers out')
+    .argument('<email>')
+    .argument('<new-email>')
+    .action(run(async () => (await import('./person.ts')).setEmail));
+  verb(person, 'disable-2fa', 'take the authenticator app away from somebody who has lost it')
+    .argument('<email>')
+    .action(run(async () => (await import('./person.ts')).disable2fa));
+}
+
+function addDeposits(program: Command, run: Run): void {
+  verb(program, 'credit', 'book a deposit; the same reference is booked once')
+    .argument('<email>')
+    .argument('<usd>')
+    .requiredOption('--reference <text>', 'outside name of the payment')
+    .action(run(async () => (await import('./credit.ts')).credit));
+
+  verb(program, 'adjust', 'correct a balance; a negative amount takes. Booked once per reference')
+    .argument('<email>')
+    .argument('<usd>', 'such as 5 or -0.50')
+    .requiredOption('--reference <text>', 'outside name of the correction')
+    .requiredOption('--reason <text>', 'why, for who reads the books')
+    .action(run(async () => (await import('./credit.ts')).adjust));
+}
+
+function addKeys(program: Command, run: Run): void {
+  const key = program.command('key').description('API keys');
+  verb(key, 'create', 'make a key and print it, once')
+    .requiredOption('--account <email>', 'whose key')
+    .option('--name <name>', 'a label', 'default')
+    .option('--limit-usd <amount>', 'monthly spend limit, of this key alone as the next two')
+    .option('--rpm <n>', 'calls a minute', count)
+    .option('--open-jobs <n>', 'open jobs', count)
+    .option('--expires <date>', 'refused after this day (UTC), or from this moment on')
+    .option('--model <id...>', 'the only models it may use')
+    .action(run(async () => (await import('./key.ts')).create));
+  verb(key, 'list', 'list keys')
+    .option('--account <email>', 'of one account')
+    .action(run(async () => (await import('./key.ts')).list));
+  verb(
+    key,
+    'limit',
+    'change the limits of a key, and of keys made later by its people; "none" takes one away',
+  )
+    .argument('<key-id>')
+    .option('--limit-usd <amount>', 'monthly spend limit, or none')
+    .option('--rpm <n>', 'calls a minute, or none')
+    .option('--open-jobs <n>', 'open jobs, or none')
+    .action(run(async () => (await import('./key.ts')).limit));
+  verb(key, 'rotate', 'give a key a new text and print it, once; its id and limits stay')
+    .argument('<key-id>')
+    .option('--overlap <hours>', 'how long the text before stays good: 0 to 168', '24')
+    .action(run(async () => (await import('./key.ts')).rotate));
+  verb(key, 'revoke', 'refuse a key from the next call on')
+    .argument('<key-id>')
+    .action(run(async () => (await import('./key.ts')).revoke));
+}
+
+function addVouchers(program: Command, run: Run): void {
+  const voucher = program.command('voucher').description('codes that customers redeem for money');
+  verb(voucher, 'create', 'make vouchers and print their codes, once')
+    .argument('<usd>', 'what each is worth')
+    .option('--count <n>', 'how many', count, 1)
+    .option('--expires <date>', 'last day (UTC) on which they are good, such as 2027-01-31')
+    .option('--note <text>', 'what for, shown to operators')
+    .action(run(async () => (await import('./voucher.ts')).create));
+  verb(voucher, 'list', 'list vouchers, newest first')
+    .option('--limit <n>', 'how many', count, 50)
+    .action(run(async () => (await import('./voucher.ts')).list));
+  verb(voucher, 'void', 'take back a voucher that nobody has redeemed')
+    .argument('<voucher-id>')
+    .action(run(async () => (await import('./voucher.ts')).takeBack));
+}
+
+function addUpstreams(program: Command, run: Run): void {
+  const upstream = program.command('upstream').description('the model services');
+  verb(
+    upstream,
+    'list',
+    'list upstreams: set up or not, queues, slots, pauses and failures',
+  ).action(run(async () => (await import('./upstream.ts')).list));
+  verb(
+    upstream,
+    'test',
+    'ask upstreams whether address, credential and models are well, at no cost: exit 0, or 1',
+  )
+    .argument('[name]', 'default: all that are set up')
+    .addHelpText('after', example('upstream test fal', 'exit 2: no catalog file defines it'))
+    .action(run(async () => (await import('./upstream-check.ts')).test));
+
+  verb(upstream, 'resume', 'end the pause of an upstream, with those of its models and keys')
+    .argument('<name>')
+    .option('--model <name>', "only of this model, by the upstream's own name")
+    .action(run(async () => (await import('./upstream-check.ts')).resume));
+}
+
+function addRequests(program: Command, run: Run): void {
+  const request = program.command('request').description('requests of all accounts');
+  verb(request, 'list', 'list requests, newest first')
+    .option('--status <status>', 'only those in this state')
+    .option('--account <email>', 'of one account')
+    .option('--model <id>', 'of one model')
+    .option('--limit <n>', 'how many', count, 50)
+    .action(run(async () => (await import('./request.ts')).list));
+  verb(request, 'show', 'show one request with its money, attempts and notifications')
+    .argument('<request-id>')
+    .option('--input', "show the caller's input too")
+    .action(run(async () => (await import('./request.ts')).show));
+  verb(request, 'cancel', 'cancel a request that waits; nothing is charged')
+    .argument('<request-id>')
+    .action(run(async () => (await import('./request.ts')).cancel));
+  verb(request, 'resolve', 'note what became of one whose outcome is unknown')
+    .argument('<request-id>')
+    .option('--attempt <n>', 'of a start of it that was left for the next route', count)
+    .requiredOption('--outcome <outcome>', 'ran or did_not_run')
+    .option('--cost-usd <amount>', 'what it cost you there, if it ran')
+    .option('--note <text>', 'how that was found out')
+    .addHelpText(
+      'after',
+      example('request resolve ID --outcome did_not_run', 'it is resolved once'),
+    )
+    .action(run(async () => (await import('./request.ts')).resolve));
+}
+
+function addUnknown(program: Command, run: Run): void {
+  const unknown = program
+    .command('unknown')
+    .description('outcomes that nobody knows: of requests, and of starts that were left');
+  verb(unknown, 'list', 'count them by upstream, and list the newest')
+    .option('--upstream <name>', 'of one upstream')
+    .option('--since <time>', 'that ended, or were left, since then')
+    .option('--until <time>', 'and before then')
+    .option('--model <id>', 'of one model')
+    .option('--limit <n>', 'how many', count, 50)
+    .action(run(async () => (await import('./unknown.ts')).list));
+  verb(unknown, 'resolve', 'note what became of all of an upstream that ended since a time')
+    .requiredOption('--upstream <name>', 'of this upstream')
+    .requiredOption('--since <time>', 'such as 2027-01-31T12:00:00Z')
+    .option('--until <time>', 'and before then')
+    .option('--model <id>', 'of one model')
+    .requiredOption('--outcome <outcome>', 'ran or did_not_run')
+    .option('--cost-usd <amount>', 'what each that ran cost you there')
+    .option('--note <text>', 'how that was found out')
+    .addHelpText(
+      'after',
+      example(
+        'unknown resolve --upstream openai --since 2027-01-31T12:00Z --outcome did_not_run',
+        'repeating it changes nothing',
+      ),
+    )
+    .action(run(async () => (await import('./unknown.ts')).resolve));
+}
+
+function addCatalog(program: Command, run: Run): void {
+  const catalog = program.command('catalog').description('the catalog files');
+  verb(catalog, 'check', 'check catalog files and say in words what is wrong: exit 0, or 1')
+    .argument('[folder]')
+    .option('--live', 'ask the upstreams too: models that they lack, prices below their cost')
+    .addHelpText('after', example('catalog check --live', 'exit 0 with warnings only'))
+    .action(run(async () => (await import('./catalog.ts')).check));
+
+  verb(catalog, 'list', 'list the rows of the catalog files: live, hidden, or stopped and by whom')
+    .addHelpText('after', example('catalog list', 'a line for each row'))
+    .action(run(async () => (await import('./catalog-list.ts')).list));
+  verb(catalog, 'stop', 'stop selling a model: nothing of it starts until it is resumed')
+    .argument('<model-id>')
+    .option('--reason <text>', 'for the operator\u2019s log')
+    .action(run(async () => (await import('./stop-model.ts')).stop));
+  verb(catalog, 'resume', 'sell a stopped model again')
+    .argument('<model-id>')
+    .action(run(async () => (await import('./stop-model.ts')).resume));
+}
+
+function addBooks(program: Command, run: Run): void {
+  verb(program, 'audit', 'prove the books: exit 0, or the first broken law').action(
+    run(async () => (await import('./audit.ts')).auditBooks),
+  );
+  verb(program, 'export', 'write everything into one snapshot file')
+    .argument('<file>')
+    .action(run(async () => (await import('./snapshot.ts')).exportSnapshot));
+  verb(program, 'import', 'read a snapshot into an empty database')
+    .argument('<file>')
+    .option('--release-open', 'end what is not finished and give its reservations back')
+    .action(run(async () => (await import('./snapshot.ts')).importSnapshot));
+  verb(
+    program,
+    'resume-after-restore',
+    'let a database that was restored from a backup start jobs and send notifications again',
+  )
+    .option('--dry-run', 'only say what it would do')
+    .option('--release-open', 'end what is not finished and give its reservations back')
+    .action(run(async () => (await import('./restored.ts')).resumeRestored));
+  program
+    .command('generate', { hidden: true })
+    .description('write openapi.json and the generated pages')
+    .action(async () => (await import('./generate.ts')).generate());
+}
+
+function verb(parent: Command, name: string, says: string): Command {
+  return parent.command(name).description(says);
+}
+
+function example(call: string, note: string): string {
+  return `\nExample (${note}):\n  npx farebox ${call}`;
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('must be a whole number above 0.');
+  return Number(text);
+}
+
+/**
+ * Prints an expected error in words and returns 2; prints a bug with its stack and returns 1. With
+ * --json the message is also on stdout.
+ */
+function tell(error: unknown, terminal: Terminal, json: boolean): number {
+  if (error instanceof CommanderError) return tellUsage(error, terminal, json);
+  const expected = error instanceof Refused || error instanceof ConfigError;
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  if (json) tellJson(message, terminal);
+  terminal.err(expected ? message : (stack ?? message));
+  return expected ? 2 : 1;
+}
+
+/** Commander has printed the error on stderr, or shown the requested help. */
+function tellUsage(error: CommanderError, terminal: Terminal, json: boolean): number {
+  if (error.exitCode === 0) return 0;
+  const help = error.code === 'commander.help';
+  const message = help ? 'A verb is missing.' : error.message.replace(/^error: /, '');
+  if (json) tellJson(message, terminal);
+  return 2;
+}
+
+function tellJson(message: string, terminal: Terminal): void {
+  terminal.out(JSON.stringify({ error: { message } }));
+}
