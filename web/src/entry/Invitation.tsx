@@ -14,7 +14,6 @@ import { SignUpForm } from './SignUp.tsx';
 /** The page an invitation links to: a signed-in user may accept it, others sign in or up first. */
 export function Invitation() {
   const { t } = useTranslation('entry');
-  const { t: common } = useTranslation('common');
   const { token = '' } = useSearch({ strict: false });
   const me = useMe();
   const [sent, setSent] = useState<string | null>(null);
@@ -46,7 +45,10 @@ export function Invitation() {
           <Text>
             {data.account_name === null
               ? t('invited_alone')
-              : t('invited_to', { account: data.account_name, role: common(`role.${data.role}`) })}
+              : t('invited_to', {
+                  account: data.account_name,
+                  role: t(`common:role.${data.role}`),
+                })}
           </Text>
           {me === null && <Newcomer token={token} invited={data} onSent={setSent} />}
           {me && <SignedIn token={token} invited={data} me={me} />}

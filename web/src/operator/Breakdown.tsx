@@ -79,8 +79,8 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
 }
 
 function Name({ part, row, most }: { part: string; row: Row; most: number }) {
-  const { t: common } = useTranslation('common');
-  const name = part === 'by_kind' ? common(`kind.${row.name}`) : row.name;
+  const { t } = useTranslation('common');
+  const name = part === 'by_kind' ? t(`kind.${row.name}`) : row.name;
   const share = most === 0 ? 0 : (Number(row.charged_usd_micro) / most) * 100;
   return (
     <Box miw={140}>

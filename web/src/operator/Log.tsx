@@ -9,14 +9,13 @@ import { useAddress } from './search.ts';
 /** The log of what operators did. */
 export function Log() {
   const { t } = useTranslation('operator_log');
-  const { t: common } = useTranslation('common');
   const [{ by, action, account }, setAddress] = useAddress('/operator/log');
   const query = { by, action, account_id: account };
   const { first } = useLog(query);
   const authors = [...new Set([...(first?.authors ?? []), ...(by ? [by] : [])])];
   return (
     <>
-      <PageTitle title={common('nav.log')} text={t('text')} />
+      <PageTitle title={t('common:nav.log')} text={t('text')} />
       <Group mb="md" gap="sm">
         <Select
           aria-label={t('did')}

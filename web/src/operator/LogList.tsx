@@ -24,7 +24,6 @@ export function useLog(query: Query) {
 /** The log of operator actions. `ofAccount`: of one account, which is not named in each row. */
 export function LogList(props: { query: Query; ofAccount?: boolean }) {
   const { t } = useTranslation('operator_log');
-  const { t: common } = useTranslation('common');
   const found = useLog(props.query);
   const columns: Column<LogEntry>[] = [
     {
@@ -55,7 +54,7 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
   return (
     <>
       <DataList
-        label={common('nav.log')}
+        label={t('common:nav.log')}
         columns={columns}
         rows={found.rows}
         keyOf={(row) => row.log_id}

@@ -25,7 +25,6 @@ const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
 /** The service's revenue. */
 export function Overview() {
   const { t } = useTranslation('operator_overview');
-  const { t: common } = useTranslation('common');
   const [{ days = '30' }, setAddress] = useAddress('/operator');
   const found = useQuery({
     queryKey: ['operator', 'overview', days],
@@ -35,7 +34,7 @@ export function Overview() {
   const { data, error } = found;
   return (
     <>
-      <PageTitle title={common('nav.overview')} text={t('text')}>
+      <PageTitle title={t('common:nav.overview')} text={t('text')}>
         <SegmentedControl
           aria-label={t('period')}
           value={days}

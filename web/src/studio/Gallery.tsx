@@ -109,7 +109,7 @@ function Filters(props: {
   first: Model | undefined;
 }) {
   const { models, wish, change, first } = props;
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   const navigate = useNavigate();
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(wish.q ?? '');

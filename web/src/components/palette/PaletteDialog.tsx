@@ -33,7 +33,7 @@ export default function PaletteDialog(props: Known & { opened: boolean; onClose:
 
 function Chooser({ onClose, ...known }: Known & { onClose: () => void }) {
   const { me } = known;
-  const { t } = useTranslation(['palette', 'common']);
+  const { t } = useTranslation('palette');
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const id = useId();

@@ -108,7 +108,7 @@ function useModelOffers(): Offer[] {
 }
 
 function useActionOffers(me: Me, account: Account | null): Offer[] {
-  const { t, i18n } = useTranslation(['palette', 'common']);
+  const { t, i18n } = useTranslation('palette');
   const navigate = useNavigate();
   const signOut = useSignOut();
   const switchAccount = useSwitchAccount();
@@ -169,7 +169,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
 
 /** The account's requests whose ids begin with the text. */
 function useRequestOffers(account: Account | null, typed: string) {
-  const { t } = useTranslation(['palette', 'common']);
+  const { t } = useTranslation('palette');
   const navigate = useNavigate();
   const wanted = idIn(typed);
   const [id] = useDebouncedValue(wanted, typingMs);

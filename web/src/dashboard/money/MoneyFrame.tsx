@@ -17,7 +17,6 @@ const parts = {
 /** The frame of the three money pages, with tabs between them. */
 export function MoneyFrame({ part, children }: { part: keyof typeof parts; children: ReactNode }) {
   const { t } = useTranslation('money');
-  const { t: everywhere } = useTranslation('common');
   const { account_id } = useAccount();
   const api = useAccountApi();
   const { data } = useQuery({
@@ -31,7 +30,7 @@ export function MoneyFrame({ part, children }: { part: keyof typeof parts; child
         {(['available', 'reserved'] as const).map((name) => (
           <div key={name}>
             <Text size="xs" c="dimmed">
-              {everywhere(name)}
+              {t(`common:${name}`)}
             </Text>
             <Text component="div" fw={650} fz="lg">
               {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h={26} w={90} />}

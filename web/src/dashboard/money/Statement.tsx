@@ -94,7 +94,7 @@ export function Statement() {
 
 /** Every transfer as booked. */
 function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
-  const { t: everywhere } = useTranslation('common');
+  const { t } = useTranslation('common');
   const list = useStatement(search);
   const isNarrow = useMediaQuery('(max-width: 48em)', undefined, {
     getInitialValueInEffect: false,
@@ -113,7 +113,7 @@ function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }
           onClick={() => void list.fetchNextPage()}
           loading={list.isFetchingNextPage}
         >
-          {everywhere('more')}
+          {t('more')}
         </Button>
       )}
     </>

@@ -91,7 +91,6 @@ export function Overview() {
 
 function Figures({ data }: { data: OverviewReply | undefined }) {
   const { t } = useTranslation('overview');
-  const { t: everywhere } = useTranslation('common');
   const locale = useLocale();
   const resets = data?.month.resets_at;
   const date =
@@ -102,13 +101,13 @@ function Figures({ data }: { data: OverviewReply | undefined }) {
   return (
     <SimpleGrid cols={{ base: 2, sm: 3 }} spacing={{ base: 'sm', sm: 'lg' }}>
       <Figure
-        name={everywhere('available')}
+        name={t('common:available')}
         micro={data?.available_usd_micro}
         text={t('available_text')}
         isFirst
       />
       <Figure
-        name={everywhere('reserved')}
+        name={t('common:reserved')}
         micro={data?.reserved_usd_micro}
         text={t('reserved_text')}
       />

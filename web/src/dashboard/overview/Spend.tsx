@@ -15,7 +15,6 @@ const SpendTable = lazy(() => import('./SpendTable.tsx'));
 /** Spend a day, as bars or as a table. */
 export function Spend() {
   const { t } = useTranslation('overview');
-  const { t: everywhere } = useTranslation('common');
   const locale = useLocale();
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as SpendSearch;
@@ -29,7 +28,7 @@ export function Spend() {
       resetScroll: false,
     } as never);
   const nameOf = (series: Series) =>
-    series.kind ? everywhere(`kind.${series.kind}`) : (series.model_id ?? t('others'));
+    series.kind ? t(`common:kind.${series.kind}`) : (series.model_id ?? t('others'));
   const dayOf = (day: string, long = false) =>
     new Intl.DateTimeFormat(locale, {
       timeZone: 'UTC',

@@ -188,15 +188,13 @@ export function WebhookCard(props: {
 
 export function Facts({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
-  const { t: common } = useTranslation('common');
-  const { t: list } = useTranslation('requests');
   const keys = useKeyNames();
   const { kind, key_id, created_at, started_at, completed_at } = request;
   const key = keys?.get(key_id);
   const rows: [string, ReactNode][] = [
-    [t('kind'), common(`kind.${kind}`)],
-    [t('key'), keys && (key ? `${key.name} …${key.last4}` : list('unknown_key'))],
-    [list('column.duration'), <Duration from={started_at ?? created_at} to={completed_at} />],
+    [t('kind'), t(`common:kind.${kind}`)],
+    [t('key'), keys && (key ? `${key.name} …${key.last4}` : t('requests:unknown_key'))],
+    [t('requests:column.duration'), <Duration from={started_at ?? created_at} to={completed_at} />],
   ];
   return (
     <Part title={t('facts')}>

@@ -54,7 +54,6 @@ export function RequestFilters(props: Props) {
 
 function Fields({ search, choices, set }: Props & { set: (change: Search) => void }) {
   const { t } = useTranslation('requests');
-  const { t: common } = useTranslation('common');
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm" verticalSpacing="xs" mb="sm">
       <IdField id={search.id} set={set} />
@@ -63,7 +62,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         placeholder={t('any')}
         clearable
         clearButtonProps={{ 'aria-label': t('remove', { what: t('status') }) }}
-        data={statuses.map((value) => ({ value, label: common(`status.${value}`) }))}
+        data={statuses.map((value) => ({ value, label: t(`common:status.${value}`) }))}
         value={search.status ?? null}
         onChange={(status) => set({ status: (status ?? undefined) as Search['status'] })}
       />
@@ -74,7 +73,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         clearButtonProps={{ 'aria-label': t('remove', { what: t('model') }) }}
         searchable
         limit={100}
-        nothingFoundMessage={common('nothing_found')}
+        nothingFoundMessage={t('common:nothing_found')}
         data={choices.models}
         value={search.model ?? null}
         onChange={(model) => set({ model: model ?? undefined })}
@@ -128,12 +127,11 @@ function IdField({ id, set }: { id: string | undefined; set: (change: Search) =>
 
 function Chips({ search, choices, set }: Props & { set: (change: Search) => void }) {
   const { t } = useTranslation('requests');
-  const { t: common } = useTranslation('common');
   const given = filterNames.filter((name) => search[name] !== undefined);
   if (given.length === 0) return null;
   const shown = (name: (typeof given)[number]) => {
     const value = search[name]!;
-    if (name === 'status') return common(`status.${value}`);
+    if (name === 'status') return t(`common:status.${value}`);
     if (name === 'key') return choices.keys.find((key) => key.value === value)?.label ?? value;
     return value;
   };

@@ -341,13 +341,12 @@ function Price({ entry }: { entry: RequestEntry }) {
 
 function Pager({ page, search }: { page: RequestPage; search: Search }) {
   const { t } = useTranslation('common');
-  const { t: own } = useTranslation('requests');
   const go = useGo();
   const { older, newer, data } = page;
   const isFirst = newer === null && search.before === undefined;
   if (isFirst && (older === null || data.length === 0)) return null;
   return (
-    <Group justify="space-between" mt="md" component="nav" aria-label={own('pages')}>
+    <Group justify="space-between" mt="md" component="nav" aria-label={t('requests:pages')}>
       <Group gap="xs">
         <Button
           variant="default"
@@ -362,7 +361,7 @@ function Pager({ page, search }: { page: RequestPage; search: Search }) {
             variant="subtle"
             onClick={() => go({ ...search, before: undefined, after: undefined })}
           >
-            {own('newest')}
+            {t('requests:newest')}
           </Button>
         )}
       </Group>

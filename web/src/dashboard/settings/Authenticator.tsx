@@ -257,7 +257,6 @@ function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promi
 
 function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
   const { t } = useTranslation('settings');
-  const { t: common } = useTranslation('common');
   const text = codes.join('\n');
   const download = () => {
     const url = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain' }));
@@ -289,7 +288,7 @@ function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void })
             {t('download')}
           </Button>
         </Group>
-        <Button onClick={onDone}>{common('done')}</Button>
+        <Button onClick={onDone}>{t('common:done')}</Button>
       </Group>
     </Stack>
   );

@@ -43,7 +43,6 @@ const isPossible = () =>
 /** Passkeys: a fingerprint, a face or a PIN instead of the password. */
 export function Passkeys() {
   const { t } = useTranslation('settings');
-  const { t: common } = useTranslation('common');
   const queries = useQueryClient();
   const keys = useQuery(keysQuery);
   const [naming, setNaming] = useState<Passkey | 'new' | null>(null);
@@ -81,21 +80,21 @@ export function Passkeys() {
                 </Text>
               </Box>
               <Group gap={4} wrap="nowrap">
-                <Tooltip label={common('rename')}>
+                <Tooltip label={t('common:rename')}>
                   <ActionIcon
                     variant="subtle"
                     color="gray"
-                    aria-label={`${common('rename')}: ${nameOf(key)}`}
+                    aria-label={`${t('common:rename')}: ${nameOf(key)}`}
                     onClick={() => setNaming(key)}
                   >
                     <IconPencil size={17} />
                   </ActionIcon>
                 </Tooltip>
-                <Tooltip label={common('remove')}>
+                <Tooltip label={t('common:remove')}>
                   <ActionIcon
                     variant="subtle"
                     color="red"
-                    aria-label={`${common('remove')}: ${nameOf(key)}`}
+                    aria-label={`${t('common:remove')}: ${nameOf(key)}`}
                     onClick={() => setRemoving(key)}
                   >
                     <IconTrash size={17} />
@@ -123,7 +122,7 @@ export function Passkeys() {
       <Confirm
         opened={removing !== null}
         title={t('remove_passkey')}
-        action={common('remove')}
+        action={t('common:remove')}
         onConfirm={remove}
         onClose={() => setRemoving(null)}
       >
@@ -135,7 +134,6 @@ export function Passkeys() {
 
 function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () => void }) {
   const { t } = useTranslation('settings');
-  const { t: common } = useTranslation('common');
   const inWords = useAuthFailure();
   const queries = useQueryClient();
   const [name, setName] = useState(() => (passkey === 'new' ? thisDevice() : (passkey.name ?? '')));
@@ -175,7 +173,7 @@ function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () =>
         />
         <Group justify="flex-end">
           <Button type="submit" loading={busy}>
-            {passkey === 'new' ? t('next') : common('save')}
+            {passkey === 'new' ? t('next') : t('common:save')}
           </Button>
         </Group>
       </Stack>

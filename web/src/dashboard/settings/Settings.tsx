@@ -47,7 +47,6 @@ export function Settings() {
 
 function Profile({ me }: { me: Me }) {
   const { t } = useTranslation('settings');
-  const { t: common } = useTranslation('common');
   const queries = useQueryClient();
   const [name, setName] = useState(me.name);
   const [busy, setBusy] = useState(false);
@@ -79,7 +78,7 @@ function Profile({ me }: { me: Me }) {
           />
           <Group justify="flex-end">
             <Button type="submit" loading={busy} disabled={isSame}>
-              {common('save')}
+              {t('common:save')}
             </Button>
           </Group>
         </Stack>

@@ -9,7 +9,6 @@ import { meQuery, useAccount, useAccountApi } from '../../session.tsx';
 /** The account's name, shown in the account switch and in invitations. */
 export function AccountName() {
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   const account = useAccount();
   const api = useAccountApi();
   const queries = useQueryClient();
@@ -49,7 +48,7 @@ export function AccountName() {
             loading={busy}
             disabled={name.trim() === '' || name.trim() === account.name}
           >
-            {common('save')}
+            {t('common:save')}
           </Button>
         </Group>
       </form>

@@ -10,7 +10,6 @@ import { teamKey } from './team.ts';
 /** Open invitations. */
 export function Invitations({ invitations }: { invitations: Invitee[] }) {
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   const { account_id } = useAccount();
   const api = useAccountApi();
   const queries = useQueryClient();
@@ -51,7 +50,7 @@ export function Invitations({ invitations }: { invitations: Invitee[] }) {
             </Box>
             <Group gap="xs" wrap="nowrap" ml="auto">
               <Badge variant="default" tt="none">
-                {common(`role.${each.role}`)}
+                {t(`common:role.${each.role}`)}
               </Badge>
               <Button
                 size="xs"

@@ -22,7 +22,6 @@ export function Invite({ opened, onClose }: { opened: boolean; onClose: () => vo
 
 function InviteForm({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   const { account_id } = useAccount();
   const api = useAccountApi();
   const queries = useQueryClient();
@@ -69,7 +68,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
               <Radio
                 key={each}
                 value={each}
-                label={common(`role.${each}`)}
+                label={t(`common:role.${each}`)}
                 description={t(`may.${each}`)}
               />
             ))}
@@ -77,7 +76,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
         </Radio.Group>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            {common('cancel')}
+            {t('common:cancel')}
           </Button>
           <Button type="submit" loading={busy}>
             {t('invite')}
@@ -90,7 +89,6 @@ function InviteForm({ onClose }: { onClose: () => void }) {
 
 function Link({ made, onDone }: { made: NewInvitation; onDone: () => void }) {
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   return (
     <Stack>
       <Text size="sm">{t(made.mailed ? 'link_mailed' : 'link_text', { email: made.email })}</Text>
@@ -106,7 +104,7 @@ function Link({ made, onDone }: { made: NewInvitation; onDone: () => void }) {
         {t('link_once')}
       </Text>
       <Group justify="flex-end">
-        <Button onClick={onDone}>{common('done')}</Button>
+        <Button onClick={onDone}>{t('common:done')}</Button>
       </Group>
     </Stack>
   );

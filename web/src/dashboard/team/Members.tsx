@@ -124,7 +124,6 @@ function MemberRow(props: {
 }) {
   const { member } = props;
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   const owns = useMay('own');
   return (
     <Group component="li" justify="space-between" gap="sm">
@@ -160,14 +159,14 @@ function MemberRow(props: {
           <Select
             w={150}
             aria-label={t('role_of', { name: member.name })}
-            data={allRoles.map((role) => ({ value: role, label: common(`role.${role}`) }))}
+            data={allRoles.map((role) => ({ value: role, label: t(`common:role.${role}`) }))}
             value={member.role}
             allowDeselect={false}
             onChange={(role) => role && role !== member.role && props.onRole(role as Role)}
           />
         ) : (
           <Badge variant="default" tt="none">
-            {common(`role.${member.role}`)}
+            {t(`common:role.${member.role}`)}
           </Badge>
         )}
         {member.is_me && !props.isLastOwner && (
@@ -176,12 +175,12 @@ function MemberRow(props: {
           </Button>
         )}
         {owns && !member.is_me && !props.isLastOwner && (
-          <Tooltip label={common('remove')}>
+          <Tooltip label={t('common:remove')}>
             <ActionIcon
               variant="subtle"
               color="red"
               size="lg"
-              aria-label={`${common('remove')}: ${member.name}`}
+              aria-label={`${t('common:remove')}: ${member.name}`}
               onClick={props.onGo}
             >
               <IconTrash size={18} />

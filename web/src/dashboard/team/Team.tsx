@@ -67,7 +67,6 @@ function People({ team }: { team: UseQueryResult<TeamReply> }) {
 
 function Roles() {
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   return (
     <section>
       <Title order={2} fz="lg" mb="sm">
@@ -76,7 +75,7 @@ function Roles() {
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         {allRoles.map((role) => (
           <Card key={role} withBorder>
-            <Text fw={600}>{common(`role.${role}`)}</Text>
+            <Text fw={600}>{t(`common:role.${role}`)}</Text>
             <Text size="sm" c="dimmed">
               {t(`may.${role}`)}
             </Text>

@@ -233,7 +233,6 @@ event = Webhook(os.environ["FAREBOX_WEBHOOK_SECRET"]).verify(body, headers)
 
 function Deliveries() {
   const { t } = useTranslation('webhooks');
-  const { t: everywhere } = useTranslation('common');
   const { account_id } = useAccount();
   const api = useAccountApi();
   const navigate = useNavigate();
@@ -292,7 +291,7 @@ function Deliveries() {
           onClick={() => void list.fetchNextPage()}
           loading={list.isFetchingNextPage}
         >
-          {everywhere('more')}
+          {t('common:more')}
         </Button>
       )}
     </section>

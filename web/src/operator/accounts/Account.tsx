@@ -24,7 +24,6 @@ import { offered, useAddress } from '../search.ts';
 
 export function Account() {
   const { t } = useTranslation('operator_account');
-  const { t: common } = useTranslation('common');
   const { account_id } = useParams({ strict: false }) as { account_id: string };
   const [{ tab = 'keys' }, setAddress] = useAddress('/operator/accounts/$account_id');
   const found = useQuery({
@@ -36,7 +35,7 @@ export function Account() {
   if (error) return <Failure error={error} retry={() => void found.refetch()} />;
   return (
     <>
-      <PageTitle title={account?.email ?? common('account')}>
+      <PageTitle title={account?.email ?? t('common:account')}>
         {account && <Actions account={account} />}
       </PageTitle>
       {account && (
@@ -52,10 +51,10 @@ export function Account() {
         </Group>
       )}
       <SimpleGrid cols={{ base: 2, xs: 3 }} mb="lg" spacing="sm">
-        <Stat label={common('available')}>
+        <Stat label={t('common:available')}>
           {account && <Usd micro={account.available_usd_micro} />}
         </Stat>
-        <Stat label={common('reserved')}>
+        <Stat label={t('common:reserved')}>
           {account && <Usd micro={account.reserved_usd_micro} />}
         </Stat>
         <Stat label={t('month')}>{account && <Usd micro={account.month_usd_micro} />}</Stat>

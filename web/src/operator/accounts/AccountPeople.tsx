@@ -12,7 +12,6 @@ import { LinkMade } from './LinkMade.tsx';
 /** An account's members and open invitations. */
 export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
   const { t } = useTranslation('operator_account');
-  const { t: common } = useTranslation('common');
   const { account_id, account } = props;
   const [person, setPerson] = useState<AccountPerson | null>(null);
   const [moving, setMoving] = useState<AccountPerson | null>(null);
@@ -36,7 +35,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       label: t('role'),
       cell: (row) => (
         <Group gap={6}>
-          {common(`role.${row.role}`)}
+          {t(`common:role.${row.role}`)}
           {row.two_factor_enabled && (
             <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">
               {t('two_factor')}
@@ -98,7 +97,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
           {email}
           <Text span c="dimmed">
             {' · '}
-            {t('invited', { role: common(`role.${role}`) })} <When at={expires_at} brief />
+            {t('invited', { role: t(`common:role.${role}`) })} <When at={expires_at} brief />
           </Text>
         </Text>
       ))}

@@ -17,7 +17,6 @@ import { offered, useAddress } from '../search.ts';
 /** An account's requests with their cost to the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
-  const { t: common } = useTranslation('common');
   const [{ status }, setAddress] = useAddress('/operator/accounts/$account_id');
   const found = usePages('GET /accounts/:account_id/requests', {
     params: { account_id },
@@ -87,7 +86,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
       <Select
         aria-label={t('status')}
         placeholder={t('all_statuses')}
-        data={offered.statuses.map((value) => ({ value, label: common(`status.${value}`) }))}
+        data={offered.statuses.map((value) => ({ value, label: t(`common:status.${value}`) }))}
         value={status ?? null}
         clearable
         clearButtonProps={{ 'aria-label': t('all_statuses') }}

@@ -21,7 +21,6 @@ import { offered, useAddress } from '../search.ts';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
-  const { t: common } = useTranslation('common');
   const [{ q, only }, setAddress] = useAddress('/operator/accounts');
   const [making, { open, close }] = useDisclosure(false);
   const [begun, setBegun] = useState('');
@@ -35,7 +34,7 @@ export function Accounts() {
   };
   return (
     <>
-      <PageTitle title={common('nav.accounts')} text={t('text')}>
+      <PageTitle title={t('common:nav.accounts')} text={t('text')}>
         <Button leftSection={<IconPlus size={18} />} onClick={open}>
           {t('new')}
         </Button>
@@ -93,7 +92,6 @@ function isBegunSecret(text: string): boolean {
 
 function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
   const { t } = useTranslation('operator_accounts');
-  const { t: common } = useTranslation('common');
   const columns: Column<FoundAccount>[] = [
     {
       name: 'account',
@@ -139,13 +137,13 @@ function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
     { name: 'status', label: t('status'), cell: (row) => <AccountBadges account={row} /> },
     {
       name: 'available',
-      label: common('available'),
+      label: t('common:available'),
       number: true,
       cell: (row) => <Usd micro={row.available_usd_micro} column />,
     },
     {
       name: 'reserved',
-      label: common('reserved'),
+      label: t('common:reserved'),
       number: true,
       cell: (row) => <Usd micro={row.reserved_usd_micro} column />,
     },
@@ -164,7 +162,7 @@ function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
   ];
   return (
     <DataList
-      label={common('nav.accounts')}
+      label={t('common:nav.accounts')}
       columns={columns}
       rows={rows}
       keyOf={(row) => row.account_id}

@@ -18,7 +18,6 @@ import './invitations-words.ts';
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
-  const { t: common } = useTranslation('common');
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
   const found = useQuery({
@@ -47,7 +46,7 @@ export function Invitations() {
   const { data, error } = found;
   return (
     <>
-      <PageTitle title={common('nav.invitations')} text={t('text')}>
+      <PageTitle title={t('common:nav.invitations')} text={t('text')}>
         <Button leftSection={<IconPlus size={18} />} onClick={open}>
           {t('new')}
         </Button>
@@ -69,7 +68,7 @@ export function Invitations() {
         <Empty icon={<IconMailPlus />} title={t('none_title')} text={t('none_text')} />
       ) : (
         <DataList
-          label={common('nav.invitations')}
+          label={t('common:nav.invitations')}
           columns={columns}
           rows={data?.data}
           keyOf={(row) => row.invitation_id}

@@ -11,7 +11,6 @@ const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 
 export function InviteInto({ account, onClose }: { account: AccountDetail; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
-  const { t: common } = useTranslation('common');
   const act = useAction();
   const [email, setEmail] = useState(account.people.length === 0 ? account.email : '');
   const [role, setRole] = useState<(typeof roles)[number]>('owner');
@@ -52,7 +51,7 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
       />
       <Select
         label={t('role')}
-        data={roles.map((value) => ({ value, label: common(`role.${value}`) }))}
+        data={roles.map((value) => ({ value, label: t(`common:role.${value}`) }))}
         value={role}
         allowDeselect={false}
         onChange={(value) => setRole(roles.find((each) => each === value) ?? 'owner')}

@@ -33,7 +33,6 @@ const pageSize = 50;
 /** Every row of the catalog files. */
 export function Catalog() {
   const { t } = useTranslation('operator_catalog');
-  const { t: common } = useTranslation('common');
   const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
   const found = useLive('GET /catalog');
   const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
@@ -41,7 +40,7 @@ export function Catalog() {
   const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));
   return (
     <>
-      <PageTitle title={common('nav.catalog')} text={t('text')} />
+      <PageTitle title={t('common:nav.catalog')} text={t('text')} />
       {found.data && found.data.problems.length > 0 && <Problems problems={found.data.problems} />}
       <Group mb="md" gap="sm">
         <SearchField
@@ -55,7 +54,7 @@ export function Catalog() {
           placeholder={t('all_kinds')}
           data={kinds.map((value) => ({
             value,
-            label: common(`kind.${value}`),
+            label: t(`common:kind.${value}`),
           }))}
           value={kind ?? null}
           clearable
@@ -152,7 +151,6 @@ function Place({ problem: { file, line } }: { problem: CatalogProblem }) {
 
 function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
   const { t } = useTranslation('operator_catalog');
-  const { t: common } = useTranslation('common');
   const [shown, setShown] = useState(pageSize);
   const columns: Column<CatalogRow>[] = [
     { name: 'model', label: t('model'), cell: (row) => <Named row={row} /> },
@@ -190,7 +188,7 @@ function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
         </Text>
       )}
       <DataList
-        label={common('nav.catalog')}
+        label={t('common:nav.catalog')}
         columns={columns}
         rows={rows?.slice(0, shown)}
         keyOf={(row) => `${row.file} ${row.id}`}
@@ -204,7 +202,7 @@ function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
 }
 
 function Named({ row }: { row: CatalogRow }) {
-  const { t: common } = useTranslation('common');
+  const { t } = useTranslation('common');
   if (row.kind === null) {
     return (
       <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
@@ -224,7 +222,7 @@ function Named({ row }: { row: CatalogRow }) {
         {row.id}
       </Anchor>
       <Text size="sm" c="dimmed" fw={400}>
-        {common(`kind.${row.kind}`)} · {row.task}
+        {t(`kind.${row.kind}`)} · {row.task}
       </Text>
     </Stack>
   );

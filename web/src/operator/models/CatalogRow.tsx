@@ -118,7 +118,6 @@ export function CatalogRow() {
 
 function Facts({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
-  const { t: common } = useTranslation('common');
   const { problem, reason, cost_may_exceed } = row;
   return (
     <Stack gap="sm">
@@ -127,7 +126,7 @@ function Facts({ row }: { row: CatalogRowDetail }) {
           {row.id}
         </Text>
         <Badge variant="light" color="gray" c="var(--mantine-color-text)" tt="none" fw={500}>
-          {common(`kind.${row.kind}`)} · {row.task}
+          {t(`common:kind.${row.kind}`)} · {row.task}
         </Badge>
         {row.uncensored && (
           <Badge variant="light" color="orange" c="var(--mantine-color-text)" tt="none" fw={500}>

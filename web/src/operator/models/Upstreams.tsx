@@ -29,7 +29,6 @@ type Filter = (typeof offered.upstreams)[number];
 /** The services that run the models. */
 export function Upstreams() {
   const { t, i18n } = useTranslation('operator_upstreams');
-  const { t: common } = useTranslation('common');
   const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
   const found = useLive('GET /upstreams');
   const shown = found.data?.data.filter((each) => fits(each, only as Filter));
@@ -37,7 +36,7 @@ export function Upstreams() {
   const missing = shown?.filter((each) => !isShownWhole(each)) ?? [];
   return (
     <>
-      <PageTitle title={common('nav.upstreams')} text={t('text')}>
+      <PageTitle title={t('common:nav.upstreams')} text={t('text')}>
         <SegmentedControl
           aria-label={t('show')}
           value={only}

@@ -17,12 +17,11 @@ type Depth = Pick<QueueUpstream, 'waiting' | 'oldest_seconds'>;
 /** Waiting and running requests. */
 export function Queue() {
   const { t } = useTranslation('operator_queue');
-  const { t: common } = useTranslation('common');
   const { data, error, dataUpdatedAt, refetch } = useLive('GET /queue');
   const names = data?.upstreams.map(({ upstream }) => upstream) ?? [];
   return (
     <>
-      <PageTitle title={common('nav.queue')} text={t('text')} />
+      <PageTitle title={t('common:nav.queue')} text={t('text')} />
       <Stack gap="lg">
         {error && <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />}
         {(data || !error) && (

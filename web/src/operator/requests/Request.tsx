@@ -275,13 +275,12 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Operato
 
 function Facts({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
-  const { t: common } = useTranslation('common');
   const percent = usePercent();
   const { key, upstream, upstream_model: model, deadline_at, progress } = request;
   const { created_at, started_at, completed_at } = request;
   const rows: [string, ReactNode][] = [
     [
-      common('account'),
+      t('common:account'),
       <Anchor
         key="account"
         component={Link}
@@ -292,7 +291,7 @@ function Facts({ request }: { request: OperatorRequest }) {
       </Anchor>,
     ],
     [t('key'), `${key.name} ${key.prefix}…${key.last4}`],
-    [t('kind'), common(`kind.${request.kind}`)],
+    [t('kind'), t(`common:kind.${request.kind}`)],
     [t('upstream'), model === null ? upstream : `${upstream}, ${model}`],
     [t('took'), <Duration key="took" from={started_at ?? created_at} to={completed_at} />],
   ];
@@ -322,7 +321,6 @@ function Facts({ request }: { request: OperatorRequest }) {
 
 function Course({ request }: { request: OperatorRequest }) {
   const { t, i18n } = useTranslation('operator_request');
-  const { t: common } = useTranslation('common');
   const { created_at, started_at, completed_at, status, attempts } = request;
   const moments: { at: string; what: string; color?: string }[] = [
     { at: created_at, what: t('created') },
@@ -332,7 +330,7 @@ function Course({ request }: { request: OperatorRequest }) {
     moments.push({ at: started_at, what: t('started') });
   if (completed_at !== null) {
     const ran = Date.parse(completed_at) - Date.parse(created_at);
-    const what = `${common(`status.${status}`)}, ${formatDuration(ran, i18n.language)}`;
+    const what = `${t(`common:status.${status}`)}, ${formatDuration(ran, i18n.language)}`;
     moments.push({ at: completed_at, what, color: status === 'FAILED' ? 'red' : 'fare' });
   }
   if (request.cleared_at !== null) moments.push({ at: request.cleared_at, what: t('gone') });

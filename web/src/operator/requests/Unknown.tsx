@@ -35,7 +35,6 @@ import { said } from '../../words.ts';
 /** Requests and abandoned starts that may have run, at an unknown cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
-  const { t: common } = useTranslation('common');
   const [{ state = 'open' }, setAddress] = useAddress('/operator/unknown');
   const [chosen, setChosen] = useState<UnknownOutcome | UnknownOutcomes | null>(null);
   const found = usePages('GET /unknown', { query: { state } }, liveMs);
@@ -43,7 +42,7 @@ export function Unknown() {
   const waiting = first?.waiting ?? [];
   return (
     <>
-      <PageTitle title={common('nav.unknown')} text={t('text')}>
+      <PageTitle title={t('common:nav.unknown')} text={t('text')}>
         <SegmentedControl
           aria-label={t('show')}
           value={state}

@@ -22,13 +22,12 @@ const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
 
 export function Vouchers() {
   const { t } = useTranslation('operator_vouchers');
-  const { t: common } = useTranslation('common');
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<Voucher | null>(null);
   const found = usePages('GET /vouchers', {});
   return (
     <>
-      <PageTitle title={common('nav.vouchers')} text={t('text')}>
+      <PageTitle title={t('common:nav.vouchers')} text={t('text')}>
         <Button leftSection={<IconPlus size={18} />} onClick={open}>
           {t('new')}
         </Button>
@@ -49,7 +48,6 @@ export function Vouchers() {
 
 function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
-  const { t: common } = useTranslation('common');
   const columns: Column<Voucher>[] = [
     {
       name: 'code',
@@ -108,7 +106,7 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
   ];
   return (
     <DataList
-      label={common('nav.vouchers')}
+      label={t('common:nav.vouchers')}
       columns={columns}
       rows={props.rows}
       keyOf={(row) => row.voucher_id}

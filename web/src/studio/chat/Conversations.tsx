@@ -25,7 +25,7 @@ export function Conversations(props: {
   goTo: (id: string | undefined) => void;
 }) {
   const { talk, shown, goTo } = props;
-  const { t } = useTranslation(['chat', 'common']);
+  const { t } = useTranslation('chat');
   const { account_id } = useAccount();
   const [renamed, setRenamed] = useState<Conversation | null>(null);
   const [removed, setRemoved] = useState<Conversation | null>(null);
@@ -114,7 +114,7 @@ function Rename(props: {
   onClose: () => void;
 }) {
   const { conversation, onName, onClose } = props;
-  const { t } = useTranslation(['chat', 'common']);
+  const { t } = useTranslation('chat');
   const [title, setTitle] = useState(conversation.title);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -20,7 +20,7 @@ export function MessageView(props: {
   onAgain: (() => void) | null;
 }) {
   const { message, modelName, isWriting, onAgain } = props;
-  const { t } = useTranslation(['chat', 'common']);
+  const { t } = useTranslation('chat');
   if (message.role === 'user') {
     return (
       <Stack gap={6} component="article" aria-label={t('you')}>

@@ -9,7 +9,7 @@ import { Shown, Words } from './Shown.tsx';
 
 /** Two to four results side by side, with the settings that differ. */
 export default function Compare({ runs, onClose }: { runs: Run[]; onClose: () => void }) {
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   return (
     <Modal opened onClose={onClose} fullScreen title={t('compare', { count: runs.length })}>
       <div className={classes.columns} role="group" tabIndex={0} aria-label={t('side_by_side')}>

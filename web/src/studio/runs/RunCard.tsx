@@ -198,7 +198,7 @@ function WhyFailed({ run }: { run: Run }) {
 }
 
 function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   const cancel = useCancel(run);
   const mayCancel = useMay('build');
   const [isCancelling, setCancelling] = useState(false);
@@ -268,7 +268,7 @@ function Actions(props: {
   onUse: (index: number) => void;
 }) {
   const { run, input, media, actions, onUse } = props;
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   const copy = async () => {
     await navigator.clipboard.writeText(JSON.stringify(input, null, 2));
     notice({ message: t('common:copied') });

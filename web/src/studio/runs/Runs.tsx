@@ -25,7 +25,7 @@ export function Runs(props: {
   actions: RunActions;
 }) {
   const { model, presses, again, drop, actions } = props;
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   const runs = useRuns(model.id);
   const [chosen, setChosen] = useState<Run[]>([]);
   const [isComparing, setComparing] = useState(false);
@@ -113,7 +113,7 @@ export function Runs(props: {
 /** A submit that was refused, or whose reply was lost. */
 function Refused(props: { press: Press; again: () => void; drop: () => void }) {
   const { press, again, drop } = props;
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   const isLost = !(press.error instanceof ApiFailure);
   return (
     <Alert

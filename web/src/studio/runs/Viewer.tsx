@@ -15,7 +15,7 @@ export default function Viewer(props: {
   onClose: () => void;
 }) {
   const { media, first, seed, onClose } = props;
-  const { t } = useTranslation(['studio', 'common']);
+  const { t } = useTranslation('studio');
   const [at, setAt] = useState(Math.max(0, media.indexOf(first)));
   const medium = media[at]!;
   const move = (step: number) => setAt((at + step + media.length) % media.length);
