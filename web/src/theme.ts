@@ -37,6 +37,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   // By name: importing them would load them with the first page.
   components: {
+    Badge: { defaultProps: { tt: 'none' } },
     Anchor: { defaultProps: { underline: 'always' } },
     Drawer: { defaultProps: { closeButtonProps } },
     Modal: { defaultProps: { closeButtonProps } },

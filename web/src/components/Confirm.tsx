@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from './styles.ts';
 import { Modal } from './Dialog.tsx';
 import { showFailure } from './Failure.tsx';
 
@@ -32,9 +33,9 @@ export function Confirm(props: {
       <Stack>
         <Text size="sm">{props.children}</Text>
         <Group justify="flex-end">
-          <Button variant="default" onClick={props.onClose} data-autofocus>
+          <PlainButton onClick={props.onClose} data-autofocus>
             {t('cancel')}
-          </Button>
+          </PlainButton>
           <Button color="red" loading={busy} onClick={() => void go()}>
             {props.action}
           </Button>

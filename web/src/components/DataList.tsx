@@ -1,7 +1,8 @@
-import { Box, Card, Group, Skeleton, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Box, Card, Group, Skeleton, Stack, Table, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from './styles.ts';
 
 /** A column of a list. The first one names the row. */
 export interface Column<Row> {
@@ -87,7 +88,7 @@ function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: Shown<Row
     <Stack gap="sm" role="list" aria-label={label}>
       {rows.map((row) => (
         <Card key={keyOf(row)} withBorder p="md" role="listitem">
-          <Box fw={600} mb={6} style={{ overflowWrap: 'anywhere' }}>
+          <Box fw={600} mb={6} className="wrap">
             {title!.cell(row)}
           </Box>
           <Stack gap={4}>
@@ -97,9 +98,7 @@ function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: Shown<Row
               if (head === null) return <Box key={name}>{content}</Box>;
               return (
                 <Group key={name} justify="space-between" gap="md" wrap="nowrap" align="baseline">
-                  <Text size="sm" c="dimmed" style={{ flexShrink: 0 }}>
-                    {head}
-                  </Text>
+                  <Dimmed style={{ flexShrink: 0 }}>{head}</Dimmed>
                   <Box fz="sm" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
                     {content}
                   </Box>

@@ -1,4 +1,5 @@
-import { Alert, Button, Group, Text } from '@mantine/core';
+import { Alert, Group, Text } from '@mantine/core';
+import { RowButton } from './styles.ts';
 import { useLocale } from './text/locale.ts';
 import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
@@ -29,11 +30,7 @@ export function Failure(props: {
     >
       <Group justify="space-between">
         <Text size="sm">{messageOf(error, labels)}</Text>
-        {retry && (
-          <Button size="xs" variant="default" onClick={retry}>
-            {t('retry')}
-          </Button>
-        )}
+        {retry && <RowButton onClick={retry}>{t('retry')}</RowButton>}
       </Group>
     </Alert>
   );

@@ -1,6 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from './styles.ts';
 import { Modal } from './Dialog.tsx';
 import { Failure } from './Failure.tsx';
 
@@ -42,9 +43,7 @@ export function FormModal(props: {
           {failure !== null && <Failure error={failure} />}
           {props.children}
           <Group justify="flex-end" gap="sm">
-            <Button variant="default" onClick={close}>
-              {t('cancel')}
-            </Button>
+            <PlainButton onClick={close}>{t('cancel')}</PlainButton>
             <Button
               type="submit"
               loading={busy}

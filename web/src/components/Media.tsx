@@ -1,6 +1,7 @@
-import { Anchor, Box, Button, Group, Text } from '@mantine/core';
+import { Anchor, Box, Button, Group } from '@mantine/core';
 import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from './styles.ts';
 import type { RequestOutput } from '../api-types.ts';
 import { Empty } from './Empty.tsx';
 
@@ -18,9 +19,7 @@ export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: strin
         <Body medium={medium} url={url} alt={alt} />
       )}
       <Group component="figcaption" justify="space-between" mt={8} gap="xs">
-        <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {factsOf(medium)}
-        </Text>
+        <Dimmed className="wrap">{factsOf(medium)}</Dimmed>
         {url !== null && (
           <Group gap="xs">
             <Button

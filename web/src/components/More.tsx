@@ -1,5 +1,6 @@
-import { Button, Center } from '@mantine/core';
+import { Center } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from './styles.ts';
 
 /** Loads the next page of a list, if there is one. */
 export function More({ more, loading }: { more: (() => void) | null; loading: boolean }) {
@@ -7,9 +8,9 @@ export function More({ more, loading }: { more: (() => void) | null; loading: bo
   if (more === null) return null;
   return (
     <Center mt="md">
-      <Button variant="default" onClick={more} loading={loading}>
+      <PlainButton onClick={more} loading={loading}>
         {t('more')}
-      </Button>
+      </PlainButton>
     </Center>
   );
 }

@@ -1,4 +1,5 @@
-import { Group, Text } from '@mantine/core';
+import { Group } from '@mantine/core';
+import { Dimmed } from './styles.ts';
 import { Copy } from './Copy.tsx';
 import { StatusBadge } from './text/StatusBadge.tsx';
 
@@ -14,9 +15,9 @@ export function RequestHead(props: {
     <Group gap="xs" mt={-8} mb="lg">
       <StatusBadge status={status} />
       <Group gap={2} wrap="nowrap" miw={0}>
-        <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        <Dimmed ff="monospace" className="wrap">
           {request_id}
-        </Text>
+        </Dimmed>
         <Copy text={request_id} what={what} />
       </Group>
     </Group>

@@ -1,7 +1,6 @@
 import './docs-words.ts';
 import {
   Anchor,
-  Button,
   Card,
   Group,
   PasswordInput,
@@ -11,13 +10,13 @@ import {
   Tabs,
   Text,
   ThemeIcon,
-  Title,
 } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { Trans, useTranslation } from 'react-i18next';
+import { Heading, PlainButton } from '../components/styles.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
@@ -91,7 +90,7 @@ function QuickStart() {
               {t('address')}
             </Text>
             <Group gap="xs" wrap="nowrap">
-              <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+              <Text size="sm" ff="monospace" className="wrap">
                 {settings.base_url}
               </Text>
               <Copy text={settings.base_url} what={t('address')} />
@@ -107,9 +106,9 @@ function QuickStart() {
               onChange={(event) => setKey(event.currentTarget.value)}
               style={{ flex: '1 1 280px' }}
             />
-            <Button component={Link} to="/cabinet/keys" variant="default">
+            <PlainButton component={Link} to="/cabinet/keys">
               {t('make_key')}
-            </Button>
+            </PlainButton>
           </Group>
           <Select
             label={t('model')}
@@ -128,9 +127,7 @@ function QuickStart() {
             <ThemeIcon variant="light" radius="xl" size={28}>
               {i + 1}
             </ThemeIcon>
-            <Title order={2} fz="lg">
-              {t(`steps.${name}.title`)}
-            </Title>
+            <Heading>{t(`steps.${name}.title`)}</Heading>
           </Group>
           <Text c="dimmed" mb="sm">
             {t(`steps.${name}.text`)}
@@ -139,9 +136,7 @@ function QuickStart() {
         </section>
       ))}
       <section>
-        <Title order={2} fz="lg" mb={4}>
-          {t('tools')}
-        </Title>
+        <Heading mb={4}>{t('tools')}</Heading>
         <Text c="dimmed" mb="sm">
           {t('tools_text')}
         </Text>

@@ -104,7 +104,7 @@ function OperationView({ operation }: { operation: Operation }) {
         </Title>
         <Group gap="xs" mt={4}>
           <Method name={operation.method} />
-          <Code fz={14} style={{ overflowWrap: 'anywhere' }}>
+          <Code fz={14} className="wrap">
             {operation.path}
           </Code>
         </Group>

@@ -1,6 +1,7 @@
 import { Card, Center, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from '../components/styles.ts';
 
 /** A card in the centre of an empty page. */
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
@@ -18,9 +19,7 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
               Farebox
             </Text>
           </Group>
-          <Text c="dimmed" size="sm">
-            {t('tagline')}
-          </Text>
+          <Dimmed>{t('tagline')}</Dimmed>
         </Stack>
         <Card withBorder shadow="sm" p="xl">
           <Stack>

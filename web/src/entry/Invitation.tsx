@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton } from '../components/styles.ts';
 import { api, authCall } from '../api.ts';
 import { Failure, showFailure } from '../components/Failure.tsx';
 import type { Invitation as Invited, Me } from '../api-types.ts';
@@ -35,9 +36,9 @@ export function Invitation() {
     <Frame title={t('invited')}>
       {invited.error && <Failure error={invited.error} />}
       {invited.error && me && (
-        <Button component={Link} to="/cabinet" variant="default">
+        <PlainButton component={Link} to="/cabinet">
           {t('to_cabinet')}
-        </Button>
+        </PlainButton>
       )}
       {(invited.isPending || (data && me === undefined)) && <Skeleton h={60} />}
       {data && me !== undefined && (
@@ -66,17 +67,16 @@ function Newcomer(props: { token: string; invited: Invited; onSent: (email: stri
   const isClosed = settings?.sign_up === 'closed';
   return (
     <>
-      <Text size="sm" c="dimmed">
+      <Dimmed>
         {isClosed ? t('closed_invited') : t('sign_in_first', { email: invited.email })}
-      </Text>
-      <Button
+      </Dimmed>
+      <PlainButton
         component={Link}
         to="/sign-in"
         search={{ to: `/invitation?token=${token}` } as never}
-        variant="default"
       >
         {t('sign_in')}
-      </Button>
+      </PlainButton>
       {settings && !isClosed && (
         <>
           <Divider label={t('or')} />
@@ -114,9 +114,7 @@ function SignedIn({ token, invited, me }: { token: string; invited: Invited; me:
   return (
     <>
       <Text size="sm">{t('signed_in_as', { me: me.email, email: invited.email })}</Text>
-      <Button variant="default" onClick={() => void signOut()}>
-        {t('sign_out_first')}
-      </Button>
+      <PlainButton onClick={() => void signOut()}>{t('sign_out_first')}</PlainButton>
     </>
   );
 }

@@ -13,6 +13,7 @@ import { IconFingerprint } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from '../components/styles.ts';
 import { ApiFailure } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
@@ -119,18 +120,13 @@ export function SignIn() {
         </Stack>
       </form>
       <Divider label={t('or')} labelPosition="center" />
-      <Button
-        variant="default"
+      <PlainButton
         leftSection={<IconFingerprint size={18} />}
         onClick={() => void attempt(async () => (await signInWithPasskey(), false))}
       >
         {t('passkey')}
-      </Button>
-      {settings?.oidc_name && (
-        <Button variant="default" onClick={leave}>
-          {settings.oidc_name}
-        </Button>
-      )}
+      </PlainButton>
+      {settings?.oidc_name && <PlainButton onClick={leave}>{settings.oidc_name}</PlainButton>}
       {(!settings || settings.sign_up === 'open') && (
         // Its space is reserved while loading, so that nothing jumps.
         <Text size="sm" ta="center" style={{ visibility: settings ? 'visible' : 'hidden' }}>

@@ -1,7 +1,8 @@
-import { Anchor, Box, Card, Group, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Box, Card, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { RowName, Heading } from '../components/styles.ts';
 import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/text/When.tsx';
@@ -64,9 +65,7 @@ function Said({ lines }: { lines: AttentionLine[] }) {
           style={{ flexShrink: 0 }}
           aria-hidden
         />
-        <Title order={2} fz="lg">
-          {t('title')}
-        </Title>
+        <Heading>{t('title')}</Heading>
       </Group>
       <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
         {lines.map((line) => (
@@ -85,7 +84,7 @@ function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) 
   const text = t(`of.${what}`, { count });
   const names = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(of);
   return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <Text size="sm" className="wrap">
       {place ? (
         <Anchor
           component={Link}
@@ -99,9 +98,7 @@ function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) 
           {text}
         </Anchor>
       ) : (
-        <Text span fz="sm" fw={550}>
-          {text}
-        </Text>
+        <RowName span>{text}</RowName>
       )}
       {names !== '' && `: ${names}`}
       {of.length > 0 && of.length < count && !namesWhole.has(what) && ' …'}

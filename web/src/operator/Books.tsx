@@ -1,4 +1,5 @@
-import { Badge, Button, Card, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Badge, Card, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Dimmed, Heading, PlainButton } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -30,14 +31,12 @@ export function Books({ verdict }: { verdict: AuditResult | null | undefined }) 
     <Card withBorder p="md" id="books">
       <Group justify="space-between" align="flex-start">
         <Stack gap={6} style={{ flex: '1 1 280px' }}>
-          <Title order={2} fz="lg">
-            {t('books')}
-          </Title>
+          <Heading>{t('books')}</Heading>
           {verdict === undefined ? <Skeleton h={44} /> : <Said verdict={verdict} />}
         </Stack>
-        <Button variant="default" onClick={() => void prove()} loading={busy}>
+        <PlainButton onClick={() => void prove()} loading={busy}>
           {t('prove')}
-        </Button>
+        </PlainButton>
       </Group>
       {verdict?.violations.map(({ law, says, found }) => (
         <Stack key={law} gap={4} mt="md">
@@ -59,9 +58,9 @@ function Said({ verdict }: { verdict: AuditResult | null }) {
   const locale = useLocale();
   if (verdict === null) {
     return (
-      <Text size="sm" c="dimmed">
+      <Dimmed>
         {t('books_never')}. {t('books_never_text')}
-      </Text>
+      </Dimmed>
     );
   }
   const { ok, checked, took_ms, proved_at } = verdict;
@@ -73,12 +72,11 @@ function Said({ verdict }: { verdict: AuditResult | null }) {
       <Badge
         variant="light"
         color={ok ? 'fare' : 'red'}
-        tt="none"
         {...(ok && { leftSection: <IconCheck size={12} /> })}
       >
         {t(ok ? 'books_ok' : 'books_broken')}
       </Badge>
-      <Text size="sm" c="dimmed">
+      <Dimmed>
         {t('books_checked', {
           laws,
           transfers: number.format(transfers),
@@ -86,10 +84,10 @@ function Said({ verdict }: { verdict: AuditResult | null }) {
           accounts: number.format(accounts),
           seconds,
         })}
-      </Text>
-      <Text size="sm" c="dimmed">
+      </Dimmed>
+      <Dimmed>
         {t('proved')} <When at={proved_at} />
-      </Text>
+      </Dimmed>
     </>
   );
 }

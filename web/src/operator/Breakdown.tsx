@@ -1,7 +1,8 @@
-import { Anchor, Box, Button, Card, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Anchor, Box, Card, Stack, Tabs } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { sumColumns } from './figures.tsx';
@@ -23,9 +24,7 @@ export function Breakdown({ figures }: { figures: Revenue }) {
   };
   return (
     <Card withBorder p="md">
-      <Title order={2} fz="lg" mb="sm">
-        {t('where')}
-      </Title>
+      <Heading mb="sm">{t('where')}</Heading>
       <Tabs defaultValue="by_model" keepMounted={false}>
         <Tabs.List mb="sm" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
           {parts.map((part) => (
@@ -65,14 +64,9 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
         keyOf={(row) => row.account_id ?? row.name}
       />
       {rows.length > shownMax && (
-        <Button
-          variant="default"
-          size="xs"
-          onClick={() => setAll(!all)}
-          style={{ alignSelf: 'center' }}
-        >
+        <RowButton onClick={() => setAll(!all)} style={{ alignSelf: 'center' }}>
           {all ? t('fewer') : t('all', { n: rows.length })}
-        </Button>
+        </RowButton>
       )}
     </Stack>
   );
@@ -85,16 +79,14 @@ function Name({ part, row, most }: { part: string; row: Row; most: number }) {
   return (
     <Box miw={140}>
       {row.account_id === undefined ? (
-        <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
-          {name}
-        </Text>
+        <RowName className="wrap">{name}</RowName>
       ) : (
         <Anchor
           component={Link}
           to={`/operator/accounts/${row.account_id}`}
           fz="sm"
           fw={550}
-          style={{ overflowWrap: 'anywhere' }}
+          className="wrap"
         >
           {name}
         </Anchor>

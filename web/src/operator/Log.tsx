@@ -1,5 +1,6 @@
-import { Badge, Button, Group, Select } from '@mantine/core';
+import { Badge, Group, Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { RowButton } from '../components/styles.ts';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
 import i18next from 'i18next';
 import { actionName, LogList, useLog } from './LogList.tsx';
@@ -40,12 +41,10 @@ export function Log() {
         />
         {account !== undefined && (
           <Group gap="xs">
-            <Badge variant="outline" color="gray" tt="none" c="var(--mantine-color-text)">
+            <Badge variant="outline" color="gray" c="var(--mantine-color-text)">
               {t('only_account')}
             </Badge>
-            <Button size="xs" variant="default" onClick={() => setAddress({ account: undefined })}>
-              {t('clear')}
-            </Button>
+            <RowButton onClick={() => setAddress({ account: undefined })}>{t('clear')}</RowButton>
           </Group>
         )}
       </Group>

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TFunction } from 'i18next';
+import { RowName } from '../components/styles.ts';
 import type { OperatorCalls } from '../api.ts';
 import type { LogEntry } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
@@ -29,11 +30,7 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
     {
       name: 'did',
       label: t('did'),
-      cell: (row) => (
-        <Text fz="sm" fw={550}>
-          {actionName(t, row.action)}
-        </Text>
-      ),
+      cell: (row) => <RowName>{actionName(t, row.action)}</RowName>,
     },
     { name: 'to', label: t('to'), cell: (row) => to(row, props.ofAccount) },
     { name: 'details', label: t('details'), cell: (row) => row.details && <Details row={row} /> },
@@ -114,13 +111,9 @@ function Details({ row }: { row: LogEntry }) {
   );
   return (
     <Stack gap={0}>
-      {row.details?.replayed === true && (
-        <Text fz="sm" fw={550}>
-          {t('replayed')}
-        </Text>
-      )}
+      {row.details?.replayed === true && <RowName>{t('replayed')}</RowName>}
       {entries.map(([name, value]) => (
-        <Text key={name} fz="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text key={name} fz="sm" className="wrap">
           {name === 'amount_usd_micro' ? (
             <Usd micro={String(value)} signed={row.action.startsWith('account.')} />
           ) : (

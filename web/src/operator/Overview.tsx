@@ -1,8 +1,9 @@
-import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Title } from '@mantine/core';
+import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { IconChartBar } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Heading } from '../components/styles.ts';
 import { useLocale } from '../components/text/locale.ts';
 import { operatorApi } from '../api.ts';
 import type { AuditResult, Revenue, RevenueDay, RevenueSum } from '../api-types.ts';
@@ -16,9 +17,9 @@ import { Usd } from '../components/text/Usd.tsx';
 import { Attention } from './Attention.tsx';
 import { Books } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
-import { sumColumns } from './figures.tsx';
 import './overview-words.ts';
 import { offered, useAddress } from './search.ts';
+import { sumColumns } from './figures.tsx';
 
 const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
 
@@ -130,9 +131,7 @@ function ByDay({ days }: { days: RevenueDay[] | undefined }) {
   return (
     <Card withBorder p="md">
       <Group justify="space-between" mb="md">
-        <Title order={2} fz="lg">
-          {t('by_day')}
-        </Title>
+        <Heading>{t('by_day')}</Heading>
         {!isEmpty && (
           <SegmentedControl
             size="xs"

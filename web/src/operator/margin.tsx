@@ -1,5 +1,6 @@
-import { Badge, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, Dot } from '../components/styles.ts';
 import type { CatalogRow, RowMargin } from '../api-types.ts';
 import { Percent } from '../components/text/Percent.tsx';
 import { Usd } from '../components/text/Usd.tsx';
@@ -12,20 +13,16 @@ const colors = { live: 'fare', stopped: 'orange', hidden: 'gray', left_out: 'red
 
 export function StateBadge({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
-  return (
-    <Badge variant="dot" color={colors[row.state]} tt="none" fw={500}>
-      {t(row.state)}
-    </Badge>
-  );
+  return <Dot color={colors[row.state]}>{t(row.state)}</Dot>;
 }
 
 export function StoppedBy({ since, by }: { since: string; by: string }) {
   const { t } = useTranslation('operator_catalog');
   return (
-    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+    <Note className="wrap">
       {t('stopped_since')} <When at={since} />
       {` · ${by === 'command line' ? t('command_line') : by}`}
-    </Text>
+    </Note>
   );
 }
 
@@ -47,12 +44,10 @@ export function Reason({ row }: { row: CatalogRow }) {
         </Text>
       )}
       {reason !== null && (
-        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {needed(reason, (variables) => t('needs', { variables }))}
-        </Text>
+        <Note className="wrap">{needed(reason, (variables) => t('needs', { variables }))}</Note>
       )}
       {problem !== null && (
-        <Text size="xs" c="red" style={{ overflowWrap: 'anywhere' }} title={problem.message}>
+        <Text size="xs" c="red" className="wrap" title={problem.message}>
           {row.state !== 'left_out' && `${t('stale')}: `}
           {problem.line === null ? problem.file : `${problem.file}:${problem.line}`}
         </Text>
@@ -81,19 +76,13 @@ export function PriceLines({ row }: { row: CatalogRow }) {
           <Usd micro={margin.price_usd_micro} column />
         </span>
       ))}
-      <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-        {t(`per.${row.unit}`)}
-      </Text>
+      <Note style={{ whiteSpace: 'nowrap' }}>{t(`per.${row.unit}`)}</Note>
     </Stack>
   );
 }
 
 function Small({ text }: { text: string }) {
-  return (
-    <Text span size="xs" c="dimmed">
-      {`${text} `}
-    </Text>
-  );
+  return <Note span>{`${text} `}</Note>;
 }
 
 /** One line for each kind of token, or a single one. */
@@ -101,9 +90,7 @@ export function MarginLines({ margins, what }: { margins: RowMargin[]; what: 'co
   const { t } = useTranslation('operator_catalog');
   if (margins.every((margin) => margin.cost_usd_micro === null)) {
     return (
-      <Text size="sm" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-        {what === 'cost' ? t('unknown_cost') : '—'}
-      </Text>
+      <Dimmed style={{ whiteSpace: 'nowrap' }}>{what === 'cost' ? t('unknown_cost') : '—'}</Dimmed>
     );
   }
   return (

@@ -2,7 +2,6 @@ import './studio-words.ts';
 import {
   Badge,
   Box,
-  Button,
   Chip,
   Group,
   SegmentedControl,
@@ -12,7 +11,6 @@ import {
   Stack,
   Text,
   TextInput,
-  Title,
 } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { IconPhotoSearch, IconSearch } from '@tabler/icons-react';
@@ -20,6 +18,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, Heading, PlainButton } from '../components/styles.ts';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
@@ -61,12 +60,9 @@ export function Gallery() {
           text={isNarrowed ? t('gallery.none_text') : t('gallery.no_models')}
         >
           {isNarrowed && (
-            <Button
-              variant="default"
-              onClick={() => change({ q: undefined, kind: undefined, task: undefined })}
-            >
+            <PlainButton onClick={() => change({ q: undefined, kind: undefined, task: undefined })}>
               {t('gallery.clear')}
-            </Button>
+            </PlainButton>
           )}
         </Empty>
       )}
@@ -78,12 +74,8 @@ export function Gallery() {
               group.length > 0 && (
                 <section key={kind} aria-label={t(`gallery.kinds.${kind}`)}>
                   <Group gap="xs" mb="sm" align="baseline">
-                    <Title order={2} fz="lg">
-                      {t(`gallery.kinds.${kind}`)}
-                    </Title>
-                    <Text c="dimmed" size="sm" className="number">
-                      {group.length}
-                    </Text>
+                    <Heading>{t(`gallery.kinds.${kind}`)}</Heading>
+                    <Dimmed className="number">{group.length}</Dimmed>
                   </Group>
                   <Cards models={group} />
                 </section>
@@ -130,9 +122,9 @@ function Filters(props: {
           placeholder={t('gallery.search')}
           leftSection={<IconSearch size={17} />}
           rightSection={
-            <Text c="dimmed" size="xs" visibleFrom="sm" aria-hidden>
+            <Note visibleFrom="sm" aria-hidden>
               /
-            </Text>
+            </Note>
           }
           value={text}
           onChange={({ currentTarget }) => {
@@ -237,18 +229,16 @@ function ModelCard({ model }: { model: Model }) {
           </Text>
           {model.uncensored && <Uncensored />}
         </Group>
-        <Text size="sm" c="dimmed" lineClamp={2}>
-          {model.description}
-        </Text>
+        <Dimmed lineClamp={2}>{model.description}</Dimmed>
         <Box mt="auto" pt={6}>
           <Rate model={model} />
-          <Text size="xs" c="dimmed" mt={2} truncate>
+          <Note mt={2} truncate>
             {[
               t(`task.${model.task}`, { defaultValue: model.task }),
               model.owned_by,
               ...facts(model, t),
             ].join(' · ')}
-          </Text>
+          </Note>
         </Box>
       </Stack>
     </Link>
@@ -267,7 +257,7 @@ export function facts(
 export function Uncensored() {
   const { t } = useTranslation('studio');
   return (
-    <Badge variant="default" tt="none" title={t('uncensored_text')} flex="none">
+    <Badge variant="default" title={t('uncensored_text')} flex="none">
       {t('uncensored')}
     </Badge>
   );

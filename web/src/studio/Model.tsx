@@ -1,6 +1,7 @@
 import './studio-words.ts';
 import { Anchor, Box, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import { Dimmed } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
 import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -13,7 +14,7 @@ import { Failure, showFailure } from '../components/Failure.tsx';
 import { formatUsd } from '../money.ts';
 import { useAccount, useMay } from '../session.tsx';
 import { useDraft, type Input } from './form/draft.ts';
-import { addressOf, facts, Uncensored } from './Gallery.tsx';
+import { addressOf, Uncensored, facts } from './Gallery.tsx';
 import { InputForm } from './form/InputForm.tsx';
 import classes from './Model.module.css';
 import type { Model as ModelRow } from '../api-types.ts';
@@ -149,7 +150,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   );
   return (
     <>
-      <Heading model={model} />
+      <ModelHeading model={model} />
       <div className={classes.workbench}>
         <About model={model} />
         <section className={classes.side} aria-label={t('input')}>
@@ -256,7 +257,7 @@ function useFilling(
 }
 
 /** One line where there is room, so that price and button stay in view. */
-function Heading({ model }: { model: ModelRow }) {
+function ModelHeading({ model }: { model: ModelRow }) {
   const { t } = useTranslation('studio');
   useEffect(() => {
     document.title = `${model.name} · Farebox`;
@@ -274,9 +275,9 @@ function Heading({ model }: { model: ModelRow }) {
       </Title>
       {model.uncensored && <Uncensored />}
       <Group gap={4} wrap="nowrap" miw={0}>
-        <Text ff="monospace" size="sm" c="dimmed" truncate>
+        <Dimmed ff="monospace" truncate>
           {model.id}
-        </Text>
+        </Dimmed>
         <Copy text={model.id} what={t('model_id')} />
       </Group>
     </div>
@@ -295,14 +296,14 @@ function About({ model }: { model: ModelRow }) {
       </Text>
       <Group gap="xs">
         <Rate model={model} size="md" />
-        <Text size="sm" c="dimmed">
+        <Dimmed>
           {[
             t(`task.${model.task}`, { defaultValue: model.task }),
             model.owned_by,
             ...facts(model, t),
             ...extras,
           ].join(' · ')}
-        </Text>
+        </Dimmed>
       </Group>
     </Stack>
   );

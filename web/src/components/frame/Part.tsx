@@ -1,5 +1,6 @@
-import { Card, Text, Title } from '@mantine/core';
+import { Card, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Dimmed } from '../styles.ts';
 
 /** A section of a page with its own heading. */
 export function Part(props: { title: string; text?: string | undefined; children: ReactNode }) {
@@ -8,11 +9,7 @@ export function Part(props: { title: string; text?: string | undefined; children
       <Title order={2} fz="md" mb={props.text ? 4 : 'sm'}>
         {props.title}
       </Title>
-      {props.text && (
-        <Text size="sm" c="dimmed" mb="sm">
-          {props.text}
-        </Text>
-      )}
+      {props.text && <Dimmed mb="sm">{props.text}</Dimmed>}
       {props.children}
     </Card>
   );

@@ -12,7 +12,7 @@ export function Clipped({ text, dimmed = false }: { text: string; dimmed?: boole
         size={dimmed ? 'xs' : 'sm'}
         {...(dimmed && { c: 'dimmed' })}
         truncate={!whole}
-        style={{ overflowWrap: 'anywhere' }}
+        className="wrap"
       >
         {text}
       </Text>

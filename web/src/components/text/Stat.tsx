@@ -1,5 +1,6 @@
 import { Card, Skeleton, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Dimmed } from '../styles.ts';
 
 /** A figure with its name. A placeholder while it has no children. */
 export function Stat({
@@ -13,9 +14,7 @@ export function Stat({
 }) {
   return (
     <Card withBorder p="md">
-      <Text c="dimmed" size="sm">
-        {label}
-      </Text>
+      <Dimmed>{label}</Dimmed>
       {children === undefined ? (
         <Skeleton h={34} w="70%" mt={4} />
       ) : (
@@ -23,11 +22,7 @@ export function Stat({
           {children}
         </Text>
       )}
-      {note !== undefined && (
-        <Text component="div" c="dimmed" size="sm">
-          {note}
-        </Text>
-      )}
+      {note !== undefined && <Dimmed component="div">{note}</Dimmed>}
     </Card>
   );
 }

@@ -1,5 +1,5 @@
-import { Badge } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Dot } from '../styles.ts';
 import type { Status } from '../../api-types.ts';
 
 const colors: Record<Status, string> = {
@@ -13,8 +13,8 @@ const colors: Record<Status, string> = {
 export function StatusBadge({ status }: { status: Status }) {
   const { t } = useTranslation('common');
   return (
-    <Badge color={colors[status]} variant="dot" tt="none" fw={500} miw="max-content">
+    <Dot color={colors[status]} miw="max-content">
       {t(`status.${status}`)}
-    </Badge>
+    </Dot>
   );
 }

@@ -11,6 +11,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from '../../components/styles.ts';
 import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -143,9 +144,7 @@ function Fields(props: {
         <Rates {...props} typed={typed} set={set} />
         {save.error && <Failure error={save.error} labels={labels} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('common:cancel')}
-          </Button>
+          <PlainButton onClick={onClose}>{t('common:cancel')}</PlainButton>
           <Button type="submit" loading={save.isPending}>
             {changed ? t('common:save') : t('create')}
           </Button>

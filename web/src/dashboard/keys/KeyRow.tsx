@@ -1,6 +1,7 @@
-import { ActionIcon, Badge, Box, Button, Group, Menu, Progress, Text } from '@mantine/core';
+import { ActionIcon, Badge, Box, Group, Menu, Progress, Text } from '@mantine/core';
 import { IconDots, IconPencil, IconRotate, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, RowButton } from '../../components/styles.ts';
 import { Ago } from '../../components/text/Ago.tsx';
 import { showFailure } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
@@ -52,12 +53,12 @@ function Who({ shown }: { shown: Key }) {
       <Group gap={8}>
         <span className={styles.name}>{shown.is_studio ? t('studio_name') : shown.name}</span>
         {state !== 'active' && (
-          <Badge variant="light" tt="none" fw={500} color={state === 'expired' ? 'yellow' : 'gray'}>
+          <Badge variant="light" fw={500} color={state === 'expired' ? 'yellow' : 'gray'}>
             {t(state)}
           </Badge>
         )}
       </Group>
-      <Text size="sm" c="dimmed" component="div">
+      <Dimmed component="div">
         {!shown.is_studio && <span className={styles.hint}>{shown.hint}</span>}
         {models !== null && (
           <span title={models.join('\n')}>
@@ -65,16 +66,16 @@ function Who({ shown }: { shown: Key }) {
             {models.length === 1 ? models[0] : t('models_count', { count: models.length })}
           </span>
         )}
-      </Text>
+      </Dimmed>
       {revoked_at !== null ? (
-        <Text size="sm" c="dimmed">
+        <Dimmed>
           {t('revoked_on')} <When at={revoked_at} brief />
-        </Text>
+        </Dimmed>
       ) : (
         expires_at !== null && (
-          <Text size="sm" c="dimmed">
+          <Dimmed>
             {t(state === 'expired' ? 'expired_on' : 'expires_on')} <When at={expires_at} brief />
-          </Text>
+          </Dimmed>
         )
       )}
     </div>
@@ -89,12 +90,10 @@ function Month({ shown }: { shown: Key }) {
   return (
     <div className={styles.month}>
       <Group justify="space-between" gap="xs" wrap="nowrap">
-        <Text size="sm" c="dimmed" component="span">
-          {t('this_month')}
-        </Text>
+        <Dimmed component="span">{t('this_month')}</Dimmed>
         <Text size="sm" component="span" ta="right">
           <Usd micro={spent} />{' '}
-          <Text span c="dimmed" size="sm">
+          <Dimmed span>
             {limit === null ? (
               t('no_limit')
             ) : (
@@ -102,7 +101,7 @@ function Month({ shown }: { shown: Key }) {
                 {t('of')} <Usd micro={limit} />
               </>
             )}
-          </Text>
+          </Dimmed>
         </Text>
       </Group>
       {limit !== null && (
@@ -134,23 +133,21 @@ function Used({ shown, defaults }: { shown: Key; defaults: Defaults }) {
     <div className={styles.used}>
       <Text size="sm">
         {shown.last_used_at === null ? (
-          <Text span c="dimmed" size="sm">
-            {t('never_used')}
-          </Text>
+          <Dimmed span>{t('never_used')}</Dimmed>
         ) : (
           <>
             {t('used')} <Ago at={shown.last_used_at} />
           </>
         )}
       </Text>
-      <Text size="sm" c="dimmed">
+      <Dimmed>
         {t('rpm_shown', { count: shown.rpm ?? defaults.rpm })}
         <br />
         {t('jobs_shown', {
           open: shown.open_requests,
           jobs: shown.open_jobs ?? defaults.open_jobs,
         })}
-      </Text>
+      </Dimmed>
     </div>
   );
 }
@@ -210,14 +207,12 @@ function Overlap({ shown, may }: { shown: Key; may: boolean }) {
         )}
       </Text>
       {may && (
-        <Button
-          size="xs"
-          variant="default"
+        <RowButton
           loading={end.isPending}
           onClick={() => end.mutate(shown, { onError: showFailure })}
         >
           {t('overlap_end')}
-        </Button>
+        </RowButton>
       )}
     </div>
   );

@@ -3,6 +3,7 @@ import { IconCheck, IconCopy, IconEyeOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
@@ -68,9 +69,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
       )}
       <Try made={made} />
       <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('kept')}
-        </Button>
+        <PlainButton onClick={onClose}>{t('kept')}</PlainButton>
       </Group>
     </Stack>
   );
@@ -89,7 +88,7 @@ function Try({ made }: { made: NewKey }) {
       <Text fw={600} mb={4}>
         {t('try')}
       </Text>
-      <Text size="sm" c="dimmed" mb="xs">
+      <Dimmed mb="xs">
         {t(model.kind === 'text' ? 'try_chat' : 'try_queue')} <Code>{model.id}</Code>.
         {price !== null && (
           <>
@@ -97,7 +96,7 @@ function Try({ made }: { made: NewKey }) {
             {t('try_price')} <Usd micro={price} />.
           </>
         )}
-      </Text>
+      </Dimmed>
       <Snippet code={curlOf(settings.base_url, made.key, model)} what="curl" />
     </div>
   );

@@ -3,6 +3,7 @@ import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -104,22 +105,19 @@ export function Keys() {
           )}
           {found.hasNextPage && (
             <Group justify="center">
-              <Button
-                variant="default"
+              <PlainButton
                 loading={found.isFetchingNextPage}
                 onClick={() => void found.fetchNextPage()}
               >
                 {t('common:more')}
-              </Button>
+              </PlainButton>
             </Group>
           )}
           <section aria-labelledby="studio-key">
             <Text component="h2" id="studio-key" fw={600} mt="sm">
               {t('studio')}
             </Text>
-            <Text c="dimmed" size="sm" mb="xs">
-              {t('studio_text')}
-            </Text>
+            <Dimmed mb="xs">{t('studio_text')}</Dimmed>
             <Card withBorder p={0} component="ul" className={styles.rows} aria-label={t('studio')}>
               {rowOf(first!.studio)}
             </Card>

@@ -8,12 +8,7 @@ import './refused-words.ts';
 export function Refused({ refused, named }: { refused: RefusedCalls[]; named?: boolean }) {
   const { t } = useTranslation('refused');
   return refused.map(({ key_id, name, code, calls }) => (
-    <Text
-      key={`${key_id} ${code}`}
-      size="sm"
-      data-refused={code}
-      style={{ overflowWrap: 'anywhere' }}
-    >
+    <Text key={`${key_id} ${code}`} size="sm" data-refused={code} className="wrap">
       <IconAlertTriangle
         size={15}
         color="var(--mantine-color-orange-filled)"

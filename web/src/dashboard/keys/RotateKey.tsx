@@ -2,6 +2,7 @@ import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { When } from '../../components/text/When.tsx';
@@ -50,9 +51,7 @@ function Asked({ rotated, onClose, onMade }: Parameters<typeof RotateKey>[0] & {
         allowDeselect={false}
         onChange={(value) => setOverlap(value ?? '24')}
       />
-      <Text size="sm" c="dimmed">
-        {t(overlap === '0' ? 'overlap_none_text' : 'overlap_text')}
-      </Text>
+      <Dimmed>{t(overlap === '0' ? 'overlap_none_text' : 'overlap_text')}</Dimmed>
       {rotated.previous_until !== null && (
         <Alert color="yellow" variant="light" icon={<IconAlertTriangle />}>
           {t('overlap_running')} <When at={rotated.previous_until} />
@@ -60,9 +59,7 @@ function Asked({ rotated, onClose, onMade }: Parameters<typeof RotateKey>[0] & {
       )}
       {rotate.error && <Failure error={rotate.error} />}
       <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('common:cancel')}
-        </Button>
+        <PlainButton onClick={onClose}>{t('common:cancel')}</PlainButton>
         <Button
           loading={rotate.isPending}
           onClick={() => rotate.mutate(Number(overlap), { onSuccess: onMade })}

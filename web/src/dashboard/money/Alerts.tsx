@@ -10,8 +10,8 @@ import {
   Switch,
   Text,
   TextInput,
-  Title,
 } from '@mantine/core';
+import { Dimmed, Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -87,12 +87,8 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
   const ofUrl = failure instanceof ApiFailure && failure.param === 'webhook_url';
   return (
     <Card withBorder padding="lg" maw={640}>
-      <Title order={2} fz="lg" mb={4}>
-        {t('alert')}
-      </Title>
-      <Text c="dimmed" size="sm" mb="lg">
-        {t('alert_text')}
-      </Text>
+      <Heading mb={4}>{t('alert')}</Heading>
+      <Dimmed mb="lg">{t('alert_text')}</Dimmed>
       <form onSubmit={submit} noValidate>
         <Stack gap="lg">
           <Switch
@@ -151,11 +147,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
               </Button>
             </Group>
           )}
-          {forbids && (
-            <Text size="sm" c="dimmed">
-              {t('may_not_pay')}
-            </Text>
-          )}
+          {forbids && <Dimmed>{t('may_not_pay')}</Dimmed>}
         </Stack>
       </form>
     </Card>
@@ -173,11 +165,7 @@ function MailText({ settings: { has_mail, recipients } }: { settings: AlertSetti
 function State({ settings: { low_balance_usd_micro, told_at } }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
   if (told_at === null) {
-    return (
-      <Text size="sm" c="dimmed">
-        {low_balance_usd_micro === null ? t('state_off') : t('state_above')}
-      </Text>
-    );
+    return <Dimmed>{low_balance_usd_micro === null ? t('state_off') : t('state_above')}</Dimmed>;
   }
   return (
     <Alert color="orange" variant="light" p="sm">

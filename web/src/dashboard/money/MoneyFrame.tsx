@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { useAccount, useAccountApi } from '../../session.tsx';
@@ -29,9 +30,7 @@ export function MoneyFrame({ part, children }: { part: keyof typeof parts; child
       <PageTitle title={title}>
         {(['available', 'reserved'] as const).map((name) => (
           <div key={name}>
-            <Text size="xs" c="dimmed">
-              {t(`common:${name}`)}
-            </Text>
+            <Note>{t(`common:${name}`)}</Note>
             <Text component="div" fw={650} fz="lg">
               {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h={26} w={90} />}
             </Text>

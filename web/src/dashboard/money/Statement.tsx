@@ -18,6 +18,7 @@ import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { Movement } from '../../api-types.ts';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -51,9 +52,7 @@ export function Statement() {
       text={isFiltered ? t('none_filtered_text') : t('none_text')}
     >
       {isFiltered ? (
-        <Button variant="default" onClick={() => choose(kept)}>
-          {t('clear')}
-        </Button>
+        <PlainButton onClick={() => choose(kept)}>{t('clear')}</PlainButton>
       ) : (
         <Button component={Link} to="/cabinet/money/top-up">
           {t('tabs.top_up')}
@@ -76,9 +75,9 @@ export function Statement() {
           choose(chosen === 'ledger' ? { ...dates, view: 'ledger' } : dates);
         }}
       />
-      <Text c="dimmed" size="sm" maw={720} mb="md">
+      <Dimmed maw={720} mb="md">
         {t(isLedger ? 'statement_text' : 'lines_text')}
-      </Text>
+      </Dimmed>
       <Filters search={search} choose={choose} />
       {isLedger ? (
         <>
@@ -107,14 +106,13 @@ function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }
       {rows?.length === 0 && empty}
       {rows && rows.length > 0 && (isNarrow ? <Cards rows={rows} /> : <Rows rows={rows} />)}
       {list.hasNextPage && (
-        <Button
+        <PlainButton
           mt="md"
-          variant="default"
           onClick={() => void list.fetchNextPage()}
           loading={list.isFetchingNextPage}
         >
           {t('more')}
-        </Button>
+        </PlainButton>
       )}
     </>
   );
@@ -168,13 +166,9 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
           ))}
         <Menu position="bottom-end" width={300}>
           <Menu.Target>
-            <Button
-              variant="default"
-              leftSection={<IconDownload size={16} />}
-              ml={{ base: 0, sm: 'auto' }}
-            >
+            <PlainButton leftSection={<IconDownload size={16} />} ml={{ base: 0, sm: 'auto' }}>
               {t('export')}
-            </Button>
+            </PlainButton>
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Label>{t('export_text')}</Menu.Label>
@@ -226,9 +220,7 @@ function Sums({ search }: { search: StatementSearch }) {
     <Group gap="4px 32px" mb="md" role="group" aria-label={t('sums.title')}>
       {sums.map(([name, shown]) => (
         <div key={name}>
-          <Text size="xs" c="dimmed">
-            {t(`sums.${name}`)}
-          </Text>
+          <Note>{t(`sums.${name}`)}</Note>
           <Text component="div" fw={620}>
             {totals ? shown : <Skeleton h={24} w={80} />}
           </Text>
@@ -292,12 +284,12 @@ function Cards({ rows }: { rows: Movement[] }) {
           </Group>
           <About row={row} />
           <Group justify="space-between" mt={6} gap="md">
-            <Text size="xs" c="dimmed">
+            <Note>
               <When at={row.created_at} />
-            </Text>
-            <Text size="xs" c="dimmed">
+            </Note>
+            <Note>
               {t('after')}: <Usd micro={row.available_after_usd_micro} />
-            </Text>
+            </Note>
           </Group>
         </Card>
       ))}
@@ -327,7 +319,7 @@ function About({ row }: { row: Movement }) {
   const { kind, request_id, model_id, reference, reason, amount_usd_micro: amount } = row;
   const reserved = row.reserved_usd_micro;
   return (
-    <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
+    <Note component="div" className="wrap">
       {request_id && (
         <Anchor component={Link} to={`/cabinet/requests/${request_id}`} size="xs" c="inherit">
           {model_id ?? t('request', { id: request_id })}
@@ -346,6 +338,6 @@ function About({ row }: { row: Movement }) {
       {kind === 'release' && <div>{t('returned')}</div>}
       {reason && <div>{reason}</div>}
       {reference && <div>{reference.startsWith('voucher:') ? t('voucher') : reference}</div>}
-    </Text>
+    </Note>
   );
 }

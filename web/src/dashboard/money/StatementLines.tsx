@@ -1,7 +1,8 @@
-import { Anchor, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { useLocale } from '../../components/text/locale.ts';
@@ -26,14 +27,13 @@ export function StatementLines({ search, empty }: { search: StatementSearch; emp
         <DayOf key={day.date} day={day} />
       ))}
       {list.hasNextPage && (
-        <Button
-          variant="default"
+        <PlainButton
           style={{ alignSelf: 'start' }}
           onClick={() => void list.fetchNextPage()}
           loading={list.isFetchingNextPage}
         >
           {t('more')}
-        </Button>
+        </PlainButton>
       )}
     </Stack>
   );
@@ -55,9 +55,9 @@ function DayOf({ day }: { day: Day }) {
         <Text component="h2" size="sm" fw={600}>
           {date}
         </Text>
-        <Text size="sm" c="dimmed" className="number" data-day={day.date}>
+        <Dimmed className="number" data-day={day.date}>
           {sums?.filter(Boolean).join(' · ')}
-        </Text>
+        </Dimmed>
       </Group>
       <Card withBorder padding={0} component="ul" className={classes.lines}>
         {day.lines.map((line) => (
@@ -75,29 +75,29 @@ function LineOf({ line }: { line: StatementLine }) {
     <li className={classes.line} data-line={line.kind}>
       <div className={classes.what}>
         <What line={line} />
-        <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
+        <Note component="div" className="wrap">
           <When at={line.created_at} />
           {line.reason && ` · ${line.reason}`}
           {line.reference &&
             ` · ${line.reference.startsWith('voucher:') ? t('voucher') : line.reference}`}
-        </Text>
+        </Note>
       </div>
       {held === null ? (
         <Text component="div" size="sm" ta="right" fw={600} c={colorOf(effect)}>
           <Usd micro={effect} signed />
         </Text>
       ) : (
-        <Text component="div" size="sm" ta="right" c="dimmed">
+        <Dimmed component="div" ta="right">
           {t('held')} <Usd micro={held} />
-        </Text>
+        </Dimmed>
       )}
-      <Text component="div" size="sm" c="dimmed" className={classes.balance}>
+      <Dimmed component="div" className={classes.balance}>
         {held === null && (
           <>
             {t('balance')} <Usd micro={line.balance_usd_micro} />
           </>
         )}
-      </Text>
+      </Dimmed>
     </li>
   );
 }
@@ -121,16 +121,16 @@ function What({ line }: { line: StatementLine }) {
   const amount =
     unit && quantity !== null && !isFree && t(`amount.${unit}`, amountOf(unit, quantity));
   return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <Text size="sm" className="wrap">
       <Anchor component={Link} to={`/cabinet/requests/${line.request_id}`} size="sm" fw={500}>
         {line.model_name ?? t('request', { id: line.request_id })}
       </Anchor>
       {amount && `, ${amount}`}
       {isFree && (
-        <Text span size="sm" c="dimmed">
+        <Dimmed span>
           {' · '}
           {t(line.status === 'CANCELLED' ? 'cancelled_free' : 'failed_free')}
-        </Text>
+        </Dimmed>
       )}
     </Text>
   );

@@ -16,6 +16,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Heading } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
 import { formatUsd } from '../../money.ts';
@@ -56,12 +57,8 @@ function Redeem() {
   if (!pays && !forbids) return null;
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg" mb={4}>
-        {t('redeem')}
-      </Title>
-      <Text c="dimmed" size="sm" mb="md">
-        {pays ? t('redeem_text') : t('may_not_pay')}
-      </Text>
+      <Heading mb={4}>{t('redeem')}</Heading>
+      <Dimmed mb="md">{pays ? t('redeem_text') : t('may_not_pay')}</Dimmed>
       {pays && (
         <form onSubmit={submit}>
           <Stack>
@@ -116,9 +113,7 @@ function Pay() {
   const how = status === 'suspended' ? t('pay_suspended') : (told.data?.text ?? t('pay_none'));
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg" mb="md">
-        {t('pay')}
-      </Title>
+      <Heading mb="md">{t('pay')}</Heading>
       {told.error && <Failure error={told.error} retry={() => void told.refetch()} />}
       {told.isPending && <Skeleton h={90} />}
       {told.data && (
@@ -143,7 +138,7 @@ function Pay() {
 function Known({ name, text }: { name: string; text: string }) {
   return (
     <Group gap={6} wrap="nowrap">
-      <Text size="sm" ff="monospace" title={name} style={{ overflowWrap: 'anywhere' }}>
+      <Text size="sm" ff="monospace" title={name} className="wrap">
         {text}
       </Text>
       <Copy text={text} what={name} />

@@ -1,8 +1,9 @@
-import { Button, Card, Group, Stack, Text, ThemeIcon, Title, VisuallyHidden } from '@mantine/core';
+import { Button, Card, Group, Stack, Text, ThemeIcon, VisuallyHidden } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Heading, RowButton } from '../../components/styles.ts';
 import type { Overview } from '../../api-types.ts';
 import { useMay } from '../../session.tsx';
 
@@ -13,12 +14,8 @@ export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
   const builds = useMay('build');
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg">
-        {t('steps')}
-      </Title>
-      <Text c="dimmed" size="sm" mb="lg">
-        {t('steps_text')}
-      </Text>
+      <Heading>{t('steps')}</Heading>
+      <Dimmed mb="lg">{t('steps_text')}</Dimmed>
       <Stack component="ol" gap="lg" m={0} p={0} style={{ listStyle: 'none' }}>
         <Step number={1} done={steps.topped_up} title={t('step_money')} text={t('step_money_text')}>
           {pays && (
@@ -50,12 +47,12 @@ export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
           title={t('step_request')}
           text={t('step_request_text')}
         >
-          <Button component={Link} to="/studio" size="xs" variant="default">
+          <RowButton component={Link} to="/studio">
             {t('step_studio')}
-          </Button>
-          <Button component={Link} to="/cabinet/docs" size="xs" variant="default">
+          </RowButton>
+          <RowButton component={Link} to="/cabinet/docs">
             {t('step_docs')}
-          </Button>
+          </RowButton>
         </Step>
       </Stack>
     </Card>
@@ -89,9 +86,7 @@ function Step(props: {
         </Text>
         {!done && (
           <>
-            <Text size="sm" c="dimmed" maw={520}>
-              {text}
-            </Text>
+            <Dimmed maw={520}>{text}</Dimmed>
             <Group gap="xs">{children}</Group>
           </>
         )}

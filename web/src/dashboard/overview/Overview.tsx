@@ -10,13 +10,13 @@ import {
   Skeleton,
   Stack,
   Text,
-  Title,
   useMatches,
 } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, Heading } from '../../components/styles.ts';
 import type {
   KeyMonth,
   Overview as OverviewReply,
@@ -135,9 +135,7 @@ function Figure(props: {
       padding={isNarrow ? 'md' : 'lg'}
       style={props.isFirst && isNarrow ? { gridColumn: '1 / -1' } : {}}
     >
-      <Text c="dimmed" size="sm">
-        {props.name}
-      </Text>
+      <Dimmed>{props.name}</Dimmed>
       <Text component="div" className="figure" fz={{ base: 22, sm: 28 }} fw={650} lh={1.4}>
         {props.micro === undefined ? (
           <Skeleton h={34} w={140} my={3} />
@@ -145,9 +143,7 @@ function Figure(props: {
           <Usd micro={props.micro} />
         )}
       </Text>
-      <Text c="dimmed" size="xs">
-        {props.text}
-      </Text>
+      <Note>{props.text}</Note>
     </Card>
   );
 }
@@ -177,9 +173,7 @@ function Panel(props: { title: string; badge?: ReactNode; more: ReactNode; child
     <Card withBorder padding="lg">
       <Group justify="space-between" mb="md">
         <Group gap="xs">
-          <Title order={2} fz="lg">
-            {props.title}
-          </Title>
+          <Heading>{props.title}</Heading>
           {props.badge}
         </Group>
         {props.more}
@@ -202,11 +196,7 @@ function RunningNow({ running }: { running: OverviewReply['running'] }) {
         </Anchor>
       }
     >
-      {data.length === 0 && (
-        <Text c="dimmed" size="sm">
-          {t('running_none')}
-        </Text>
-      )}
+      {data.length === 0 && <Dimmed>{t('running_none')}</Dimmed>}
       <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
         {data.map((job) => (
           <Job key={job.request_id} job={job} />
@@ -231,11 +221,11 @@ function Job({ job }: { job: RunningRequest }) {
         >
           {job.model_id}
         </Anchor>
-        <Text size="xs" c="dimmed">
+        <Note>
           {job.status === 'IN_QUEUE' ? t('waits', { time }) : t('runs', { time })}
           {' · '}
           <Usd micro={job.quoted_usd_micro} />
-        </Text>
+        </Note>
       </Stack>
       <Group style={{ flexShrink: 0 }}>
         <StatusBadge status={job.status} />
@@ -264,11 +254,7 @@ function KeysThisMonth({ month }: { month: OverviewReply['month'] }) {
         </Anchor>
       }
     >
-      {month.keys.length === 0 && (
-        <Text c="dimmed" size="sm">
-          {t('keys_none')}
-        </Text>
-      )}
+      {month.keys.length === 0 && <Dimmed>{t('keys_none')}</Dimmed>}
       <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
         {month.keys.map((key) => (
           <KeyLine key={key.key_id} of={key} />
@@ -289,16 +275,16 @@ function KeyLine({ of: key }: { of: KeyMonth }) {
         <Text size="sm" truncate title={key.name}>
           {key.name}
           {key.revoked && (
-            <Text span c="dimmed" size="xs" ml={6}>
+            <Note span ml={6}>
               {t('revoked')}
-            </Text>
+            </Note>
           )}
         </Text>
         <Text size="sm" style={{ flexShrink: 0 }}>
           <Usd micro={key.spent_usd_micro} />{' '}
-          <Text span c="dimmed" size="xs">
+          <Note span>
             {limit === null ? t('no_limit') : t('of_limit', { limit: `$${formatUsd(limit)}` })}
-          </Text>
+          </Note>
         </Text>
       </Group>
       {used !== null && (

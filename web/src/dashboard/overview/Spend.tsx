@@ -1,7 +1,8 @@
-import { Box, Card, Group, SegmentedControl, Skeleton, Text, Title } from '@mantine/core';
+import { Box, Card, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Heading } from '../../components/styles.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { useLocale } from '../../components/text/locale.ts';
 import { Usd } from '../../components/text/Usd.tsx';
@@ -39,17 +40,15 @@ export function Spend() {
     <Card withBorder padding="lg">
       <Group justify="space-between" align="flex-start" gap="md" mb="md">
         <Box>
-          <Title order={2} fz="lg">
+          <Heading>
             {t('spend')}
             {broken && (
               <Text span inherit fw={500} c="dimmed" ml="xs">
                 <Usd micro={broken.total} />
               </Text>
             )}
-          </Title>
-          <Text c="dimmed" size="sm">
-            {t('spend_text')}
-          </Text>
+          </Heading>
+          <Dimmed>{t('spend_text')}</Dimmed>
         </Box>
         <Group gap="xs">
           <SegmentedControl

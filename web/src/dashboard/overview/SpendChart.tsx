@@ -1,6 +1,7 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { ColorSwatch, Group, Paper, Stack, Text } from '@mantine/core';
+import { Dimmed } from '../../components/styles.ts';
 import { Usd } from '../../components/text/Usd.tsx';
 import type { Day, Series } from './overview-data.ts';
 
@@ -77,9 +78,9 @@ export default function SpendChart(props: {
         {series.map((each, i) => (
           <Group key={each.name} gap={6} wrap="nowrap" maw="100%">
             <Named color={colors[i]!} name={nameOf(each)} />
-            <Text size="sm" c="dimmed">
+            <Dimmed>
               <Usd micro={each.total} />
-            </Text>
+            </Dimmed>
           </Group>
         ))}
       </Group>

@@ -13,6 +13,7 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
@@ -176,11 +177,7 @@ function UnderWay({ request }: { request: RequestDetail }) {
       <Title order={2} fz="md">
         {isQueued ? t('waiting') : t('running')}
       </Title>
-      {isQueued && ahead !== null && (
-        <Text size="sm" c="dimmed" mt={4}>
-          {t('ahead', { count: ahead })}
-        </Text>
-      )}
+      {isQueued && ahead !== null && <Dimmed mt={4}>{t('ahead', { count: ahead })}</Dimmed>}
       {!isQueued && (
         <Progress
           mt="sm"
@@ -232,11 +229,7 @@ function Outputs({ request }: { request: RequestDetail }) {
       text={living ? t('kept_until', { when }) : undefined}
     >
       <Stack gap="md">
-        {isEmpty && (
-          <Text size="sm" c="dimmed">
-            {kind === 'text' ? t('chat_not_kept') : t('no_outputs')}
-          </Text>
-        )}
+        {isEmpty && <Dimmed>{kind === 'text' ? t('chat_not_kept') : t('no_outputs')}</Dimmed>}
         {outputs.length > 0 && (
           <Grid gap="md">
             {outputs.map((medium, i) => (
@@ -258,9 +251,7 @@ function Outputs({ request }: { request: RequestDetail }) {
         )}
         {rest !== null && (
           <div>
-            <Text size="sm" c="dimmed" mb={4}>
-              {t('more_output')}
-            </Text>
+            <Dimmed mb={4}>{t('more_output')}</Dimmed>
             <JsonView value={rest} what={t('more_output')} />
           </div>
         )}
@@ -328,15 +319,11 @@ function Cancel({ request }: { request: RequestDetail }) {
   });
   return (
     <>
-      <Button variant="default" onClick={ask}>
-        {t('cancel')}
-      </Button>
+      <PlainButton onClick={ask}>{t('cancel')}</PlainButton>
       <Modal opened={open} onClose={close} title={t('cancel_title')}>
         <Text size="sm">{t('cancel_text', { amount })}</Text>
         <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={close}>
-            {t('cancel_keep')}
-          </Button>
+          <PlainButton onClick={close}>{t('cancel_keep')}</PlainButton>
           <Button color="red.9" loading={cancel.isPending} onClick={() => cancel.mutate()}>
             {t('cancel')}
           </Button>

@@ -1,6 +1,7 @@
-import { Badge, Divider, Group, Stack, Text, Timeline } from '@mantine/core';
+import { Divider, Group, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, Dot } from '../../components/styles.ts';
 import type { RequestDetail } from '../../api-types.ts';
 import { Duration, formatDuration } from '../../components/text/Duration.tsx';
 import { Part } from '../../components/frame/Part.tsx';
@@ -29,9 +30,7 @@ export function PriceCard({ request }: { request: RequestDetail }) {
       <Stack gap={6}>
         <Amount name={t('quoted')} micro={quoted} strong={charged === null} />
         {charged === null ? (
-          <Text size="sm" c="dimmed" ta="right">
-            {t('reserved')}
-          </Text>
+          <Dimmed ta="right">{t('reserved')}</Dimmed>
         ) : (
           <Amount name={t('charged')} micro={charged} strong />
         )}
@@ -43,9 +42,9 @@ export function PriceCard({ request }: { request: RequestDetail }) {
           <Group key={i} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
             <div>
               <Text size="sm">{line.label}</Text>
-              <Text size="xs" c="dimmed">
+              <Note>
                 {amount(line.quantity)} × ${formatUsd(line.unit_price_usd_micro)} {t(`per.${unit}`)}
-              </Text>
+              </Note>
             </div>
             <Text size="sm" span>
               <Usd micro={line.amount_usd_micro} />
@@ -53,14 +52,12 @@ export function PriceCard({ request }: { request: RequestDetail }) {
           </Group>
         ))}
         {delivered !== null && delivered !== quantity && (
-          <Text size="sm" c="dimmed">
+          <Dimmed>
             {t('delivered', { quantity: amount(delivered), unit: t(`unit.${unit}`) })}
-          </Text>
+          </Dimmed>
         )}
         {assumed.length > 0 && (
-          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            {t('assumed', { what: assumed.join(', ') })}
-          </Text>
+          <Dimmed className="wrap">{t('assumed', { what: assumed.join(', ') })}</Dimmed>
         )}
       </Stack>
     </Part>
@@ -104,10 +101,10 @@ export function TimelineCard({ request }: { request: RequestDetail }) {
               </Text>
             }
           >
-            <Text size="xs" c="dimmed">
+            <Note>
               <When at={at} />
               {more && ` · ${more}`}
-            </Text>
+            </Note>
           </Timeline.Item>
         ))}
       </Timeline>
@@ -163,24 +160,18 @@ export function WebhookCard(props: {
   return (
     <Part title={t('webhook')}>
       <Stack gap="xs">
-        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" ff="monospace" className="wrap">
           {webhook.url}
         </Text>
         <Group justify="space-between">
-          <Badge variant="dot" color={stateColors[state]} tt="none" fw={500}>
-            {t(`webhook_state.${state}`)}
-          </Badge>
+          <Dot color={stateColors[state]}>{t(`webhook_state.${state}`)}</Dot>
           {last && (
-            <Text size="sm" c="dimmed">
+            <Dimmed>
               {t('last_answer')}: {last.status ?? t('no_answer')}
-            </Text>
+            </Dimmed>
           )}
         </Group>
-        {last?.error && (
-          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            {last.error}
-          </Text>
-        )}
+        {last?.error && <Dimmed className="wrap">{last.error}</Dimmed>}
       </Stack>
     </Part>
   );
@@ -201,10 +192,8 @@ export function Facts({ request }: { request: RequestDetail }) {
       <Stack gap={6}>
         {rows.map(([name, value]) => (
           <Group key={name} justify="space-between" wrap="nowrap" gap="md">
-            <Text size="sm" c="dimmed">
-              {name}
-            </Text>
-            <Text size="sm" ta="right" span style={{ overflowWrap: 'anywhere' }}>
+            <Dimmed>{name}</Dimmed>
+            <Text size="sm" ta="right" span className="wrap">
               {value}
             </Text>
           </Group>

@@ -3,6 +3,7 @@ import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from '../../components/styles.ts';
 import { filterNames, statuses, type Search } from './request-entries.ts';
 
 export interface Choices {
@@ -32,8 +33,7 @@ export function RequestFilters(props: Props) {
     <>
       {isPhone ? (
         <>
-          <Button
-            variant="default"
+          <PlainButton
             fullWidth
             mb="sm"
             leftSection={<IconFilter size={16} />}
@@ -41,7 +41,7 @@ export function RequestFilters(props: Props) {
             aria-expanded={open}
           >
             {t('filters')}
-          </Button>
+          </PlainButton>
           <Collapse expanded={open}>{fields}</Collapse>
         </>
       ) : (

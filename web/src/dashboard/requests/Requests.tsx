@@ -1,6 +1,5 @@
 import {
   Anchor,
-  Badge,
   Box,
   Button,
   Card,
@@ -21,6 +20,7 @@ import {
 } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Note, PlainButton, Dot } from '../../components/styles.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
 import { Duration } from '../../components/text/Duration.tsx';
@@ -94,9 +94,9 @@ function LiveBadge() {
   const color = { on: 'fare', waiting: 'yellow', paused: 'gray' }[state];
   return (
     <Tooltip label={t(`live_text.${state}`)}>
-      <Badge variant="dot" color={color} tt="none" fw={500} role="status">
+      <Dot color={color} role="status">
         {t(`live.${state}`)}
-      </Badge>
+      </Dot>
     </Tooltip>
   );
 }
@@ -123,9 +123,9 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
           <Button component={Link} to="/studio">
             {t('empty_studio')}
           </Button>
-          <Button component={Link} to="/cabinet/keys" variant="default">
+          <PlainButton component={Link} to="/cabinet/keys">
             {t('empty_keys')}
-          </Button>
+          </PlainButton>
         </Group>
       </Empty>
     );
@@ -145,9 +145,7 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
   }
   return (
     <Empty icon={<IconFilterOff />} title={t('none_title')} text={t('none_text')}>
-      <Button variant="default" onClick={() => go({})}>
-        {t('clear')}
-      </Button>
+      <PlainButton onClick={() => go({})}>{t('clear')}</PlainButton>
     </Empty>
   );
 }
@@ -185,9 +183,9 @@ function Lines({ entries }: { entries: RequestEntry[] }) {
                   <Small entry={entry} />
                   <Box miw={0}>
                     <ModelLink entry={entry} />
-                    <Text size="xs" c="dimmed" truncate ff="monospace">
+                    <Note truncate ff="monospace">
                       {entry.request_id}
-                    </Text>
+                    </Note>
                   </Box>
                 </Group>
               </Table.Td>
@@ -331,9 +329,9 @@ function Price({ entry }: { entry: RequestEntry }) {
         <Usd micro={charged ?? quoted} column />
       </Text>
       {charged !== quoted && (
-        <Text size="xs" c="dimmed" className="number">
+        <Note className="number">
           {charged === null ? t('quoted') : t('of_quoted', { amount: `$${formatUsd(quoted)}` })}
-        </Text>
+        </Note>
       )}
     </>
   );
@@ -348,14 +346,13 @@ function Pager({ page, search }: { page: RequestPage; search: Search }) {
   return (
     <Group justify="space-between" mt="md" component="nav" aria-label={t('requests:pages')}>
       <Group gap="xs">
-        <Button
-          variant="default"
+        <PlainButton
           leftSection={<IconChevronLeft size={16} />}
           disabled={newer === null}
           onClick={() => go({ ...search, before: undefined, after: newer! })}
         >
           {t('newer')}
-        </Button>
+        </PlainButton>
         {newer !== null && (
           <Button
             variant="subtle"
@@ -365,14 +362,13 @@ function Pager({ page, search }: { page: RequestPage; search: Search }) {
           </Button>
         )}
       </Group>
-      <Button
-        variant="default"
+      <PlainButton
         rightSection={<IconChevronRight size={16} />}
         disabled={older === null}
         onClick={() => go({ ...search, after: undefined, before: older! })}
       >
         {t('older')}
-      </Button>
+      </PlainButton>
     </Group>
   );
 }

@@ -16,14 +16,15 @@ import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import type { Me } from '../../api-types.ts';
-import { meQuery } from '../../session.tsx';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { meQuery } from '../../session.tsx';
 
 type Dialog = 'enable' | 'disable' | 'codes' | null;
 
@@ -38,7 +39,7 @@ export function Authenticator({ me, hasPassword }: { me: Me; hasPassword: boolea
       title={t('app')}
       text={hasPassword || isOn ? t('app_text') : t('app_needs_password')}
       status={
-        <Badge variant={isOn ? 'light' : 'default'} color={isOn ? 'fare' : 'gray'} tt="none">
+        <Badge variant={isOn ? 'light' : 'default'} color={isOn ? 'fare' : 'gray'}>
           {t(isOn ? 'on' : 'off')}
         </Badge>
       }
@@ -47,12 +48,8 @@ export function Authenticator({ me, hasPassword }: { me: Me; hasPassword: boolea
         <Group justify="flex-end">
           {isOn ? (
             <>
-              <Button variant="default" onClick={() => setDialog('codes')}>
-                {t('new_codes')}
-              </Button>
-              <Button variant="default" onClick={() => setDialog('disable')}>
-                {t('turn_off')}
-              </Button>
+              <PlainButton onClick={() => setDialog('codes')}>{t('new_codes')}</PlainButton>
+              <PlainButton onClick={() => setDialog('disable')}>{t('turn_off')}</PlainButton>
             </>
           ) : (
             <Button onClick={() => setDialog('enable')}>{t('turn_on')}</Button>
@@ -279,14 +276,9 @@ function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void })
       <Group justify="space-between">
         <Group gap="xs">
           <Copy text={text} what={t('codes')} />
-          <Button
-            variant="default"
-            leftSection={<IconDownload size={16} />}
-            onClick={download}
-            size="sm"
-          >
+          <PlainButton leftSection={<IconDownload size={16} />} onClick={download} size="sm">
             {t('download')}
-          </Button>
+          </PlainButton>
         </Group>
         <Button onClick={onDone}>{t('common:done')}</Button>
       </Group>

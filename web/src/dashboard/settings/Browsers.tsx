@@ -1,8 +1,9 @@
-import { Badge, Box, Button, Group, Text, ThemeIcon } from '@mantine/core';
+import { Badge, Box, Group, Text, ThemeIcon } from '@mantine/core';
 import { IconDeviceDesktop, IconDeviceMobile, IconDevices } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note, PlainButton, RowButton } from '../../components/styles.ts';
 import { api } from '../../api.ts';
 import type { Security, Session } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
@@ -50,9 +51,7 @@ export function Browsers({ sessions }: { sessions: Session[] }) {
       </ul>
       {others.length > 0 && (
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => setAsking(true)}>
-            {t('end_others')}
-          </Button>
+          <PlainButton onClick={() => setAsking(true)}>{t('end_others')}</PlainButton>
         </Group>
       )}
       <Confirm
@@ -90,27 +89,21 @@ function Browser({ session, onEnd }: { session: Session; onEnd: () => void }) {
               {words}
             </Text>
             {session.is_this && (
-              <Badge size="sm" variant="light" tt="none">
+              <Badge size="sm" variant="light">
                 {t('this_browser')}
               </Badge>
             )}
           </Group>
-          <Text size="xs" c="dimmed">
+          <Note>
             {session.ip_address && <span className="number">{session.ip_address} · </span>}
             {t('since')} <When at={session.created_at} />
-          </Text>
+          </Note>
         </Box>
       </Group>
       {!session.is_this && (
-        <Button
-          size="xs"
-          variant="default"
-          flex="none"
-          onClick={onEnd}
-          aria-label={`${t('end')}: ${words}`}
-        >
+        <RowButton flex="none" onClick={onEnd} aria-label={`${t('end')}: ${words}`}>
           {t('end')}
-        </Button>
+        </RowButton>
       )}
     </Group>
   );

@@ -16,12 +16,8 @@ export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean })
     <SettingsCard icon={<IconMail size={20} />} title={t('email')} text={t('email_text')}>
       <Stack gap="sm">
         <Group gap="xs">
-          <Text style={{ overflowWrap: 'anywhere' }}>{me.email}</Text>
-          {me.email_verified && (
-            <Badge variant="light" tt="none">
-              {t('confirmed')}
-            </Badge>
-          )}
+          <Text className="wrap">{me.email}</Text>
+          {me.email_verified && <Badge variant="light">{t('confirmed')}</Badge>}
         </Group>
         {settings?.has_mail === false && <Text size="sm">{t('email_operator')}</Text>}
         {settings?.has_mail && <EmailForm hasPassword={hasPassword} />}

@@ -15,6 +15,7 @@ import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note, PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import { Confirm } from '../../components/Confirm.tsx';
@@ -70,14 +71,14 @@ export function Passkeys() {
                     {nameOf(key)}
                   </Text>
                   {key.backedUp && (
-                    <Badge size="sm" variant="default" tt="none">
+                    <Badge size="sm" variant="default">
                       {t('synced')}
                     </Badge>
                   )}
                 </Group>
-                <Text size="xs" c="dimmed">
+                <Note>
                   {t('added')} <When at={key.createdAt} />
-                </Text>
+                </Note>
               </Box>
               <Group gap={4} wrap="nowrap">
                 <Tooltip label={t('common:rename')}>
@@ -107,9 +108,7 @@ export function Passkeys() {
       )}
       {isPossible() && (
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => setNaming('new')}>
-            {t('add_passkey')}
-          </Button>
+          <PlainButton onClick={() => setNaming('new')}>{t('add_passkey')}</PlainButton>
         </Group>
       )}
       <Modal

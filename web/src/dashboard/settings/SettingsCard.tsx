@@ -1,5 +1,6 @@
-import { Card, Group, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Card, Group, Stack, ThemeIcon } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Dimmed, Heading } from '../../components/styles.ts';
 
 /** A card of the settings page: a subject, its state, and its controls. */
 export function SettingsCard(props: {
@@ -19,14 +20,10 @@ export function SettingsCard(props: {
         <Stack gap="md" flex={1} miw={0}>
           <Stack gap={4}>
             <Group gap="sm">
-              <Title order={2} fz="lg">
-                {props.title}
-              </Title>
+              <Heading>{props.title}</Heading>
               {props.status}
             </Group>
-            <Text size="sm" c="dimmed">
-              {props.text}
-            </Text>
+            <Dimmed>{props.text}</Dimmed>
           </Stack>
           {props.children}
         </Stack>

@@ -1,10 +1,11 @@
-import { Button, Card, Group, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, TextInput } from '@mantine/core';
+import { Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showFailure } from '../../components/Failure.tsx';
-import { meQuery, useAccount, useAccountApi } from '../../session.tsx';
+import { useAccount, useAccountApi, meQuery } from '../../session.tsx';
 
 /** The account's name, shown in the account switch and in invitations. */
 export function AccountName() {
@@ -29,9 +30,7 @@ export function AccountName() {
   };
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
-      <Title order={2} fz="lg" mb="md">
-        {t('account')}
-      </Title>
+      <Heading mb="md">{t('account')}</Heading>
       <form onSubmit={(event) => void save(event)}>
         <Group align="flex-end" gap="sm">
           <TextInput

@@ -1,6 +1,7 @@
-import { Badge, Box, Button, Card, Group, Text, Title } from '@mantine/core';
+import { Badge, Box, Card, Group, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Note, Heading, RowButton } from '../../components/styles.ts';
 import type { Invitee, Team } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import { When } from '../../components/text/When.tsx';
@@ -34,32 +35,26 @@ export function Invitations({ invitations }: { invitations: Invitee[] }) {
   if (invitations.length === 0) return null;
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
-      <Title order={2} fz="lg" mb="md">
-        {t('invited')}
-      </Title>
+      <Heading mb="md">{t('invited')}</Heading>
       <ul className="rows">
         {invitations.map((each) => (
           <Group key={each.invitation_id} component="li" justify="space-between" gap="sm">
             <Box miw={0}>
-              <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+              <Text size="sm" fw={600} className="wrap">
                 {each.email}
               </Text>
-              <Text size="xs" c="dimmed">
+              <Note>
                 {t('good_until')} <When at={each.expires_at} brief />
-              </Text>
+              </Note>
             </Box>
             <Group gap="xs" wrap="nowrap" ml="auto">
-              <Badge variant="default" tt="none">
-                {t(`common:role.${each.role}`)}
-              </Badge>
-              <Button
-                size="xs"
-                variant="default"
+              <Badge variant="default">{t(`common:role.${each.role}`)}</Badge>
+              <RowButton
                 onClick={() => void withdraw(each)}
                 aria-label={`${t('withdraw')}: ${each.email}`}
               >
                 {t('withdraw')}
-              </Button>
+              </RowButton>
             </Group>
           </Group>
         ))}

@@ -3,6 +3,7 @@ import { IconLink } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import { messageOf } from '../../components/Failure.tsx';
@@ -75,9 +76,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
           </Stack>
         </Radio.Group>
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('common:cancel')}
-          </Button>
+          <PlainButton onClick={onClose}>{t('common:cancel')}</PlainButton>
           <Button type="submit" loading={busy}>
             {t('invite')}
           </Button>
@@ -100,9 +99,7 @@ function Link({ made, onDone }: { made: NewInvitation; onDone: () => void }) {
         rightSection={<Copy text={made.url} what={t('link')} />}
         onFocus={(event) => event.currentTarget.select()}
       />
-      <Text size="sm" c="dimmed">
-        {t('link_once')}
-      </Text>
+      <Dimmed>{t('link_once')}</Dimmed>
       <Group justify="flex-end">
         <Button onClick={onDone}>{t('common:done')}</Button>
       </Group>

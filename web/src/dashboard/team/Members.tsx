@@ -1,26 +1,15 @@
-import {
-  ActionIcon,
-  Avatar,
-  Badge,
-  Box,
-  Button,
-  Card,
-  Group,
-  Select,
-  Text,
-  Title,
-  Tooltip,
-} from '@mantine/core';
+import { ActionIcon, Avatar, Badge, Box, Card, Group, Select, Text, Tooltip } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note, Heading, PlainButton } from '../../components/styles.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { showFailure } from '../../components/Failure.tsx';
 import { When } from '../../components/text/When.tsx';
 import type { Member, Role, Team } from '../../api-types.ts';
-import { meQuery, useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { useAccount, useAccountApi, useMay, meQuery } from '../../session.tsx';
 import { allRoles, teamKey } from './team.ts';
 
 type Question =
@@ -85,9 +74,7 @@ export function Members({ members }: { members: Member[] }) {
   };
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
-      <Title order={2} fz="lg" mb="md">
-        {t('members')}
-      </Title>
+      <Heading mb="md">{t('members')}</Heading>
       <ul className="rows">
         {members.map((member) => (
           <MemberRow
@@ -135,23 +122,21 @@ function MemberRow(props: {
               {member.name}
             </Text>
             {member.is_me && (
-              <Badge size="sm" variant="default" tt="none">
+              <Badge size="sm" variant="default">
                 {t('you')}
               </Badge>
             )}
             {member.two_factor_enabled && (
-              <Badge size="sm" variant="light" tt="none">
+              <Badge size="sm" variant="light">
                 {t('two_factor')}
               </Badge>
             )}
           </Group>
-          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            {member.email}
-          </Text>
-          <Text size="xs" c="dimmed">
+          <Note className="wrap">{member.email}</Note>
+          <Note>
             {t('since')} <When at={member.joined_at} brief />
             {props.isLastOwner && ` · ${t('last_owner')}`}
-          </Text>
+          </Note>
         </Box>
       </Group>
       <Group gap="xs" wrap="nowrap" ml="auto">
@@ -165,14 +150,10 @@ function MemberRow(props: {
             onChange={(role) => role && role !== member.role && props.onRole(role as Role)}
           />
         ) : (
-          <Badge variant="default" tt="none">
-            {t(`common:role.${member.role}`)}
-          </Badge>
+          <Badge variant="default">{t(`common:role.${member.role}`)}</Badge>
         )}
         {member.is_me && !props.isLastOwner && (
-          <Button variant="default" onClick={props.onGo}>
-            {t('leave')}
-          </Button>
+          <PlainButton onClick={props.onGo}>{t('leave')}</PlainButton>
         )}
         {owns && !member.is_me && !props.isLastOwner && (
           <Tooltip label={t('common:remove')}>

@@ -1,9 +1,10 @@
 import './team-words.ts';
-import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Heading } from '../../components/styles.ts';
 import type { Team as TeamReply } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -69,16 +70,12 @@ function Roles() {
   const { t } = useTranslation('team');
   return (
     <section>
-      <Title order={2} fz="lg" mb="sm">
-        {t('roles')}
-      </Title>
+      <Heading mb="sm">{t('roles')}</Heading>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         {allRoles.map((role) => (
           <Card key={role} withBorder>
             <Text fw={600}>{t(`common:role.${role}`)}</Text>
-            <Text size="sm" c="dimmed">
-              {t(`may.${role}`)}
-            </Text>
+            <Dimmed>{t(`may.${role}`)}</Dimmed>
           </Card>
         ))}
       </SimpleGrid>

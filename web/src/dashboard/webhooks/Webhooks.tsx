@@ -17,6 +17,7 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -69,12 +70,8 @@ function Secrets() {
   const known = secrets.data?.secrets;
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg" mb={4}>
-        {t('secrets')}
-      </Title>
-      <Text c="dimmed" size="sm" mb="md">
-        {t('secrets_text')}
-      </Text>
+      <Heading mb={4}>{t('secrets')}</Heading>
+      <Dimmed mb="md">{t('secrets_text')}</Dimmed>
       {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
       {secrets.isPending && <Skeleton h={{ base: 57, sm: 36 }} />}
       <Stack gap="sm">
@@ -93,26 +90,19 @@ function Secrets() {
           {t('both')}
         </Text>
       )}
-      {forbids && (
-        <Text size="sm" c="dimmed" mt="sm">
-          {t('secret_hidden')}
-        </Text>
-      )}
+      {forbids && <Dimmed mt="sm">{t('secret_hidden')}</Dimmed>}
       {builds && !secrets.error && (
         <Group mt="md">
           {known?.length !== 2 ? (
-            <Button
-              variant="default"
+            <PlainButton
               onClick={() => change.mutate('rotate', { onError: showFailure })}
               disabled={!known}
               loading={change.isPending}
             >
               {t('rotate')}
-            </Button>
+            </PlainButton>
           ) : (
-            <Button variant="default" onClick={open}>
-              {t('retire')}
-            </Button>
+            <PlainButton onClick={open}>{t('retire')}</PlainButton>
           )}
         </Group>
       )}
@@ -141,7 +131,7 @@ function Secret(props: { secret: string; name: string; labelled: boolean; whole:
           {name}
         </Text>
       )}
-      <Code fz={13} p={8} style={{ overflowWrap: 'anywhere' }}>
+      <Code fz={13} p={8} className="wrap">
         {text}
       </Code>
       {whole && (
@@ -178,12 +168,8 @@ function TestSend() {
   const { data } = send;
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg" mb={4}>
-        {t('test')}
-      </Title>
-      <Text c="dimmed" size="sm" mb="md">
-        {t('test_text')}
-      </Text>
+      <Heading mb={4}>{t('test')}</Heading>
+      <Dimmed mb="md">{t('test_text')}</Dimmed>
       <form onSubmit={submit}>
         <Group align="flex-end" gap="sm">
           <TextInput
@@ -248,9 +234,7 @@ function Deliveries() {
   return (
     <section>
       <Group justify="space-between" mb="md">
-        <Title order={2} fz="lg">
-          {t('deliveries')}
-        </Title>
+        <Heading>{t('deliveries')}</Heading>
         <SegmentedControl
           size="xs"
           aria-label={t('deliveries')}
@@ -285,14 +269,13 @@ function Deliveries() {
         />
       )}
       {list.hasNextPage && (
-        <Button
+        <PlainButton
           mt="md"
-          variant="default"
           onClick={() => void list.fetchNextPage()}
           loading={list.isFetchingNextPage}
         >
           {t('common:more')}
-        </Button>
+        </PlainButton>
       )}
     </section>
   );
@@ -338,7 +321,7 @@ function useColumns(): Column<Delivery>[] {
       label: t('result'),
       cell: (row) => (
         <Box maw={220}>
-          <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'} tt="none">
+          <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'}>
             {row.status ?? t('no_answer')}
           </Badge>
           {/* Where there was an answer, its status is the reason. */}
@@ -392,8 +375,8 @@ export function Resend({ request_id }: { request_id: string }) {
     onError: showFailure,
   });
   return (
-    <Button size="xs" variant="default" onClick={() => send.mutate()} loading={send.isPending}>
+    <RowButton onClick={() => send.mutate()} loading={send.isPending}>
       {t('resend')}
-    </Button>
+    </RowButton>
   );
 }

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { operatorApi } from '../../api.ts';
 import type { AccountDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -43,9 +44,9 @@ export function Account() {
           <AccountBadges account={account} />
           {account.name !== null && <Text size="sm">{account.name}</Text>}
           <Group gap={4} wrap="nowrap">
-            <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+            <Dimmed ff="monospace" className="wrap">
               {account_id}
-            </Text>
+            </Dimmed>
             <Copy text={account_id} what={t('id')} />
           </Group>
         </Group>
@@ -82,9 +83,9 @@ export function Account() {
               ceilings={account?.key_ceilings}
             />
             {account && (
-              <Text size="sm" c="dimmed">
+              <Dimmed>
                 {t('made_at')} <When at={account.created_at} />
-              </Text>
+              </Dimmed>
             )}
           </Stack>
         </Tabs.Panel>
@@ -123,9 +124,9 @@ function Actions({ account }: { account: AccountDetail }) {
       </Button>
       <Menu position="bottom-end" width={260}>
         <Menu.Target>
-          <Button variant="default" aria-label={t('more')} px="sm">
+          <PlainButton aria-label={t('more')} px="sm">
             <IconDots size={18} />
-          </Button>
+          </PlainButton>
         </Menu.Target>
         <Menu.Dropdown>
           {item('correct')}

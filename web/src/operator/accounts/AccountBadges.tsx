@@ -1,6 +1,7 @@
-import { Badge, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import './accounts-words.ts';
+import { Dot, Tag } from '../../components/styles.ts';
 
 /** An account's status, and badges for an operator or for prices of its own. */
 export function AccountBadges(props: {
@@ -10,19 +11,9 @@ export function AccountBadges(props: {
   const { status, is_operator, price_ppm } = props.account;
   return (
     <Group gap={6} wrap="wrap">
-      <Badge variant="dot" color={status === 'active' ? 'fare' : 'red'} tt="none" fw={500}>
-        {t(`state.${status}`)}
-      </Badge>
-      {is_operator && (
-        <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">
-          {t('operator')}
-        </Badge>
-      )}
-      {price_ppm !== 1_000_000 && (
-        <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">
-          {t('price', { factor: price_ppm / 1e6 })}
-        </Badge>
-      )}
+      <Dot color={status === 'active' ? 'fare' : 'red'}>{t(`state.${status}`)}</Dot>
+      {is_operator && <Tag>{t('operator')}</Tag>}
+      {price_ppm !== 1_000_000 && <Tag>{t('price', { factor: price_ppm / 1e6 })}</Tag>}
     </Group>
   );
 }

@@ -1,6 +1,7 @@
-import { Badge, Button, Group, Text, TextInput, Title } from '@mantine/core';
+import { Group, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -25,17 +26,13 @@ export function AccountKeys(props: {
       label: t('key'),
       cell: (row) => (
         <Group gap={8}>
-          <Text fw={550} fz="sm" maw={260} style={{ overflowWrap: 'break-word' }}>
+          <RowName maw={260} style={{ overflowWrap: 'break-word' }}>
             {row.name}
-          </Text>
-          <Text size="sm" c="dimmed" ff="monospace" fw={400}>
+          </RowName>
+          <Dimmed ff="monospace" fw={400}>
             {row.prefix}…{row.last4}
-          </Text>
-          {row.revoked_at !== null && (
-            <Badge variant="dot" color="red" tt="none" fw={500}>
-              {t('revoked')}
-            </Badge>
-          )}
+          </Dimmed>
+          {row.revoked_at !== null && <Dot color="red">{t('revoked')}</Dot>}
         </Group>
       ),
     },
@@ -78,26 +75,20 @@ export function AccountKeys(props: {
       number: true,
       cell: (row) =>
         row.revoked_at === null && (
-          <Button
-            size="xs"
-            variant="default"
+          <RowButton
             onClick={() => setChosen(row)}
             aria-label={`${t('change_limits')}: ${row.name}`}
           >
             {t('change_limits')}
-          </Button>
+          </RowButton>
         ),
     },
   ];
   return (
     <section>
-      <Title order={2} fz="lg" mb="sm">
-        {t('keys')}
-      </Title>
+      <Heading mb="sm">{t('keys')}</Heading>
       {keys?.length === 0 ? (
-        <Text c="dimmed" size="sm">
-          {t('no_keys')}
-        </Text>
+        <Dimmed>{t('no_keys')}</Dimmed>
       ) : (
         <DataList label={t('keys')} columns={columns} rows={keys} keyOf={(row) => row.key_id} />
       )}
@@ -124,11 +115,7 @@ function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
   ];
   if (set.length === 0) return null;
   const what = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(set);
-  return (
-    <Text size="sm" c="dimmed" mt="sm">
-      {t('new_keys', { what })}
-    </Text>
-  );
+  return <Dimmed mt="sm">{t('new_keys', { what })}</Dimmed>;
 }
 
 function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => void }) {

@@ -1,6 +1,7 @@
-import { Badge, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { AccountDetail, AccountPerson } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -21,12 +22,10 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       label: t('person'),
       cell: (row) => (
         <Stack gap={0}>
-          <Text fw={550} fz="sm">
-            {row.name}
-          </Text>
-          <Text size="sm" c="dimmed" fw={400} style={{ overflowWrap: 'anywhere' }}>
+          <RowName>{row.name}</RowName>
+          <Dimmed fw={400} className="wrap">
             {row.email}
-          </Text>
+          </Dimmed>
         </Stack>
       ),
     },
@@ -36,11 +35,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       cell: (row) => (
         <Group gap={6}>
           {t(`common:role.${row.role}`)}
-          {row.two_factor_enabled && (
-            <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">
-              {t('two_factor')}
-            </Badge>
-          )}
+          {row.two_factor_enabled && <Tag>{t('two_factor')}</Tag>}
         </Group>
       ),
     },
@@ -55,35 +50,24 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       number: true,
       cell: (row) => (
         <Group gap={6} justify="flex-end">
-          <Button
-            size="xs"
-            variant="default"
+          <RowButton
             onClick={() => setMoving(row)}
             aria-label={`${t('email_change')}: ${row.email}`}
           >
             {t('email_change')}
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => setPerson(row)}
-            aria-label={`${t('reset')}: ${row.email}`}
-          >
+          </RowButton>
+          <RowButton onClick={() => setPerson(row)} aria-label={`${t('reset')}: ${row.email}`}>
             {t('reset')}
-          </Button>
+          </RowButton>
         </Group>
       ),
     },
   ];
   return (
     <section>
-      <Title order={2} fz="lg" mb="sm">
-        {t('people')}
-      </Title>
+      <Heading mb="sm">{t('people')}</Heading>
       {account?.people.length === 0 ? (
-        <Text c="dimmed" size="sm">
-          {t('no_people')}
-        </Text>
+        <Dimmed>{t('no_people')}</Dimmed>
       ) : (
         <DataList
           label={t('people')}
@@ -93,7 +77,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
         />
       )}
       {account?.invitations.map(({ invitation_id, email, role, expires_at }) => (
-        <Text key={invitation_id} size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+        <Text key={invitation_id} size="sm" mt="xs" className="wrap">
           {email}
           <Text span c="dimmed">
             {' · '}

@@ -29,7 +29,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
       cell: (row) => (
         <Stack gap={0}>
           <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
-          <Text fz="xs" c="dimmed" ff="monospace" fw={400} style={{ overflowWrap: 'anywhere' }}>
+          <Text fz="xs" c="dimmed" ff="monospace" fw={400} className="wrap">
             {row.request_id}
           </Text>
         </Stack>

@@ -2,6 +2,7 @@ import { Anchor, Stack, Text } from '@mantine/core';
 import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Empty } from '../../components/Empty.tsx';
@@ -22,11 +23,7 @@ export function AccountStatement({ account_id }: { account_id: string }) {
     {
       name: 'movement',
       label: t('movement'),
-      cell: (row) => (
-        <Text fz="sm" fw={550}>
-          {t(`moved.${row.kind}`)}
-        </Text>
-      ),
+      cell: (row) => <RowName>{t(`moved.${row.kind}`)}</RowName>,
     },
     {
       name: 'what_for',
@@ -39,7 +36,7 @@ export function AccountStatement({ account_id }: { account_id: string }) {
             </Anchor>
           )}
           {row.request_id === null ? (
-            <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+            <Text fz="sm" className="wrap">
               {row.reference}
             </Text>
           ) : (
@@ -51,7 +48,7 @@ export function AccountStatement({ account_id }: { account_id: string }) {
             </Text>
           )}
           {row.reason !== null && (
-            <Text fz="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            <Text fz="sm" c="dimmed" className="wrap">
               {row.reason}
             </Text>
           )}

@@ -1,9 +1,10 @@
-import { Anchor, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, SegmentedControl, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Empty } from '../../components/Empty.tsx';
@@ -17,7 +18,7 @@ import { usePages } from '../../pages.ts';
 import { AccountBadges } from './AccountBadges.tsx';
 import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
-import { offered, useAddress } from '../search.ts';
+import { useAddress, offered } from '../search.ts';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
@@ -103,19 +104,15 @@ function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
             to={`/operator/accounts/${row.account_id}`}
             fz="sm"
             fw={550}
-            style={{ overflowWrap: 'anywhere' }}
+            className="wrap"
           >
             {row.email}
           </Anchor>
-          {row.name !== null && (
-            <Text size="sm" c="dimmed" fw={400}>
-              {row.name}
-            </Text>
-          )}
+          {row.name !== null && <Dimmed fw={400}>{row.name}</Dimmed>}
           {row.matched
             .filter(({ by }) => by !== 'account')
             .map(({ by, said }) => (
-              <Text key={`${by} ${said}`} size="xs" c="dimmed" fw={400}>
+              <Note key={`${by} ${said}`} fw={400}>
                 {by === 'request' ? (
                   <Anchor
                     component={Link}
@@ -129,7 +126,7 @@ function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
                 ) : (
                   t(`by.${by}`) + (said === null ? '' : `: ${said}`)
                 )}
-              </Text>
+              </Note>
             ))}
         </Stack>
       ),

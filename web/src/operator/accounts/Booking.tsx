@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 import { useLocale } from '../../components/text/locale.ts';
 import { operatorApi } from '../../api.ts';
 import type { AccountDetail } from '../../api-types.ts';
@@ -108,9 +109,9 @@ function EarlierBooking(props: {
   if (!booked) {
     // The space is reserved, so that nothing moves while typing.
     return (
-      <Text size="xs" mt={4} c="dimmed" mih={18} role="status">
+      <Note mt={4} mih={18} role="status">
         {props.reference !== '' && data ? t('reference_free') : ''}
-      </Text>
+      </Note>
     );
   }
   const { account_id, amount, isCredit } = props.same;

@@ -4,6 +4,7 @@ import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowButton } from '../../components/styles.ts';
 import { operatorApi } from '../../api.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
@@ -32,14 +33,9 @@ export function Invitations() {
       label: null,
       number: true,
       cell: (row) => (
-        <Button
-          size="xs"
-          variant="default"
-          onClick={() => setChosen(row)}
-          aria-label={`${t('withdraw')}: ${row.email}`}
-        >
+        <RowButton onClick={() => setChosen(row)} aria-label={`${t('withdraw')}: ${row.email}`}>
           {t('withdraw')}
-        </Button>
+        </RowButton>
       ),
     },
   ];

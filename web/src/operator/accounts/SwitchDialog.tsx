@@ -60,7 +60,7 @@ export function SwitchDialog(props: {
       danger={danger}
       onSubmit={submit}
     >
-      <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+      <Text fw={600} className="wrap">
         {account.email}
       </Text>
       <Text size="sm">{t(`${action}_text`)}</Text>

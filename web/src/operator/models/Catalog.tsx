@@ -14,6 +14,7 @@ import { IconAlertTriangle, IconBook } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Empty } from '../../components/Empty.tsx';
@@ -128,7 +129,7 @@ function Problems({ problems }: { problems: CatalogProblem[] }) {
           {shown.map((problem) => (
             <List.Item key={`${problem.file} ${problem.path} ${problem.message}`}>
               <Place problem={problem} />{' '}
-              <Text span fz="sm" style={{ overflowWrap: 'anywhere' }}>
+              <Text span fz="sm" className="wrap">
                 {problem.message}
               </Text>
             </List.Item>
@@ -183,9 +184,9 @@ function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
   return (
     <>
       {rows && (
-        <Text size="sm" c="dimmed" mb="xs" aria-live="polite">
+        <Dimmed mb="xs" aria-live="polite">
           {t('shown', { shown: rows.length, all })}
-        </Text>
+        </Dimmed>
       )}
       <DataList
         label={t('common:nav.catalog')}
@@ -204,11 +205,7 @@ function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
 function Named({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('common');
   if (row.kind === null) {
-    return (
-      <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
-        {row.id}
-      </Text>
-    );
+    return <RowName className="wrap">{row.id}</RowName>;
   }
   return (
     <Stack gap={0}>
@@ -217,13 +214,13 @@ function Named({ row }: { row: CatalogRow }) {
         to={`/operator/catalog/row/${row.id}`}
         fz="sm"
         fw={550}
-        style={{ overflowWrap: 'anywhere' }}
+        className="wrap"
       >
         {row.id}
       </Anchor>
-      <Text size="sm" c="dimmed" fw={400}>
+      <Dimmed fw={400}>
         {t(`kind.${row.kind}`)} · {row.task}
-      </Text>
+      </Dimmed>
     </Stack>
   );
 }
@@ -247,7 +244,6 @@ function Upstreams({ row }: { row: CatalogRow }) {
           variant={set_up ? 'light' : 'outline'}
           color={set_up ? 'fare' : 'gray'}
           {...(!set_up && { c: 'var(--mantine-color-dimmed)' })}
-          tt="none"
           fw={500}
           title={`${model} · ${t(set_up ? 'set_up' : 'not_set_up')}`}
         >

@@ -20,8 +20,9 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
 import { operatorApi } from '../../api.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
@@ -122,19 +123,19 @@ function Facts({ row }: { row: CatalogRowDetail }) {
   return (
     <Stack gap="sm">
       <Group gap="xs">
-        <Text ff="monospace" fz="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text ff="monospace" fz="sm" className="wrap">
           {row.id}
         </Text>
-        <Badge variant="light" color="gray" c="var(--mantine-color-text)" tt="none" fw={500}>
+        <Badge variant="light" color="gray" c="var(--mantine-color-text)" fw={500}>
           {t(`common:kind.${row.kind}`)} · {row.task}
         </Badge>
         {row.uncensored && (
-          <Badge variant="light" color="orange" c="var(--mantine-color-text)" tt="none" fw={500}>
+          <Badge variant="light" color="orange" c="var(--mantine-color-text)" fw={500}>
             {t('uncensored')}
           </Badge>
         )}
       </Group>
-      <Text size="sm" c="dimmed">
+      <Dimmed>
         {row.line === null ? row.file : t('file', { file: row.file, line: row.line })}
         {' · '}
         {row.max > 0 ? t('max', { n: row.max, unit: row.max_unit }) : t('no_max')}
@@ -155,7 +156,7 @@ function Facts({ row }: { row: CatalogRowDetail }) {
             </Text>
           </>
         )}
-      </Text>
+      </Dimmed>
       {reason !== null && (
         <Alert color="gray" variant="light" title={t('hidden')}>
           <Text size="sm">{needed(reason, (variables) => t('needs', { variables }))}</Text>
@@ -169,7 +170,7 @@ function Facts({ row }: { row: CatalogRowDetail }) {
       {problem !== null && (
         <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={t('stale')}>
           <Text size="sm">{t('stale_text')}</Text>
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Text size="sm" className="wrap">
             {problem.line === null ? problem.file : `${problem.file}:${problem.line}`}:{' '}
             {problem.message}
           </Text>
@@ -184,7 +185,7 @@ function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
   const ended = recent.completed + recent.failed;
   return (
     <section>
-      <Heading>{t('recent', { n: recent.days })}</Heading>
+      <Heading mb="sm">{t('recent', { n: recent.days })}</Heading>
       {ended === 0 ? (
         <Text c="dimmed">{t('no_requests')}</Text>
       ) : (
@@ -213,14 +214,6 @@ function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
   );
 }
 
-function Heading({ children }: { children: ReactNode }) {
-  return (
-    <Title order={2} fz="lg" mb="sm">
-      {children}
-    </Title>
-  );
-}
-
 function Routes({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const columns: Column<CatalogRoute>[] = [
@@ -229,15 +222,11 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       label: t('upstream'),
       cell: (route) => (
         <Stack gap={0}>
-          <Text fz="sm" fw={550}>
+          <RowName>
             {row.upstreams.length > 1 && `${row.upstreams.indexOf(route) + 1}. `}
             {route.upstream}
-          </Text>
-          {route.weight !== null && (
-            <Text size="xs" c="dimmed" fw={400}>
-              {t('weight', { n: route.weight })}
-            </Text>
-          )}
+          </RowName>
+          {route.weight !== null && <Note fw={400}>{t('weight', { n: route.weight })}</Note>}
         </Stack>
       ),
     },
@@ -245,7 +234,7 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       name: 'theirs',
       label: t('theirs'),
       cell: (route) => (
-        <Text fz="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        <Text fz="sm" ff="monospace" className="wrap">
           {route.model}
         </Text>
       ),
@@ -255,13 +244,11 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       label: t('state'),
       cell: (route) => (
         <Stack gap={2} align="flex-start">
-          <Badge variant="dot" color={route.set_up ? 'fare' : 'gray'} tt="none" fw={500}>
+          <Dot color={route.set_up ? 'fare' : 'gray'}>
             {t(route.set_up ? 'set_up' : 'not_set_up')}
-          </Badge>
+          </Dot>
           {route.reason !== null && (
-            <Text size="xs" c="dimmed">
-              {needed(route.reason, (variables) => t('needs', { variables }))}
-            </Text>
+            <Note>{needed(route.reason, (variables) => t('needs', { variables }))}</Note>
           )}
         </Stack>
       ),
@@ -274,11 +261,7 @@ function Routes({ row }: { row: CatalogRowDetail }) {
         <Stack gap={0} align="flex-end">
           {route.margins.map((margin) => (
             <span key={margin.of} className="number">
-              {margin.of !== 'unit' && (
-                <Text span size="xs" c="dimmed">
-                  {`${t(margin.of)} `}
-                </Text>
-              )}
+              {margin.of !== 'unit' && <Note span>{`${t(margin.of)} `}</Note>}
               <Usd micro={margin.price_usd_micro} />
             </span>
           ))}
@@ -300,7 +283,7 @@ function Routes({ row }: { row: CatalogRowDetail }) {
   ];
   return (
     <Card withBorder padding="lg">
-      <Heading>{t('routes')}</Heading>
+      <Heading mb="sm">{t('routes')}</Heading>
       <DataList
         label={t('routes')}
         columns={columns}
@@ -336,10 +319,8 @@ function Rates({ row }: { row: CatalogRowDetail }) {
   ];
   return (
     <Card withBorder padding="lg">
-      <Heading>{t('rates')}</Heading>
-      <Text size="sm" c="dimmed" mb="sm">
-        {t('rates_text')}
-      </Text>
+      <Heading mb="sm">{t('rates')}</Heading>
+      <Dimmed mb="sm">{t('rates_text')}</Dimmed>
       <DataList
         label={t('rates')}
         columns={columns}
@@ -377,15 +358,13 @@ function Source({ row }: { row: CatalogRowDetail }) {
   ].filter(([, text]) => text !== '');
   return (
     <Card withBorder padding="lg">
-      <Heading>{t('source')}</Heading>
+      <Heading mb="sm">{t('source')}</Heading>
       {said.length === 0 && <Text c="dimmed">{t('source_none')}</Text>}
       <Stack gap="sm">
         {said.map(([place, text]) => (
           <div key={place}>
-            <Text size="sm" c="dimmed">
-              {place}
-            </Text>
-            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            <Dimmed>{place}</Dimmed>
+            <Text size="sm" className="wrap">
               {text!.split('\n\n').map((paragraph, i) => (
                 <Text key={i} span display="block" fz="sm" mb={4}>
                   {paragraph.replaceAll('\n', ' ')}

@@ -9,7 +9,6 @@ import {
   SimpleGrid,
   Stack,
   Text,
-  Title,
   Tooltip,
 } from '@mantine/core';
 import { IconPlayerPlay, IconStethoscope } from '@tabler/icons-react';
@@ -17,6 +16,7 @@ import { Link } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import { Took } from '../../components/text/Duration.tsx';
@@ -38,14 +38,9 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
         <Group gap="xs">
           {isPaused(upstream) && <Wake name={upstream.name} label="wake" />}
           {upstream.set_up && (
-            <Button
-              size="xs"
-              variant="default"
-              leftSection={<IconStethoscope size={16} />}
-              onClick={() => setTesting(true)}
-            >
+            <RowButton leftSection={<IconStethoscope size={16} />} onClick={() => setTesting(true)}>
               {t('test')}
-            </Button>
+            </RowButton>
           )}
         </Group>
       </Group>
@@ -77,28 +72,17 @@ function Head({ upstream }: { upstream: Upstream }) {
   return (
     <Stack gap={4} style={{ minWidth: 0 }}>
       <Group gap="xs">
-        <Title order={2} fz="lg">
-          {name}
-        </Title>
-        <Badge variant="dot" color={color} tt="none" fw={500}>
-          {t(state, { count: state === 'keys_paused' ? keys : models })}
-        </Badge>
+        <Heading>{name}</Heading>
+        <Dot color={color}>{t(state, { count: state === 'keys_paused' ? keys : models })}</Dot>
         {upstream.class !== null && (
           <Tooltip label={t(`classes.${upstream.class}`)} multiline w={280} events={allEvents}>
-            <Badge
-              variant="light"
-              color="gray"
-              c="var(--mantine-color-text)"
-              tt="none"
-              fw={500}
-              tabIndex={0}
-            >
+            <Badge variant="light" color="gray" c="var(--mantine-color-text)" fw={500} tabIndex={0}>
               {t('class', { name: upstream.class })}
             </Badge>
           </Tooltip>
         )}
       </Group>
-      <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+      <Dimmed className="wrap">
         {adapter === null ? t('built_in') : `${adapter} · ${url ?? ''}`}
         {adapter !== null && !has_credential && ` · ${t('no_credential')}`}
         {' · '}
@@ -111,7 +95,7 @@ function Head({ upstream }: { upstream: Upstream }) {
         >
           {t('rows', { count: upstream.rows })}
         </Text>
-      </Text>
+      </Dimmed>
     </Stack>
   );
 }
@@ -252,16 +236,14 @@ function Ms({ ms }: { ms: number | null }) {
 function Figure(props: { label: string; children: ReactNode; note?: ReactNode }) {
   return (
     <Box style={{ minWidth: 0 }}>
-      <Text size="sm" c="dimmed">
-        {props.label}
-      </Text>
+      <Dimmed>{props.label}</Dimmed>
       <Text component="div" fz={18} fw={600} className="number">
         {props.children}
       </Text>
       {props.note && (
-        <Text component="div" size="xs" c="dimmed" lh={1.45}>
+        <Note component="div" lh={1.45}>
           {props.note}
-        </Text>
+        </Note>
       )}
     </Box>
   );
@@ -291,7 +273,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
         </Text>
       )}
       {last_error !== null && !isSaidBelow && (
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" className="wrap">
           <Text span c="dimmed" fz="sm">
             {t('last_error')}
             {last_error_at !== null && (
@@ -305,15 +287,11 @@ function Troubles({ upstream }: { upstream: Upstream }) {
         </Text>
       )}
       {last_day.starts_refused > 0 && (
-        <Text size="sm" c="dimmed">
-          {t('refused', { n: last_day.starts_refused, all: last_day.starts })}
-        </Text>
+        <Dimmed>{t('refused', { n: last_day.starts_refused, all: last_day.starts })}</Dimmed>
       )}
       {paused_models.length > 0 && (
         <Stack gap={6}>
-          <Text size="sm" c="dimmed">
-            {t('models')}
-          </Text>
+          <Dimmed>{t('models')}</Dimmed>
           {paused_models.map((each) => (
             <Group key={each.model} justify="space-between" gap="xs">
               <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 260px' }}>
@@ -340,12 +318,10 @@ function Keys({ keys }: { keys: UpstreamKey[] }) {
       pt="md"
       style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
     >
-      <Text size="sm" c="dimmed">
-        {t('keys')}
-      </Text>
+      <Dimmed>{t('keys')}</Dimmed>
       <Stack gap={6} role="list" aria-label={t('keys')}>
         {keys.map((each) => (
-          <Text key={each.key} size="sm" role="listitem" style={{ overflowWrap: 'anywhere' }}>
+          <Text key={each.key} size="sm" role="listitem" className="wrap">
             <Code>{each.key}</Code> {t('key_jobs', { count: each.in_use })}
             {each.paused_until !== null && (
               <>

@@ -1,6 +1,7 @@
 import { Alert, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from '../../components/styles.ts';
 import type { UpstreamCheck } from '../../api-types.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -66,7 +67,7 @@ function Result({ look }: { look: UpstreamCheck }) {
       {wrong.length > 0 && (
         <List size="sm" spacing={4}>
           {wrong.map((text) => (
-            <List.Item key={text} style={{ overflowWrap: 'anywhere' }}>
+            <List.Item key={text} className="wrap">
               {text}
             </List.Item>
           ))}
@@ -88,9 +89,7 @@ function takenWord(taken: boolean | null): string {
 function Line({ label, text }: { label: string; text: string }) {
   return (
     <Group justify="space-between" gap="md" wrap="nowrap" align="baseline">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
+      <Dimmed>{label}</Dimmed>
       <Text size="sm" ta="right">
         {text}
       </Text>

@@ -9,10 +9,10 @@ import {
   Skeleton,
   Stack,
   Text,
-  Title,
 } from '@mantine/core';
 import { IconPlugConnected } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, RowName, Heading } from '../../components/styles.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -68,11 +68,11 @@ export function Upstreams() {
           <UpstreamCard key={each.name} upstream={each} />
         ))}
         {live && live.length > 0 && (
-          <Text size="sm" c="dimmed">
+          <Dimmed>
             {t('counted', {
               n: new Intl.NumberFormat(i18n.language).format(found.data!.counted_max),
             })}
-          </Text>
+          </Dimmed>
         )}
         {missing.length > 0 && <NotSetUp upstreams={missing} />}
       </Stack>
@@ -105,10 +105,8 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
       label: t('name'),
       cell: (row) => (
         <Group gap={8}>
-          <Text fz="sm" fw={550}>
-            {row.name}
-          </Text>
-          <Badge variant="light" color="gray" c="var(--mantine-color-text)" tt="none" fw={500}>
+          <RowName>{row.name}</RowName>
+          <Badge variant="light" color="gray" c="var(--mantine-color-text)" fw={500}>
             {row.adapter ?? t('built_in')}
           </Badge>
         </Group>
@@ -122,7 +120,7 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
         return /^[A-Z0-9_=on, ]+$/.test(name) ? (
           <Code>{name}</Code>
         ) : (
-          <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Text fz="sm" className="wrap">
             {name}
           </Text>
         );
@@ -137,12 +135,8 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
   ];
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg" mb={4}>
-        {t('not_set_up')}
-      </Title>
-      <Text size="sm" c="dimmed" mb="sm">
-        {t('not_set_up_text')}
-      </Text>
+      <Heading mb={4}>{t('not_set_up')}</Heading>
+      <Dimmed mb="sm">{t('not_set_up_text')}</Dimmed>
       <DataList
         label={t('not_set_up')}
         columns={columns}

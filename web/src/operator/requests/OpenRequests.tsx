@@ -1,8 +1,9 @@
-import { Anchor, Button, Group, SegmentedControl, Select, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { IconStack2 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { DataList, type Column } from '../../components/DataList.tsx';
@@ -33,9 +34,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
   const isFiltered = Boolean(upstream || status || older || account);
   return (
     <section>
-      <Title order={2} fz="lg" mb="sm">
-        {t('open')}
-      </Title>
+      <Heading mb="sm">{t('open')}</Heading>
       <Group mb="md" gap="sm">
         <Select
           aria-label={t('upstream')}
@@ -68,9 +67,9 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
           w={{ base: '100%', xs: 210 }}
         />
         {account !== undefined && (
-          <Button variant="default" onClick={() => setAddress({ account: undefined })}>
+          <PlainButton onClick={() => setAddress({ account: undefined })}>
             {t('only_account')} · {t('clear')}
-          </Button>
+          </PlainButton>
         )}
       </Group>
       {found.error ? (
@@ -102,7 +101,7 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
           component={Link}
           to={`/operator/accounts/${row.account_id}`}
           fz="sm"
-          style={{ overflowWrap: 'anywhere' }}
+          className="wrap"
         >
           {row.email}
         </Anchor>
@@ -141,9 +140,7 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
       number: true,
       cell: (row) =>
         row.status === 'IN_QUEUE' && (
-          <Button size="xs" variant="default" onClick={() => setChosen(row)}>
-            {t('cancel')}
-          </Button>
+          <RowButton onClick={() => setChosen(row)}>{t('cancel')}</RowButton>
         ),
     },
   ];
@@ -161,9 +158,9 @@ function RequestName({ row }: { row: OpenRequest }) {
     <Stack gap={0}>
       <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
       <Group gap={2} wrap="nowrap">
-        <Text size="xs" c="dimmed" ff="monospace" fw={400} title={row.request_id}>
+        <Note ff="monospace" fw={400} title={row.request_id}>
           {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
-        </Text>
+        </Note>
         <Copy text={row.request_id} what={`${t('request')} ${row.request_id}`} />
       </Group>
     </Stack>
@@ -181,14 +178,14 @@ function WaitsFor({ row }: { row: OpenRequest }) {
         {row.progress !== null && `, ${t('progress', { n: percent(row.progress * 1_000_000) })}`}
       </Text>
       {until !== null && (
-        <Text size="xs" c="dimmed">
+        <Note>
           {t(`by.${what === 'rest' || what === 'retry' ? what : 'other'}`)} <When at={until} />
-        </Text>
+        </Note>
       )}
       {row.message !== null && (
-        <Text size="xs" c="dimmed" lineClamp={2} title={said(row.message)}>
+        <Note lineClamp={2} title={said(row.message)}>
           {said(row.message)}
-        </Text>
+        </Note>
       )}
     </Stack>
   );
@@ -211,10 +208,10 @@ function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void 
       danger
       onSubmit={submit}
     >
-      <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+      <Text fw={600} className="wrap">
         {row.model_id}
       </Text>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Text size="sm" className="wrap">
         {row.email}
       </Text>
       <Text size="sm">{t('cancel_text')}</Text>

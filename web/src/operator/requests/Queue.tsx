@@ -1,7 +1,8 @@
-import { Anchor, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Card, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Heading } from '../../components/styles.ts';
 import type { QueueUpstream } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Took } from '../../components/text/Duration.tsx';
@@ -58,9 +59,7 @@ export function Queue() {
 function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Card withBorder padding="lg">
-      <Title order={2} fz="lg" mb="sm">
-        {title}
-      </Title>
+      <Heading mb="sm">{title}</Heading>
       {children}
     </Card>
   );
@@ -174,7 +173,7 @@ function modelColumn<Row extends { model_id: string }>(label: string): Column<Ro
         to={`/operator/catalog/row/${model_id}`}
         fz="sm"
         fw={550}
-        style={{ overflowWrap: 'anywhere' }}
+        className="wrap"
       >
         {model_id}
       </Anchor>

@@ -1,8 +1,6 @@
 import {
   Alert,
   Anchor,
-  Badge,
-  Button,
   Code,
   Grid,
   Group,
@@ -17,6 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, PlainButton, RowButton, Dot } from '../../components/styles.ts';
 import { ApiFailure, operatorApi } from '../../api.ts';
 import type { OperatorRequest, UpstreamAttempt } from '../../api-types.ts';
 import { Duration, formatDuration, Took } from '../../components/text/Duration.tsx';
@@ -72,9 +71,9 @@ function Whole({ request }: { request: OperatorRequest }) {
       </Anchor>
       <PageTitle title={model_id}>
         {status === 'IN_QUEUE' && (
-          <Button component={Link} to={`/operator/queue?account=${account_id}`} variant="default">
+          <PlainButton component={Link} to={`/operator/queue?account=${account_id}`}>
             {t('to_queue')}
-          </Button>
+          </PlainButton>
         )}
       </PageTitle>
       <RequestHead request_id={request_id} status={status} what={t('id')} />
@@ -139,7 +138,7 @@ function Why({ request }: { request: OperatorRequest }) {
     >
       <Stack gap={6}>
         {error_cause !== null && (
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Text size="sm" className="wrap">
             <Text span fz="sm" fw={600}>
               {t('cause')}:{' '}
             </Text>
@@ -166,9 +165,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
   return (
     <Part title={t('attempts')}>
       {attempts.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t(kind === 'text' ? 'no_attempts_chat' : 'no_attempts')}
-        </Text>
+        <Dimmed>{t(kind === 'text' ? 'no_attempts_chat' : 'no_attempts')}</Dimmed>
       )}
       <Stack gap="md" role="list" aria-label={t('attempts')}>
         {attempts.map((each) => (
@@ -177,10 +174,10 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
               <Text size="sm" fw={600}>
                 {each.attempt}. {each.upstream}
               </Text>
-              <Badge variant="dot" color={colors[each.outcome ?? ''] ?? 'gray'} tt="none" fw={500}>
+              <Dot color={colors[each.outcome ?? ''] ?? 'gray'}>
                 {t(`outcome.${each.outcome ?? none}`)}
-              </Badge>
-              <Text size="xs" c="dimmed">
+              </Dot>
+              <Note>
                 <When at={each.at} />
                 {each.answered_at !== null && (
                   <>
@@ -191,10 +188,10 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
                 {' · '}
                 {t('class', { name: each.class })}
                 {each.key !== null && ` · ${t('with_key', { name: each.key })}`}
-              </Text>
+              </Note>
             </Group>
             {each.message !== null && (
-              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              <Text size="sm" className="wrap">
                 {each.message}
               </Text>
             )}
@@ -256,16 +253,14 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Operato
           {t('cleared')} <When at={cleared_at} />
         </Text>
       ) : (
-        <Button
-          size="xs"
-          variant="default"
+        <RowButton
           aria-expanded={shown}
           mb={shown ? 'sm' : 0}
           style={{ alignSelf: 'flex-start' }}
           onClick={() => setShown(!shown)}
         >
           {t(shown ? 'hide' : 'show')}
-        </Button>
+        </RowButton>
       )}
       {shown && error && <Failure error={error} retry={() => void refetch()} />}
       {shown && data?.input && <JsonView value={data.input} what={t('input')} />}
@@ -306,10 +301,8 @@ function Facts({ request }: { request: OperatorRequest }) {
       <Stack gap={6}>
         {rows.map(([name, value]) => (
           <Group key={name} justify="space-between" wrap="nowrap" gap="md" align="baseline">
-            <Text size="sm" c="dimmed">
-              {name}
-            </Text>
-            <Text component="div" size="sm" ta="right" style={{ overflowWrap: 'anywhere' }}>
+            <Dimmed>{name}</Dimmed>
+            <Text component="div" size="sm" ta="right" className="wrap">
               {value}
             </Text>
           </Group>
@@ -348,9 +341,9 @@ function Course({ request }: { request: OperatorRequest }) {
               </Text>
             }
           >
-            <Text size="xs" c="dimmed">
+            <Note>
               <When at={at} />
-            </Text>
+            </Note>
           </Timeline.Item>
         ))}
       </Timeline>
@@ -365,26 +358,20 @@ function Webhook({ request: { webhook, deliveries } }: { request: OperatorReques
   return (
     <Part title={t('webhook')} text={t('webhook_text')}>
       <Stack gap="xs">
-        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" ff="monospace" className="wrap">
           {webhook?.origin}
         </Text>
-        <Badge variant="dot" color={stateColors[state]} tt="none" fw={500}>
-          {t(`state.${state}`)}
-        </Badge>
+        <Dot color={stateColors[state]}>{t(`state.${state}`)}</Dot>
         {deliveries.map(({ cause, status, error, duration_ms, at }) => (
           <div key={at}>
             <Text size="sm">
               {t(`sent.${cause}`)}: {status === null ? t('no_answer') : t('answer', { status })},{' '}
               <Took ms={duration_ms} />
             </Text>
-            <Text size="xs" c="dimmed">
+            <Note>
               <When at={at} />
-            </Text>
-            {error !== null && (
-              <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                {error}
-              </Text>
-            )}
+            </Note>
+            {error !== null && <Note className="wrap">{error}</Note>}
           </div>
         ))}
       </Stack>

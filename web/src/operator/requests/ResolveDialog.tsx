@@ -53,7 +53,7 @@ export function ResolveDialog({ of, onClose }: Of) {
       disabled={isNoTime || (ran && (amount === null || isWrong))}
       onSubmit={submit}
     >
-      <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Text fw={600} size="sm" className="wrap">
         {'model_id' in of ? `${of.model_id} · ${of.upstream}` : of.upstream}
       </Text>
       <Text size="sm">{t(many ? 'resolve_many_text' : 'resolve_text')}</Text>

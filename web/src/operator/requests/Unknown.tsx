@@ -1,6 +1,5 @@
 import {
   Anchor,
-  Badge,
   Button,
   Card,
   Code,
@@ -10,12 +9,12 @@ import {
   Skeleton,
   Stack,
   Text,
-  Title,
 } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Empty } from '../../components/Empty.tsx';
@@ -63,12 +62,10 @@ export function Unknown() {
       <Stack gap="xl">
         {waiting.length > 0 && (
           <section>
-            <Title order={2} fz="lg">
-              {t('waiting')}
-            </Title>
-            <Text size="sm" c="dimmed" mb="sm" maw={640}>
+            <Heading>{t('waiting')}</Heading>
+            <Dimmed mb="sm" maw={640}>
               {t('waiting_text')}
-            </Text>
+            </Dimmed>
             <Outcomes rows={waiting} label={t('waiting')} onResolve={null} />
           </section>
         )}
@@ -84,9 +81,7 @@ export function Unknown() {
         )}
         {rows && rows.length > 0 && (
           <section>
-            <Title order={2} fz="lg" mb="sm">
-              {t('ended')}
-            </Title>
+            <Heading mb="sm">{t('ended')}</Heading>
             <Outcomes rows={rows} label={t('ended')} onResolve={setChosen} />
             <More more={found.more} loading={found.isLoadingMore} />
           </section>
@@ -101,24 +96,20 @@ function Sums(props: { sums: UnknownOutcomes[]; onResolve: (sum: UnknownOutcomes
   const { t } = useTranslation('operator_unknown');
   return (
     <section>
-      <Title order={2} fz="lg" mb="sm">
-        {t('by_upstream')}
-      </Title>
+      <Heading mb="sm">{t('by_upstream')}</Heading>
       <Card withBorder padding="md">
         <Stack gap="sm" role="list" aria-label={t('by_upstream')}>
           {props.sums.map((sum) => (
             <Group key={sum.upstream} justify="space-between" gap="sm" role="listitem">
               <div style={{ minWidth: 0 }}>
-                <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+                <Text fw={600} className="wrap">
                   {sum.upstream} · {t('outcomes', { count: sum.count })}
                 </Text>
-                <Text size="sm" c="dimmed">
+                <Dimmed>
                   {t('oldest')} <When at={sum.oldest_at} />
-                </Text>
+                </Dimmed>
               </div>
-              <Button size="xs" variant="default" onClick={() => props.onResolve(sum)}>
-                {t('resolve_many')}
-              </Button>
+              <RowButton onClick={() => props.onResolve(sum)}>{t('resolve_many')}</RowButton>
             </Group>
           ))}
         </Stack>
@@ -158,9 +149,9 @@ function OutcomeCard(props: {
         <Stack gap={0} style={{ minWidth: 0 }}>
           <RequestLink id={outcome.request_id}>{outcome.model_id}</RequestLink>
           <Group gap={2} wrap="nowrap">
-            <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+            <Dimmed ff="monospace" className="wrap">
               {outcome.request_id}
-            </Text>
+            </Dimmed>
             <Copy text={outcome.request_id} what={outcome.request_id} />
           </Group>
         </Stack>
@@ -170,19 +161,14 @@ function OutcomeCard(props: {
           </Button>
         )}
         {resolution && (
-          <Badge
-            variant="dot"
-            color={resolution.outcome === 'ran' ? 'orange' : 'fare'}
-            tt="none"
-            fw={500}
-          >
+          <Dot color={resolution.outcome === 'ran' ? 'orange' : 'fare'}>
             {t(resolution.outcome)}
-          </Badge>
+          </Dot>
         )}
       </Group>
       <Facts outcome={outcome} />
       {outcome.message !== null && (
-        <Text size="sm" mt="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" mt="sm" className="wrap">
           <Text span fz="sm" c="dimmed">
             {t('message')}:{' '}
           </Text>
@@ -190,7 +176,7 @@ function OutcomeCard(props: {
         </Text>
       )}
       {resolution && (
-        <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" mt="xs" className="wrap">
           <Text span fz="sm" c="dimmed">
             {t('by', { email: resolution.by_email })}, <When at={resolution.resolved_at} />
             {resolution.note !== null && ': '}
@@ -215,7 +201,7 @@ function Facts({ outcome }: { outcome: UnknownOutcome }) {
           component={Link}
           to={`/operator/accounts/${outcome.account_id}`}
           fz="sm"
-          style={{ overflowWrap: 'anywhere' }}
+          className="wrap"
         >
           {outcome.email}
         </Anchor>
@@ -262,10 +248,8 @@ function Facts({ outcome }: { outcome: UnknownOutcome }) {
 function Fact({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div style={{ minWidth: 0 }}>
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
-      <Text component="div" size="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Note>{label}</Note>
+      <Text component="div" size="sm" className="wrap">
         {children}
       </Text>
     </div>

@@ -12,6 +12,7 @@ import {
 import { IconDownload, IconEyeOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PlainButton } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -118,13 +119,12 @@ function Codes(props: { codes: string[]; amount: string; onClose: () => void }) 
           <Copy text={text} what={t('codes')} />
         </Group>
         <Group justify="space-between">
-          <Button
-            variant="default"
+          <PlainButton
             leftSection={<IconDownload size={18} />}
             onClick={() => download(codes, props.amount)}
           >
             {t('download')}
-          </Button>
+          </PlainButton>
           <Button onClick={onClose}>{t('done')}</Button>
         </Group>
       </Stack>

@@ -1,9 +1,10 @@
-import { Anchor, Badge, Button, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Empty } from '../../components/Empty.tsx';
@@ -54,11 +55,9 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
       label: t('code'),
       cell: (row) => (
         <Stack gap={0}>
-          <Text fz="sm" ff="monospace" fw={550}>
-            …{row.last4}
-          </Text>
+          <RowName ff="monospace">…{row.last4}</RowName>
           {row.note !== null && (
-            <Text fz="sm" c="dimmed" fw={400} style={{ overflowWrap: 'anywhere' }}>
+            <Text fz="sm" c="dimmed" fw={400} className="wrap">
               {row.note}
             </Text>
           )}
@@ -76,7 +75,7 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
       name: 'by',
       label: t('by'),
       cell: (row) => (
-        <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text fz="sm" className="wrap">
           {row.created_by ?? t('command_line')}
         </Text>
       ),
@@ -93,14 +92,9 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
       number: true,
       cell: (row) =>
         row.status === 'open' && (
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => props.onVoid(row)}
-            aria-label={`${t('void')}: …${row.last4}`}
-          >
+          <RowButton onClick={() => props.onVoid(row)} aria-label={`${t('void')}: …${row.last4}`}>
             {t('void')}
-          </Button>
+          </RowButton>
         ),
     },
   ];
@@ -118,11 +112,9 @@ function State({ row }: { row: Voucher }) {
   const { t } = useTranslation('operator_vouchers');
   return (
     <Stack gap={2} align="flex-start">
-      <Badge variant="dot" color={colors[row.status]} tt="none" fw={500}>
-        {t(`status.${row.status}`)}
-      </Badge>
+      <Dot color={colors[row.status]}>{t(`status.${row.status}`)}</Dot>
       {row.redeemed_by !== null && (
-        <Text fz="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        <Text fz="xs" c="dimmed" className="wrap">
           {t('redeemed_by')}{' '}
           <Anchor component={Link} to={`/operator/accounts/${row.redeemed_by}`} fz="xs">
             {row.redeemed_by_name}

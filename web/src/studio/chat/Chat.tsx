@@ -1,6 +1,6 @@
 import './chat-words.ts';
 import '../studio-words.ts';
-import { Box, Button, Group, Select, Stack, Text } from '@mantine/core';
+import { Box, Group, Select, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconArrowDown,
@@ -12,6 +12,7 @@ import {
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, PlainButton, RowButton } from '../../components/styles.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -106,21 +107,12 @@ function Talking({ models }: { models: Model[] }) {
   return (
     <>
       <PageTitle title={t('title')}>
-        <Button
-          variant="default"
-          hiddenFrom="md"
-          leftSection={<IconList size={17} />}
-          onClick={list.open}
-        >
+        <PlainButton hiddenFrom="md" leftSection={<IconList size={17} />} onClick={list.open}>
           {t('conversations')}
-        </Button>
-        <Button
-          variant="default"
-          leftSection={<IconPlus size={17} />}
-          onClick={() => goTo(undefined)}
-        >
+        </PlainButton>
+        <PlainButton leftSection={<IconPlus size={17} />} onClick={() => goTo(undefined)}>
           {t('new')}
-        </Button>
+        </PlainButton>
       </PageTitle>
       <div className={classes.chat}>
         <Box visibleFrom="md" component="aside" className={classes.side}>
@@ -145,9 +137,9 @@ function Talking({ models }: { models: Model[] }) {
             <Stack gap={2} align="flex-end" className={classes.figures}>
               {model && <Rate model={model} />}
               {cost > 0n && (
-                <Text size="sm" c="dimmed" data-conversation-cost={String(cost)}>
+                <Dimmed data-conversation-cost={String(cost)}>
                   {t('conversation_cost')} <Usd micro={cost} />
-                </Text>
+                </Dimmed>
               )}
             </Stack>
           </Group>
@@ -182,16 +174,15 @@ function empty(model: string): Wanted {
 function ToEnd({ onClick }: { onClick: () => void }) {
   const { t } = useTranslation('chat');
   return (
-    <Button
+    <PlainButton
       className={classes.toEnd}
       size="compact-sm"
       radius="xl"
-      variant="default"
       leftSection={<IconArrowDown size={15} />}
       onClick={onClick}
     >
       {t('to_end')}
-    </Button>
+    </PlainButton>
   );
 }
 
@@ -229,9 +220,9 @@ function Messages(props: {
         />
       ))}
       {isUnanswered && onAgain && (
-        <Button variant="default" size="xs" onClick={onAgain} style={{ alignSelf: 'start' }}>
+        <RowButton onClick={onAgain} style={{ alignSelf: 'start' }}>
           {t('ask_again')}
-        </Button>
+        </RowButton>
       )}
     </Stack>
   );

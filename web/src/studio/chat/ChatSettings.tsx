@@ -12,6 +12,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from '../../components/styles.ts';
 import type { Conversation } from './conversations.ts';
 import { Clear } from '../runs/Clear.tsx';
 import type { Model } from '../../api-types.ts';
@@ -40,9 +41,7 @@ export function ChatSettings(props: {
         <Group gap={6}>
           <IconChevronDown size={16} style={{ transform: isOpen ? undefined : 'rotate(-90deg)' }} />
           {t('settings')}
-          <Text size="sm" c="dimmed" fw={400}>
-            {said.join(' · ')}
-          </Text>
+          <Dimmed fw={400}>{said.join(' · ')}</Dimmed>
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen}>
@@ -76,9 +75,7 @@ export function ChatSettings(props: {
                 <Text size="sm" fw={500} id={id}>
                   {t('temperature')}
                 </Text>
-                <Text size="sm" c="dimmed" className="number">
-                  {temperature ?? t('left_to_model')}
-                </Text>
+                <Dimmed className="number">{temperature ?? t('left_to_model')}</Dimmed>
                 {temperature !== undefined && (
                   <Clear
                     label={t('left_to_model')}

@@ -1,4 +1,4 @@
-import { ActionIcon, Anchor, Box, FileButton, Group, Text, Textarea, Tooltip } from '@mantine/core';
+import { ActionIcon, Anchor, Box, FileButton, Group, Textarea, Tooltip } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconArrowUp, IconPhotoPlus, IconPlayerStop, IconX } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -12,6 +12,7 @@ import {
   type ReactNode,
 } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { useAccount, useAccountApi, useMay } from '../../session.tsx';
@@ -171,7 +172,7 @@ export function Composer(props: {
         </Group>
       </Box>
       <Group justify="space-between" gap="xs" mt={6} px={4}>
-        <Text size="xs" c="dimmed" aria-live="polite">
+        <Note aria-live="polite">
           {isChargedWhole
             ? t('stop_finish')
             : (reason ?? (
@@ -185,11 +186,11 @@ export function Composer(props: {
               {t('studio:top_up')}
             </Anchor>
           )}
-        </Text>
+        </Note>
         {allowance && (
-          <Text size="xs" c="dimmed">
+          <Note>
             {t('studio:balance')} <Usd micro={allowance.available_usd_micro} />
-          </Text>
+          </Note>
         )}
       </Group>
     </Box>

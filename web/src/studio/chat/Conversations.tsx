@@ -11,6 +11,7 @@ import {
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { useAccount } from '../../session.tsx';
@@ -31,11 +32,7 @@ export function Conversations(props: {
   const [removed, setRemoved] = useState<Conversation | null>(null);
   return (
     <Stack gap={4} component="nav" aria-label={t('conversations')}>
-      {talk.list.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('none_kept')}
-        </Text>
-      )}
+      {talk.list.length === 0 && <Dimmed>{t('none_kept')}</Dimmed>}
       {talk.list.map((each) => (
         <div key={each.id} className={classes.entry} data-shown={each.id === shown || undefined}>
           <UnstyledButton
@@ -46,9 +43,7 @@ export function Conversations(props: {
             <Text size="sm" truncate fw={each.id === shown ? 600 : 450}>
               {each.title || t('untitled')}
             </Text>
-            <Text size="xs" c="dimmed">
-              {talk.writing.has(each.id) ? t('writing') : <Usd micro={costOf(each)} />}
-            </Text>
+            <Note>{talk.writing.has(each.id) ? t('writing') : <Usd micro={costOf(each)} />}</Note>
           </UnstyledButton>
           <Menu position="bottom-end">
             <Menu.Target>
@@ -72,9 +67,9 @@ export function Conversations(props: {
         </div>
       ))}
       {talk.list.length > 0 && (
-        <Text size="xs" c="dimmed" px={10} pt="xs">
+        <Note px={10} pt="xs">
           {t('kept_here')}
-        </Text>
+        </Note>
       )}
       {renamed && (
         <Rename
@@ -89,9 +84,7 @@ export function Conversations(props: {
       <Modal opened={removed !== null} onClose={() => setRemoved(null)} title={t('delete_title')}>
         <Text size="sm">{t('delete_text', { title: removed?.title ?? '' })}</Text>
         <Group justify="flex-end" mt="md">
-          <Button variant="default" onClick={() => setRemoved(null)}>
-            {t('common:cancel')}
-          </Button>
+          <PlainButton onClick={() => setRemoved(null)}>{t('common:cancel')}</PlainButton>
           <Button
             color="red.9"
             onClick={() => {

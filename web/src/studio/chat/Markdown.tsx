@@ -2,6 +2,7 @@ import { Anchor, Box, Code, Group, Table, Text } from '@mantine/core';
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { Fragment, memo, useDeferredValue, useMemo, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import classes from './Markdown.module.css';
 import { readMarkdown, safeAddress } from './read-markdown.ts';
@@ -124,9 +125,7 @@ function CodeBlock({ language, code }: { language: string; code: string }) {
   return (
     <Box className={classes.code}>
       <Group justify="space-between" className={classes.codeHead}>
-        <Text size="xs" c="dimmed" ff="monospace">
-          {language || t('code')}
-        </Text>
+        <Note ff="monospace">{language || t('code')}</Note>
         <Copy text={code} what={language || t('code')} />
       </Group>
       <pre tabIndex={0} role="group" aria-label={language || t('code')}>

@@ -2,6 +2,7 @@ import { Alert, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import classes from './Chat.module.css';
@@ -45,9 +46,7 @@ export function MessageView(props: {
       {reasoning && (
         <details>
           <summary>{t('reasoning')}</summary>
-          <Text size="sm" c="dimmed" style={{ whiteSpace: 'pre-wrap' }}>
-            {reasoning}
-          </Text>
+          <Dimmed style={{ whiteSpace: 'pre-wrap' }}>{reasoning}</Dimmed>
         </details>
       )}
       <Box>
@@ -70,25 +69,17 @@ export function MessageView(props: {
       {!isWriting && (
         <Group gap="xs">
           {cost_usd_micro !== undefined && (
-            <Text size="xs" c="dimmed" data-cost={cost_usd_micro}>
+            <Note data-cost={cost_usd_micro}>
               {ended && cost_usd_micro === '0' ? t('free') : <Usd micro={cost_usd_micro} />}
-            </Text>
+            </Note>
           )}
-          {ended && isUnsettled(message) && (
-            <Text size="xs" c="dimmed">
-              {t('unsettled')}
-            </Text>
-          )}
+          {ended && isUnsettled(message) && <Note>{t('unsettled')}</Note>}
           {tokens && (
-            <Text size="xs" c="dimmed" className="number">
+            <Note className="number">
               {t('tokens', { prompt: tokens.prompt, completion: tokens.completion })}
-            </Text>
+            </Note>
           )}
-          {stopped && (
-            <Text size="xs" c="dimmed">
-              {t('stopped')}
-            </Text>
-          )}
+          {stopped && <Note>{t('stopped')}</Note>}
           {content !== '' && <Copy text={content} what={t('reply')} />}
           {onAgain && (
             <Button

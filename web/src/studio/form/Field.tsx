@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Box,
-  Button,
   Group,
   Input,
   JsonInput,
@@ -19,6 +18,7 @@ import {
 import { IconDice5, IconPlus } from '@tabler/icons-react';
 import { useEffect, useId, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowButton } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
 import type { Given, Of } from './control.ts';
 import { MediaField } from './MediaField.tsx';
@@ -283,15 +283,13 @@ function TextListControl({ label, control, value, onChange }: Of<'text_list'>) {
         </Group>
       ))}
       {items.length < control.max && (
-        <Button
-          variant="default"
-          size="xs"
+        <RowButton
           leftSection={<IconPlus size={14} />}
           onClick={() => put([...items, ''])}
           style={{ alignSelf: 'start' }}
         >
           {t('add')}
-        </Button>
+        </RowButton>
       )}
     </Stack>
   );

@@ -12,6 +12,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconBulb, IconChevronDown, IconEraser } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import type { Input } from './draft.ts';
 import { Field } from './Field.tsx';
@@ -120,9 +121,7 @@ export function InputForm(props: {
                     style={{ transform: isOpen || isWrongInside ? undefined : 'rotate(-90deg)' }}
                   />
                   {t('advanced')}
-                  <Text c="dimmed" size="sm" className="number">
-                    {rest.length}
-                  </Text>
+                  <Dimmed className="number">{rest.length}</Dimmed>
                 </Group>
               </UnstyledButton>
               <Collapse expanded={isOpen || isWrongInside}>
@@ -181,9 +180,7 @@ function JsonView(props: {
   return (
     <Stack gap={4}>
       <Group justify="space-between">
-        <Text size="xs" c="dimmed">
-          {t('json_text')}
-        </Text>
+        <Note>{t('json_text')}</Note>
         <Copy text={text} what="JSON" />
       </Group>
       <Textarea

@@ -24,6 +24,7 @@ import {
 } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type DragEvent, type ClipboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Note, RowButton } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { useAccountPath } from '../../session.tsx';
 import type { Given } from './control.ts';
@@ -158,9 +159,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
           >
             {t('my_results')}
           </Button>
-          <Text size="xs" c="dimmed" visibleFrom="sm">
-            {t('drop_or_paste')}
-          </Text>
+          <Note visibleFrom="sm">{t('drop_or_paste')}</Note>
         </Group>
       )}
       {address !== null && (
@@ -182,9 +181,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
               if (event.key === 'Escape') setAddress(null);
             }}
           />
-          <Button size="xs" variant="default" onClick={takeAddress}>
-            {t('take')}
-          </Button>
+          <RowButton onClick={takeAddress}>{t('take')}</RowButton>
         </Group>
       )}
       {isChoosing && (

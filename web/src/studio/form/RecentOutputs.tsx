@@ -2,6 +2,7 @@ import { SimpleGrid, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { IconPhoto } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -64,11 +65,7 @@ export default function RecentOutputs(props: {
           </UnstyledButton>
         ))}
       </SimpleGrid>
-      {fitting && fitting.length > 0 && (
-        <Text size="xs" c="dimmed" mt="md">
-          {t('results_kept')}
-        </Text>
-      )}
+      {fitting && fitting.length > 0 && <Note mt="md">{t('results_kept')}</Note>}
     </Modal>
   );
 }

@@ -1,6 +1,7 @@
 import { Box, Group, NumberInput, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useRef, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
 import type { Of } from './control.ts';
 import classes from './ShapeField.module.css';
@@ -125,9 +126,7 @@ export function SizeField({ label, control, value, onChange, required }: Of<'siz
               onChange={(next) => typeof next === 'number' && onChange({ ...size, [name]: next })}
             />
           ))}
-          <Text size="sm" c="dimmed">
-            px
-          </Text>
+          <Dimmed>px</Dimmed>
         </Group>
       )}
     </Group>

@@ -1,6 +1,7 @@
-import { ActionIcon, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 
 /** A button that removes the value beside it. */
 export function Clear({ label, onClick }: { label: string; onClick: () => void }) {
@@ -19,9 +20,5 @@ export function Clear({ label, onClick }: { label: string; onClick: () => void }
  */
 export function Default({ isShown }: { isShown: boolean }) {
   const { t } = useTranslation('studio');
-  return (
-    <Text size="xs" c="dimmed" span>
-      {isShown ? t('default') : t('choose')}
-    </Text>
-  );
+  return <Note span>{isShown ? t('default') : t('choose')}</Note>;
 }

@@ -1,5 +1,6 @@
-import { Group, Stack, Table, Text } from '@mantine/core';
+import { Group, Stack, Table } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { Download } from './RunCard.tsx';
@@ -37,9 +38,9 @@ function Column({ run, runs }: { run: Run; runs: Run[] }) {
         <div key={medium.url}>
           <Shown medium={medium} />
           <Group justify="space-between" mt={4}>
-            <Text size="xs" c="dimmed" className="number">
+            <Note className="number">
               {medium.width ? `${medium.width} × ${medium.height}` : ''}
-            </Text>
+            </Note>
             <Download medium={medium} />
           </Group>
         </div>
@@ -59,7 +60,7 @@ function Column({ run, runs }: { run: Run; runs: Run[] }) {
               bg={isOwn(name) ? 'var(--mantine-primary-color-light)' : undefined}
             >
               <Table.Th fw={500}>{t(`field.${name}`, { defaultValue: name })}</Table.Th>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{inShort(input[name])}</Table.Td>
+              <Table.Td className="wrap">{inShort(input[name])}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

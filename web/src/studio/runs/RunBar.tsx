@@ -14,6 +14,7 @@ import { IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { When } from '../../components/text/When.tsx';
@@ -56,9 +57,9 @@ export function RunBar(props: {
             )}
           </Box>
           {allowance && (
-            <Text size="xs" c="dimmed" mt={2}>
+            <Note mt={2}>
               {t('balance')} <Usd micro={allowance.available_usd_micro} />
-            </Text>
+            </Note>
           )}
         </Box>
         <Button
@@ -179,9 +180,9 @@ function Breakdown({ quote }: { quote: Estimate }) {
         <Group key={i} justify="space-between" wrap="nowrap" align="start">
           <Text size="sm">
             {line.label}{' '}
-            <Text span c="dimmed" size="sm" className="number">
+            <Dimmed span className="number">
               {line.quantity} × ${formatUsd(line.unit_price_usd_micro)}
-            </Text>
+            </Dimmed>
           </Text>
           <Usd micro={line.amount_usd_micro} />
         </Group>
@@ -193,20 +194,18 @@ function Breakdown({ quote }: { quote: Estimate }) {
         </Text>
         <Usd micro={quote.price_usd_micro} />
       </Group>
-      <Text size="xs" c="dimmed">
-        {t('most')}
-      </Text>
+      <Note>{t('most')}</Note>
       {assumed.length > 0 && (
-        <Text size="xs" c="dimmed">
+        <Note>
           {t('assumed')}{' '}
           {assumed.map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(', ')}
-        </Text>
+        </Note>
       )}
       {rates.length > 0 && (
-        <Text size="xs" c="dimmed">
+        <Note>
           {t('by_resolution')}{' '}
           {rates.map(([name, rate]) => `${name} $${formatUsd(rate)}`).join(', ')}
-        </Text>
+        </Note>
       )}
     </Stack>
   );

@@ -1,14 +1,4 @@
-import {
-  ActionIcon,
-  Box,
-  Button,
-  Checkbox,
-  Group,
-  Menu,
-  Progress,
-  Stack,
-  Text,
-} from '@mantine/core';
+import { ActionIcon, Box, Checkbox, Group, Menu, Progress, Stack, Text } from '@mantine/core';
 import {
   IconBraces,
   IconDice5,
@@ -21,6 +11,7 @@ import {
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Note, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { messageOf, showFailure } from '../../components/Failure.tsx';
 import { usePercent } from '../../components/text/Percent.tsx';
@@ -89,9 +80,9 @@ export function RunCard(props: {
         <Text size="sm" lineClamp={2} title={typeof prompt === 'string' ? prompt : undefined}>
           {name}
         </Text>
-        <Text size="xs" c="dimmed">
+        <Note>
           <When at={run.created_at} />
-        </Text>
+        </Note>
         <Group justify="space-between" gap={6} mt="auto" wrap="nowrap">
           <Cost run={run} status={status} />
           <Group gap={2} wrap="nowrap">
@@ -147,9 +138,9 @@ function Cost({ run, status }: { run: Run; status: Run['status'] }) {
   return (
     <Text size="sm" fw={560} data-charged={charged ?? undefined}>
       <Usd micro={charged ?? quoted} />{' '}
-      <Text span size="xs" c="dimmed" fw={400}>
+      <Note span fw={400}>
         {charged === null ? t('reserved') : t('charged')}
-      </Text>
+      </Note>
     </Text>
   );
 }
@@ -178,9 +169,7 @@ function Stage(props: {
     <Box className={`${classes.stage} ${classes.center}`}>
       <StatusBadge status={now.status} />
       {now.status === 'COMPLETED' && (
-        <Text size="sm" c="dimmed">
-          {isExpired(failure) ? t('expired') : messageOf(failure)}
-        </Text>
+        <Dimmed>{isExpired(failure) ? t('expired') : messageOf(failure)}</Dimmed>
       )}
       {now.status === 'FAILED' && <WhyFailed run={run} />}
       {!isFinal(now) && <UnderWay run={run} now={now} />}
@@ -207,7 +196,7 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
   const { progress } = now;
   return (
     <>
-      <Text size="sm" c="dimmed" aria-live="polite">
+      <Dimmed aria-live="polite">
         {now.status === 'IN_QUEUE'
           ? position
             ? t('queue_position', { count: position })
@@ -215,7 +204,7 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
           : progress === undefined
             ? t('running')
             : t('running_share', { percent: percent(progress * 1_000_000) })}
-      </Text>
+      </Dimmed>
       <Progress
         w="70%"
         size="sm"
@@ -224,9 +213,7 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
         aria-label={t('progress')}
       />
       {now.status === 'IN_QUEUE' && mayCancel && (
-        <Button
-          variant="default"
-          size="xs"
+        <RowButton
           loading={isCancelling}
           onClick={() => {
             setCancelling(true);
@@ -236,7 +223,7 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
           }}
         >
           {t('common:cancel')}
-        </Button>
+        </RowButton>
       )}
     </>
   );
@@ -293,11 +280,7 @@ function Actions(props: {
           <Menu.Item
             leftSection={<IconDice5 size={16} />}
             disabled={!input}
-            rightSection={
-              <Text size="xs" c="dimmed" className="number">
-                ${formatUsd(run.quoted_usd_micro)}
-              </Text>
-            }
+            rightSection={<Note className="number">${formatUsd(run.quoted_usd_micro)}</Note>}
             onClick={() => input && actions.rerun?.(input, run.quoted_usd_micro)}
           >
             {t('rerun')}

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconColumns, IconSparkles } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import { ApiFailure } from '../../api.ts';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
@@ -40,9 +41,7 @@ export function Runs(props: {
   return (
     <Stack gap="md">
       <Group justify="space-between" mih={36}>
-        <Title order={2} fz="lg">
-          {t('results')}
-        </Title>
+        <Heading>{t('results')}</Heading>
         {chosen.length > 0 && (
           <Group gap="xs">
             <Button variant="subtle" color="gray" size="xs" onClick={() => setChosen([])}>
@@ -92,14 +91,13 @@ export function Runs(props: {
         ))}
       </div>
       {runs.hasNextPage && (
-        <Button
-          variant="default"
+        <PlainButton
           loading={runs.isFetchingNextPage}
           onClick={() => void runs.fetchNextPage()}
           style={{ alignSelf: 'center' }}
         >
           {t('common:more')}
-        </Button>
+        </PlainButton>
       )}
       {isComparing && (
         <Suspense>
@@ -127,14 +125,10 @@ function Refused(props: { press: Press; again: () => void; drop: () => void }) {
       onClose={drop}
     >
       <Text size="sm">{isLost ? t('lost_text') : messageOf(press.error)}</Text>
-      {!isLost && (
-        <Text size="sm" c="dimmed">
-          {t('nothing_charged')}
-        </Text>
-      )}
-      <Button size="xs" variant="default" mt="sm" onClick={again}>
+      {!isLost && <Dimmed>{t('nothing_charged')}</Dimmed>}
+      <RowButton mt="sm" onClick={again}>
         {t('common:retry')}
-      </Button>
+      </RowButton>
     </Alert>
   );
 }

@@ -2,6 +2,7 @@ import { ActionIcon, Group, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dimmed } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Download } from './RunCard.tsx';
 import classes from './Runs.module.css';
@@ -33,7 +34,7 @@ export default function Viewer(props: {
       onKeyDown={byKey}
       title={
         <Group gap="sm">
-          <Text size="sm" c="dimmed" className="number">
+          <Dimmed className="number">
             {[
               width && height ? `${width} × ${height}` : null,
               `${Math.ceil(file_size / 1024)} KiB`,
@@ -41,7 +42,7 @@ export default function Viewer(props: {
             ]
               .filter(Boolean)
               .join(' · ')}
-          </Text>
+          </Dimmed>
           <Download medium={medium} />
         </Group>
       }

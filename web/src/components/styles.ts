@@ -1,0 +1,23 @@
+import { Badge, Button, Text, Title } from '@mantine/core';
+
+/** Elements in the styles that recur on all pages. */
+
+export const Dimmed = Text.withProps({ size: 'sm', c: 'dimmed' });
+/** Smaller still. */
+export const Note = Text.withProps({ size: 'xs', c: 'dimmed' });
+/** What names a row of a list. */
+export const RowName = Text.withProps({ fz: 'sm', fw: 550 });
+/** The heading of a section. */
+export const Heading = Title.withProps({ order: 2, fz: 'lg' });
+export const PlainButton = Button.withProps({ variant: 'default' });
+/** A button within a row of a list. */
+export const RowButton = Button.withProps({ variant: 'default', size: 'xs' });
+/** A state, with a dot of its colour. */
+export const Dot = Badge.withProps({ variant: 'dot', fw: 500 });
+/** A property, outlined. */
+export const Tag = Badge.withProps({
+  variant: 'outline',
+  color: 'gray',
+  c: 'var(--mantine-color-text)',
+  fw: 500,
+});
