@@ -1,12 +1,11 @@
 import { Box, Card, Group, Skeleton, Stack, Table, VisuallyHidden } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useIsNarrow } from './narrow.ts';
 import { Dimmed } from './styles.ts';
 
 /** A column of a list. The first one names the row. */
 export interface Column<Row> {
-  name: string;
   /** Null for the column of actions. */
   label: string | null;
   cell: (row: Row) => ReactNode;
@@ -14,17 +13,22 @@ export interface Column<Row> {
   number?: boolean;
 }
 
-/** A table; on narrow screens, one card a row. */
-export function DataList<Row>(props: {
+export interface Listed<Row> {
   label: string;
   columns: Column<Row>[];
-  /** Undefined while loading. */
-  rows: Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** For many short rows, which are easier to read in a scrolling table than as cards. */
-  asTable?: boolean;
-}) {
-  const isNarrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
+}
+
+/** A table; on narrow screens, one card a row. */
+export function DataList<Row>(
+  props: Listed<Row> & {
+    /** Undefined while loading. */
+    rows: Row[] | undefined;
+    /** For many short rows, which are easier to read in a scrolling table than as cards. */
+    asTable?: boolean;
+  },
+) {
+  const isNarrow = useIsNarrow();
   const { rows, label } = props;
   if (rows === undefined) {
     return (
@@ -35,19 +39,11 @@ export function DataList<Row>(props: {
       </Stack>
     );
   }
-  return isNarrow && !props.asTable ? (
-    <Cards {...props} rows={rows} />
-  ) : (
-    <Lines {...props} rows={rows} />
-  );
+  const Shown = isNarrow && !props.asTable ? Cards : Lines;
+  return <Shown {...props} rows={rows} />;
 }
 
-interface Shown<Row> {
-  label: string;
-  columns: Column<Row>[];
-  rows: Row[];
-  keyOf: (row: Row) => string;
-}
+type Shown<Row> = Listed<Row> & { rows: Row[] };
 
 function Lines<Row>({ label, columns, rows, keyOf }: Shown<Row>) {
   const { t } = useTranslation('common');
@@ -56,9 +52,9 @@ function Lines<Row>({ label, columns, rows, keyOf }: Shown<Row>) {
       <Table verticalSpacing="xs" highlightOnHover>
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ name, label: head, number }) => (
+            {columns.map(({ label: head, number }) => (
               <Table.Th
-                key={name}
+                key={head}
                 ta={number ? 'right' : undefined}
                 style={{ whiteSpace: 'nowrap' }}
               >
@@ -70,8 +66,8 @@ function Lines<Row>({ label, columns, rows, keyOf }: Shown<Row>) {
         <Table.Tbody>
           {rows.map((row) => (
             <Table.Tr key={keyOf(row)}>
-              {columns.map(({ name, cell, number }) => (
-                <Table.Td key={name} ta={number ? 'right' : undefined}>
+              {columns.map(({ label: head, cell, number }) => (
+                <Table.Td key={head} ta={number ? 'right' : undefined}>
                   {cell(row)}
                 </Table.Td>
               ))}
@@ -92,12 +88,12 @@ function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: Shown<Row
             {title!.cell(row)}
           </Box>
           <Stack gap={4}>
-            {rest.map(({ name, label: head, cell }) => {
+            {rest.map(({ label: head, cell }) => {
               const content = cell(row);
               if (content === null || content === undefined || content === false) return null;
-              if (head === null) return <Box key={name}>{content}</Box>;
+              if (head === null) return <Box key={head}>{content}</Box>;
               return (
-                <Group key={name} justify="space-between" gap="md" wrap="nowrap" align="baseline">
+                <Group key={head} justify="space-between" gap="md" wrap="nowrap" align="baseline">
                   <Dimmed style={{ flexShrink: 0 }}>{head}</Dimmed>
                   <Box fz="sm" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
                     {content}

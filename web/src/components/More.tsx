@@ -1,14 +1,17 @@
-import { Center } from '@mantine/core';
+import { Center, type CenterProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { PlainButton } from './styles.ts';
 
 /** Loads the next page of a list, if there is one. */
-export function More({ more, loading }: { more: (() => void) | null; loading: boolean }) {
+export function More({
+  of: { more, isLoadingMore },
+  ...place
+}: CenterProps & { of: { more: (() => void) | null; isLoadingMore?: boolean } }) {
   const { t } = useTranslation('common');
   if (more === null) return null;
   return (
-    <Center mt="md">
-      <PlainButton onClick={more} loading={loading}>
+    <Center mt="md" {...place}>
+      <PlainButton onClick={more} loading={isLoadingMore ?? false}>
         {t('more')}
       </PlainButton>
     </Center>

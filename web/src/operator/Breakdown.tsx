@@ -49,7 +49,6 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
   const most = rows.reduce((max, row) => Math.max(max, Number(row.charged_usd_micro)), 0);
   const columns: Column<Row>[] = [
     {
-      name: 'name',
       label: t(`name.${part}`),
       cell: (row) => <Name part={part} row={row} most={most} />,
     },

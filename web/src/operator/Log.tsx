@@ -1,4 +1,4 @@
-import { Badge, Group, Select } from '@mantine/core';
+import { Badge, Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { RowButton } from '../components/styles.ts';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
@@ -6,6 +6,7 @@ import i18next from 'i18next';
 import { actionName, LogList, useLog } from './LogList.tsx';
 import './log-words.ts';
 import { useAddress } from './search.ts';
+import { FilterSelect } from '../components/FilterSelect.tsx';
 
 /** The log of what operators did. */
 export function Log() {
@@ -18,26 +19,24 @@ export function Log() {
     <>
       <PageTitle title={t('common:nav.log')} text={t('text')} />
       <Group mb="md" gap="sm">
-        <Select
-          aria-label={t('did')}
-          placeholder={t('all_actions')}
+        <FilterSelect
+          label={t('did')}
+          all={t('all_actions')}
           data={actions(action).map((value) => ({ value, label: actionName(t, value) }))}
-          value={action ?? null}
-          clearable
           searchable
+          value={action}
+          onChange={(value) => setAddress({ action: value })}
+          width={260}
           clearButtonProps={{ 'aria-label': t('clear') }}
-          onChange={(value) => setAddress({ action: value ?? undefined })}
-          w={{ base: '100%', xs: 260 }}
         />
-        <Select
-          aria-label={t('by')}
-          placeholder={t('all_people')}
+        <FilterSelect
+          label={t('by')}
+          all={t('all_people')}
           data={authors}
-          value={by ?? null}
-          clearable
+          value={by}
+          onChange={(value) => setAddress({ by: value })}
+          width={260}
           clearButtonProps={{ 'aria-label': t('clear') }}
-          onChange={(value) => setAddress({ by: value ?? undefined })}
-          w={{ base: '100%', xs: 260 }}
         />
         {account !== undefined && (
           <Group gap="xs">

@@ -4,22 +4,21 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TFunction } from 'i18next';
+import { whenColumn } from '../components/columns.tsx';
 import { RowName } from '../components/styles.ts';
 import type { OperatorCalls } from '../api.ts';
 import type { LogEntry } from '../api-types.ts';
-import { DataList, type Column } from '../components/DataList.tsx';
-import { Empty } from '../components/Empty.tsx';
-import { Failure } from '../components/Failure.tsx';
-import { More } from '../components/More.tsx';
+import { type Column } from '../components/DataList.tsx';
 import { Usd } from '../components/text/Usd.tsx';
 import { When } from '../components/text/When.tsx';
-import { usePages } from '../pages.ts';
+import { useOperatorPages } from '../queries.ts';
+import { PagedList } from '../components/PagedList.tsx';
 import './log-words.ts';
 
 type Query = OperatorCalls['GET /log']['query'];
 
 export function useLog(query: Query) {
-  return usePages('GET /log', { query });
+  return useOperatorPages('GET /log', { query });
 }
 
 /** The log of operator actions. `ofAccount`: of one account, which is not named in each row. */
@@ -28,14 +27,12 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
   const found = useLog(props.query);
   const columns: Column<LogEntry>[] = [
     {
-      name: 'did',
       label: t('did'),
       cell: (row) => <RowName>{actionName(t, row.action)}</RowName>,
     },
-    { name: 'to', label: t('to'), cell: (row) => to(row, props.ofAccount) },
-    { name: 'details', label: t('details'), cell: (row) => row.details && <Details row={row} /> },
+    { label: t('to'), cell: (row) => to(row, props.ofAccount) },
+    { label: t('details'), cell: (row) => row.details && <Details row={row} /> },
     {
-      name: 'by',
       label: t('by'),
       cell: (row) => (
         <Text fz="sm" style={{ overflowWrap: 'break-word' }}>
@@ -43,21 +40,16 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
         </Text>
       ),
     },
-    { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
+    whenColumn(t('time'), (row) => row.created_at),
   ];
-  if (found.error) return <Failure error={found.error} retry={found.retry} />;
-  if (found.rows?.length === 0)
-    return <Empty icon={<IconHistory />} title={t('none_title')} text={t('none_text')} />;
   return (
-    <>
-      <DataList
-        label={t('common:nav.log')}
-        columns={columns}
-        rows={found.rows}
-        keyOf={(row) => row.log_id}
-      />
-      <More more={found.more} loading={found.isLoadingMore} />
-    </>
+    <PagedList
+      of={found}
+      empty={{ icon: <IconHistory />, title: t('none_title'), text: t('none_text') }}
+      label={t('common:nav.log')}
+      columns={columns}
+      keyOf={(row) => row.log_id}
+    />
   );
 }
 

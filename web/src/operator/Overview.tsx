@@ -1,11 +1,10 @@
 import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { IconChartBar } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { countColumn } from '../components/columns.tsx';
 import { Heading } from '../components/styles.ts';
 import { useLocale } from '../components/text/locale.ts';
-import { operatorApi } from '../api.ts';
 import type { AuditResult, Revenue, RevenueDay, RevenueSum } from '../api-types.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
@@ -20,6 +19,7 @@ import { Breakdown } from './Breakdown.tsx';
 import './overview-words.ts';
 import { offered, useAddress } from './search.ts';
 import { sumColumns } from './figures.tsx';
+import { useOperatorQuery, previous } from '../queries.ts';
 
 const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
 
@@ -27,11 +27,7 @@ const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
 export function Overview() {
   const { t } = useTranslation('operator_overview');
   const [{ days = '30' }, setAddress] = useAddress('/operator');
-  const found = useQuery({
-    queryKey: ['operator', 'overview', days],
-    queryFn: ({ signal }) => operatorApi('GET /overview', { query: { days }, signal }),
-    placeholderData: keepPreviousData,
-  });
+  const found = useOperatorQuery('GET /overview', { query: { days } }, previous);
   const { data, error } = found;
   return (
     <>
@@ -160,14 +156,9 @@ function ByDay({ days }: { days: RevenueDay[] | undefined }) {
 function DayTable({ days }: { days: RevenueDay[] }) {
   const { t } = useTranslation('operator_overview');
   const columns: Column<RevenueDay>[] = [
-    { name: 'day', label: t('day'), cell: (row) => <span className="number">{row.name}</span> },
+    { label: t('day'), cell: (row) => <span className="number">{row.name}</span> },
     ...sumColumns<RevenueDay>(t),
-    {
-      name: 'new_accounts',
-      label: t('new_accounts'),
-      number: true,
-      cell: (row) => <span className="number">{row.new_accounts}</span>,
-    },
+    countColumn(t('new_accounts'), (row) => row.new_accounts),
   ];
   const rows = [...days].reverse();
   return (

@@ -19,7 +19,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
-import { accountApi, operatorApi } from '../../api.ts';
+import { accountApi } from '../../api.ts';
 import type { Account, Me } from '../../api-types.ts';
 import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../../session.tsx';
 import { modelsQuery } from '../../studio/models.ts';
@@ -27,6 +27,7 @@ import { languages, setLanguage, type Language } from '../../words.ts';
 import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
 import './palette-words.ts';
 import type { Section } from '../frame/sections.tsx';
+import { useOperatorQuery } from '../../queries.ts';
 
 /** The user and the sections they may open. */
 export interface Known {
@@ -200,12 +201,12 @@ function useAnyRequestOffers(me: Me, typed: string) {
   const navigate = useNavigate();
   const id = idIn(typed);
   const isAsked = me.is_operator && id !== null && id.length === idLength;
-  const { data, isFetching } = useQuery({
-    queryKey: ['operator', 'request', id],
-    enabled: isAsked,
-    queryFn: ({ signal }) =>
-      operatorApi('GET /requests/:request_id', { params: { request_id: id! }, signal }),
-  });
+  const params = { request_id: id! };
+  const { data, isFetching } = useOperatorQuery(
+    'GET /requests/:request_id',
+    { params },
+    { enabled: isAsked },
+  );
   const rows = isAsked && data ? [data] : [];
   const offers = rows.map(({ request_id, model_id, email }): Offer => ({
     id: `request of operator ${request_id}`,
@@ -223,12 +224,12 @@ function useAccountOffers(me: Me, typed: string) {
   // A single letter would match most accounts.
   const wanted = me.is_operator && typed.trim().length > 1 ? typed.trim() : null;
   const [q] = useDebouncedValue(wanted, typingMs);
-  const { data, isFetching } = useQuery({
-    queryKey: ['operator', 'palette', q],
-    enabled: q !== null,
-    queryFn: ({ signal }) =>
-      operatorApi('GET /accounts', { query: { q: q!, limit: shownMax }, signal }),
-  });
+  const query = { q: q!, limit: shownMax };
+  const { data, isFetching } = useOperatorQuery(
+    'GET /accounts',
+    { query },
+    { enabled: q !== null },
+  );
   const rows = wanted !== null && q === wanted ? (data?.data ?? []) : [];
   const offers = rows.map(({ account_id, email, name }): Offer => ({
     id: `of operator ${account_id}`,

@@ -285,9 +285,8 @@ function useColumns(): Column<Delivery>[] {
   const { t } = useTranslation('webhooks');
   const builds = useMay('build');
   return [
-    { name: 'when', label: t('when'), cell: (row) => <When at={row.created_at} /> },
+    { label: t('when'), cell: (row) => <When at={row.created_at} /> },
     {
-      name: 'cause',
       label: t('cause'),
       cell: ({ cause, request_id }) => (
         <>
@@ -308,7 +307,6 @@ function useColumns(): Column<Delivery>[] {
       ),
     },
     {
-      name: 'address',
       label: t('address'),
       cell: ({ url }) => (
         <Box maw={280}>
@@ -317,7 +315,6 @@ function useColumns(): Column<Delivery>[] {
       ),
     },
     {
-      name: 'result',
       label: t('result'),
       cell: (row) => (
         <Box maw={220}>
@@ -330,7 +327,6 @@ function useColumns(): Column<Delivery>[] {
       ),
     },
     {
-      name: 'took',
       label: t('took'),
       number: true,
       cell: ({ duration_ms }) => <span className="number">{duration_ms} ms</span>,
@@ -338,7 +334,6 @@ function useColumns(): Column<Delivery>[] {
     ...(builds
       ? [
           {
-            name: 'resend',
             label: null,
             number: true,
             cell: ({ request_id }: Delivery) => request_id && <Resend request_id={request_id} />,

@@ -1,11 +1,9 @@
 import { Button, Group, Menu, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import { IconCoins, IconDots } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
-import { operatorApi } from '../../api.ts';
 import type { AccountDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -22,16 +20,13 @@ import { AccountStatement } from './AccountStatement.tsx';
 import './account-words.ts';
 import { LogList } from '../LogList.tsx';
 import { offered, useAddress } from '../search.ts';
+import { useOperatorQuery } from '../../queries.ts';
 
 export function Account() {
   const { t } = useTranslation('operator_account');
   const { account_id } = useParams({ strict: false }) as { account_id: string };
   const [{ tab = 'keys' }, setAddress] = useAddress('/operator/accounts/$account_id');
-  const found = useQuery({
-    queryKey: ['operator', 'account', account_id],
-    queryFn: ({ signal }) =>
-      operatorApi('GET /accounts/:account_id', { params: { account_id }, signal }),
-  });
+  const found = useOperatorQuery('GET /accounts/:account_id', { params: { account_id } });
   const { data: account, error } = found;
   if (error) return <Failure error={error} retry={() => void found.refetch()} />;
   return (

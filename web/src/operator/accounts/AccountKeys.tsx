@@ -1,6 +1,7 @@
 import { Group, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { usdColumn } from '../../components/columns.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
@@ -22,7 +23,6 @@ export function AccountKeys(props: {
   const [chosen, setChosen] = useState<AccountKey | null>(null);
   const columns: Column<AccountKey>[] = [
     {
-      name: 'key',
       label: t('key'),
       cell: (row) => (
         <Group gap={8}>
@@ -36,14 +36,8 @@ export function AccountKeys(props: {
         </Group>
       ),
     },
+    usdColumn(t('used'), (row) => row.month_usd_micro),
     {
-      name: 'used',
-      label: t('used'),
-      number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} column />,
-    },
-    {
-      name: 'limit',
       label: t('limit'),
       number: true,
       cell: (row) =>
@@ -54,13 +48,11 @@ export function AccountKeys(props: {
         ),
     },
     {
-      name: 'rpm',
       label: t('rpm'),
       number: true,
       cell: (row) => <span className="number">{row.rpm ?? t('usual')}</span>,
     },
     {
-      name: 'jobs',
       label: t('jobs'),
       number: true,
       cell: (row) => (
@@ -70,7 +62,6 @@ export function AccountKeys(props: {
       ),
     },
     {
-      name: 'actions',
       label: null,
       number: true,
       cell: (row) =>

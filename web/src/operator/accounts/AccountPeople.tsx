@@ -18,7 +18,6 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
   const [moving, setMoving] = useState<AccountPerson | null>(null);
   const columns: Column<AccountPerson>[] = [
     {
-      name: 'person',
       label: t('person'),
       cell: (row) => (
         <Stack gap={0}>
@@ -30,7 +29,6 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       ),
     },
     {
-      name: 'role',
       label: t('role'),
       cell: (row) => (
         <Group gap={6}>
@@ -40,12 +38,10 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       ),
     },
     {
-      name: 'seen',
       label: t('seen'),
       cell: (row) => (row.seen_at === null ? t('never_seen') : <When at={row.seen_at} />),
     },
     {
-      name: 'actions',
       label: null,
       number: true,
       cell: (row) => (

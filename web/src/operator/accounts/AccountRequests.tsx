@@ -1,30 +1,28 @@
-import { Select, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { whenColumn } from '../../components/columns.tsx';
 import type { RequestMargin } from '../../api-types.ts';
-import { DataList, type Column } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
-import { More } from '../../components/More.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { StatusBadge } from '../../components/text/StatusBadge.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
-import { When } from '../../components/text/When.tsx';
-import { usePages } from '../../pages.ts';
 import './account-words.ts';
 import { RequestLink } from '../requests/RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
+import { useOperatorPages } from '../../queries.ts';
+import { PagedList } from '../../components/PagedList.tsx';
+import { FilterSelect } from '../../components/FilterSelect.tsx';
 
 /** An account's requests with their cost to the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
   const [{ status }, setAddress] = useAddress('/operator/accounts/$account_id');
-  const found = usePages('GET /accounts/:account_id/requests', {
+  const found = useOperatorPages('GET /accounts/:account_id/requests', {
     params: { account_id },
     query: { status },
   });
   const columns: Column<RequestMargin>[] = [
     {
-      name: 'model',
       label: t('model'),
       cell: (row) => (
         <Stack gap={0}>
@@ -36,7 +34,6 @@ export function AccountRequests({ account_id }: { account_id: string }) {
       ),
     },
     {
-      name: 'status',
       label: t('status'),
       cell: (row) => (
         <Stack gap={2} align="flex-start">
@@ -49,9 +46,8 @@ export function AccountRequests({ account_id }: { account_id: string }) {
         </Stack>
       ),
     },
-    { name: 'upstream', label: t('upstream'), cell: (row) => row.upstream },
+    { label: t('upstream'), cell: (row) => row.upstream },
     {
-      name: 'charged',
       label: t('charged'),
       number: true,
       cell: (row) =>
@@ -63,14 +59,9 @@ export function AccountRequests({ account_id }: { account_id: string }) {
           <Usd micro={row.charged_usd_micro} column />
         ),
     },
-    { name: 'cost', label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
-    {
-      name: 'margin',
-      label: t('margin'),
-      number: true,
-      cell: (row) => known(row.margin_usd_micro, row),
-    },
-    { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
+    { label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
+    { label: t('margin'), number: true, cell: (row) => known(row.margin_usd_micro, row) },
+    whenColumn(t('time'), (row) => row.created_at),
   ];
   const known = (micro: string | null, { status }: RequestMargin) => {
     if (micro !== null) return <Usd micro={micro} column />;
@@ -80,35 +71,28 @@ export function AccountRequests({ account_id }: { account_id: string }) {
       </Text>
     );
   };
-  if (found.error) return <Failure error={found.error} retry={found.retry} />;
   return (
     <>
-      <Select
-        aria-label={t('status')}
-        placeholder={t('all_statuses')}
+      <FilterSelect
+        label={t('status')}
+        all={t('all_statuses')}
         data={offered.statuses.map((value) => ({ value, label: t(`common:status.${value}`) }))}
-        value={status ?? null}
-        clearable
-        clearButtonProps={{ 'aria-label': t('all_statuses') }}
-        onChange={(value) => setAddress({ status: value ?? undefined })}
-        w={{ base: '100%', xs: 210 }}
+        value={status}
+        onChange={(value) => setAddress({ status: value })}
+        width={210}
         mb="md"
       />
-      {found.rows?.length === 0 ? (
-        <Empty
-          icon={<IconActivity />}
-          title={t(status ? 'no_such_requests' : 'no_requests')}
-          text={t(status && found.more ? 'look_further' : 'no_requests_text')}
-        />
-      ) : (
-        <DataList
-          label={t('tabs.requests')}
-          columns={columns}
-          rows={found.rows}
-          keyOf={(row) => row.request_id}
-        />
-      )}
-      <More more={found.more} loading={found.isLoadingMore} />
+      <PagedList
+        of={found}
+        empty={{
+          icon: <IconActivity />,
+          title: t(status ? 'no_such_requests' : 'no_requests'),
+          text: t(status && found.more ? 'look_further' : 'no_requests_text'),
+        }}
+        label={t('tabs.requests')}
+        columns={columns}
+        keyOf={(row) => row.request_id}
+      />
     </>
   );
 }

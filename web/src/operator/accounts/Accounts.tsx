@@ -4,21 +4,18 @@ import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { usdColumn, whenColumn } from '../../components/columns.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
-import { DataList, type Column } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
-import { More } from '../../components/More.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
-import { When } from '../../components/text/When.tsx';
-import { usePages } from '../../pages.ts';
 import { AccountBadges } from './AccountBadges.tsx';
 import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
+import { useOperatorPages } from '../../queries.ts';
+import { PagedList, type Paged } from '../../components/PagedList.tsx';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
@@ -26,7 +23,7 @@ export function Accounts() {
   const [making, { open, close }] = useDisclosure(false);
   const [begun, setBegun] = useState('');
   const wanted = begun || q;
-  const found = usePages('GET /accounts', { query: { q: wanted, only } });
+  const found = useOperatorPages('GET /accounts', { query: { q: wanted, only } });
   const isFiltered = Boolean(wanted) || Boolean(only);
   const find = (text: string) => {
     const shown = withoutSecret(text);
@@ -52,24 +49,11 @@ export function Accounts() {
           aria-label={t('status')}
           value={only ?? 'all'}
           onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
-          data={['all', ...offered.accounts].map((value) => {
-            return { value, label: t(value) };
-          })}
+          data={['all', ...offered.accounts].map((value) => ({ value, label: t(value) }))}
           style={{ maxWidth: '100%' }}
         />
       </Group>
-      {found.error ? (
-        <Failure error={found.error} retry={found.retry} />
-      ) : found.rows?.length === 0 ? (
-        <Empty
-          icon={<IconUsers />}
-          title={t(isFiltered ? 'nothing_title' : 'none_title')}
-          text={t(isFiltered ? 'nothing_text' : 'none_text')}
-        />
-      ) : (
-        <AccountList rows={found.rows} />
-      )}
-      <More more={found.more} loading={found.isLoadingMore} />
+      <AccountList of={found} isFiltered={isFiltered} />
       {making && <NewAccount onClose={close} />}
     </>
   );
@@ -91,11 +75,10 @@ function isBegunSecret(text: string): boolean {
   return !text.includes('…') && /^fb(?:x_|[\s\p{Pd}]|[0-9a-z]*\d)/iu.test(text);
 }
 
-function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
+function AccountList({ of, isFiltered }: { of: Paged<FoundAccount>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_accounts');
   const columns: Column<FoundAccount>[] = [
     {
-      name: 'account',
       label: t('account'),
       cell: (row) => (
         <Stack gap={0}>
@@ -131,37 +114,22 @@ function AccountList({ rows }: { rows: FoundAccount[] | undefined }) {
         </Stack>
       ),
     },
-    { name: 'status', label: t('status'), cell: (row) => <AccountBadges account={row} /> },
-    {
-      name: 'available',
-      label: t('common:available'),
-      number: true,
-      cell: (row) => <Usd micro={row.available_usd_micro} column />,
-    },
-    {
-      name: 'reserved',
-      label: t('common:reserved'),
-      number: true,
-      cell: (row) => <Usd micro={row.reserved_usd_micro} column />,
-    },
-    {
-      name: 'month',
-      label: t('month'),
-      number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} column />,
-    },
-    {
-      name: 'made',
-      label: t('made'),
-      number: true,
-      cell: (row) => <When at={row.created_at} brief />,
-    },
+    { label: t('status'), cell: (row) => <AccountBadges account={row} /> },
+    usdColumn(t('common:available'), (row) => row.available_usd_micro),
+    usdColumn(t('common:reserved'), (row) => row.reserved_usd_micro),
+    usdColumn(t('month'), (row) => row.month_usd_micro),
+    whenColumn(t('made'), (row) => row.created_at, true),
   ];
   return (
-    <DataList
+    <PagedList
+      of={of}
+      empty={{
+        icon: <IconUsers />,
+        title: t(isFiltered ? 'nothing_title' : 'none_title'),
+        text: t(isFiltered ? 'nothing_text' : 'none_text'),
+      }}
       label={t('common:nav.accounts')}
       columns={columns}
-      rows={rows}
       keyOf={(row) => row.account_id}
     />
   );

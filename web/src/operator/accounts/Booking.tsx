@@ -1,17 +1,16 @@
 import { Text, TextInput, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { useLocale } from '../../components/text/locale.ts';
-import { operatorApi } from '../../api.ts';
 import type { AccountDetail } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
+import { useOperatorQuery } from '../../queries.ts';
 
 /** A credit or a correction. Shows what a reference was booked for before, while it is typed. */
 export function Booking(props: {
@@ -100,11 +99,8 @@ function EarlierBooking(props: {
   const { t } = useTranslation('operator_account');
   const locale = useLocale();
   const [reference] = useDebouncedValue(props.reference, 250);
-  const { data } = useQuery({
-    queryKey: ['operator', 'reference', reference],
-    queryFn: ({ signal }) => operatorApi('GET /references', { query: { reference }, signal }),
-    enabled: reference !== '',
-  });
+  const enabled = reference !== '';
+  const { data } = useOperatorQuery('GET /references', { query: { reference } }, { enabled });
   const booked = props.reference === '' ? null : data?.booked;
   if (!booked) {
     // The space is reserved, so that nothing moves while typing.

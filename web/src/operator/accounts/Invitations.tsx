@@ -1,35 +1,29 @@
 import { Alert, Button, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowButton } from '../../components/styles.ts';
-import { operatorApi } from '../../api.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
-import { DataList, type Column } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { When } from '../../components/text/When.tsx';
 import { useAction } from '../action.ts';
 import { LinkMade } from './LinkMade.tsx';
+import { useOperatorQuery } from '../../queries.ts';
+import { PagedList } from '../../components/PagedList.tsx';
 import './invitations-words.ts';
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
-  const found = useQuery({
-    queryKey: ['operator', 'invitations'],
-    queryFn: ({ signal }) => operatorApi('GET /invitations', { signal }),
-  });
+  const found = useOperatorQuery('GET /invitations', {});
   const columns: Column<SignUpInvitation>[] = [
-    { name: 'email', label: t('email'), cell: (row) => row.email },
-    { name: 'until', label: t('until'), cell: (row) => <When at={row.expires_at} /> },
+    { label: t('email'), cell: (row) => row.email },
+    { label: t('until'), cell: (row) => <When at={row.expires_at} /> },
     {
-      name: 'actions',
       label: null,
       number: true,
       cell: (row) => (
@@ -58,18 +52,13 @@ export function Invitations() {
           {t(`mode.${data.sign_up}`)}
         </Alert>
       )}
-      {error ? (
-        <Failure error={error} retry={() => void found.refetch()} />
-      ) : data?.data.length === 0 ? (
-        <Empty icon={<IconMailPlus />} title={t('none_title')} text={t('none_text')} />
-      ) : (
-        <DataList
-          label={t('common:nav.invitations')}
-          columns={columns}
-          rows={data?.data}
-          keyOf={(row) => row.invitation_id}
-        />
-      )}
+      <PagedList
+        of={{ rows: data?.data, error, retry: () => void found.refetch(), more: null }}
+        empty={{ icon: <IconMailPlus />, title: t('none_title'), text: t('none_text') }}
+        label={t('common:nav.invitations')}
+        columns={columns}
+        keyOf={(row) => row.invitation_id}
+      />
       {making && <NewInvitation onClose={close} />}
       {chosen !== null && <Withdraw invitation={chosen} onClose={() => setChosen(null)} />}
     </>

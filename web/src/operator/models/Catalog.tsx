@@ -6,7 +6,6 @@ import {
   Group,
   List,
   SegmentedControl,
-  Select,
   Stack,
   Text,
 } from '@mantine/core';
@@ -16,10 +15,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
-import { DataList, type Column } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
-import { More } from '../../components/More.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import './catalog-words.ts';
@@ -27,6 +23,8 @@ import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
 import { useLive } from '../live.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
+import { FilterSelect } from '../../components/FilterSelect.tsx';
+import { PagedList, type Paged } from '../../components/PagedList.tsx';
 
 /** More rows in one table are slow to render. */
 const pageSize = 50;
@@ -50,29 +48,22 @@ export function Catalog() {
           text={q ?? ''}
           onChange={(text) => setAddress({ q: text })}
         />
-        <Select
-          aria-label={t('kind')}
-          placeholder={t('all_kinds')}
-          data={kinds.map((value) => ({
-            value,
-            label: t(`common:kind.${value}`),
-          }))}
-          value={kind ?? null}
-          clearable
-          clearButtonProps={{ 'aria-label': t('all_kinds') }}
-          onChange={(value) => setAddress({ kind: value ?? undefined })}
-          w={{ base: '100%', xs: 150 }}
+        <FilterSelect
+          label={t('kind')}
+          all={t('all_kinds')}
+          data={kinds.map((value) => ({ value, label: t(`common:kind.${value}`) }))}
+          value={kind}
+          onChange={(value) => setAddress({ kind: value })}
+          width={150}
         />
-        <Select
-          aria-label={t('upstream')}
-          placeholder={t('all_upstreams')}
+        <FilterSelect
+          label={t('upstream')}
+          all={t('all_upstreams')}
           data={[...new Set([...names, ...(upstream ? [upstream] : [])])].toSorted()}
-          value={upstream ?? null}
-          clearable
           searchable
-          clearButtonProps={{ 'aria-label': t('all_upstreams') }}
-          onChange={(value) => setAddress({ upstream: value ?? undefined })}
-          w={{ base: '100%', xs: 180 }}
+          value={upstream}
+          onChange={(value) => setAddress({ upstream: value })}
+          width={180}
         />
         <SegmentedControl
           aria-label={t('state')}
@@ -81,17 +72,11 @@ export function Catalog() {
           data={offered.rows.map((value) => ({ value, label: t(value) }))}
         />
       </Group>
-      {found.error ? (
-        <Failure error={found.error} retry={() => void found.refetch()} />
-      ) : rows?.length === 0 ? (
-        <Empty
-          icon={<IconBook />}
-          title={t(all > 0 ? 'nothing_title' : 'none_title')}
-          text={t(all > 0 ? 'nothing_text' : 'none_text')}
-        />
-      ) : (
-        <Rows key={`${q} ${kind} ${state} ${upstream}`} rows={rows} all={all} />
-      )}
+      <Rows
+        key={`${q} ${kind} ${state} ${upstream}`}
+        of={{ rows, error: found.error, retry: () => void found.refetch(), more: null }}
+        all={all}
+      />
     </>
   );
 }
@@ -150,53 +135,52 @@ function Place({ problem: { file, line } }: { problem: CatalogProblem }) {
   return <Code>{line === null ? name : `${name}:${line}`}</Code>;
 }
 
-function Rows({ rows, all }: { rows: CatalogRow[] | undefined; all: number }) {
+function Rows({ of, all }: { of: Paged<CatalogRow>; all: number }) {
+  const { rows } = of;
   const { t } = useTranslation('operator_catalog');
   const [shown, setShown] = useState(pageSize);
+  const more = rows && rows.length > shown ? () => setShown(shown + pageSize) : null;
   const columns: Column<CatalogRow>[] = [
-    { name: 'model', label: t('model'), cell: (row) => <Named row={row} /> },
-    { name: 'state', label: t('state'), cell: (row) => <State row={row} /> },
+    { label: t('model'), cell: (row) => <Named row={row} /> },
+    { label: t('state'), cell: (row) => <State row={row} /> },
     {
-      name: 'price',
       label: t('price'),
       number: true,
       cell: (row) => (row.unit === null ? null : <PriceLines row={row} />),
     },
     {
-      name: 'cost',
       label: t('cost'),
       number: true,
       cell: (row) => (row.unit === null ? null : <MarginLines margins={row.margins} what="cost" />),
     },
     {
-      name: 'margin',
       label: t('margin'),
       number: true,
       cell: (row) =>
         row.unit === null ? null : <MarginLines margins={row.margins} what="margin" />,
     },
     {
-      name: 'upstreams',
       label: t('upstreams'),
       cell: (row) => (row.upstreams.length === 0 ? null : <Upstreams row={row} />),
     },
   ];
   return (
     <>
-      {rows && (
+      {rows && rows.length > 0 && !of.error && (
         <Dimmed mb="xs" aria-live="polite">
           {t('shown', { shown: rows.length, all })}
         </Dimmed>
       )}
-      <DataList
+      <PagedList
+        of={{ ...of, rows: rows?.slice(0, shown), more }}
+        empty={{
+          icon: <IconBook />,
+          title: t(all > 0 ? 'nothing_title' : 'none_title'),
+          text: t(all > 0 ? 'nothing_text' : 'none_text'),
+        }}
         label={t('common:nav.catalog')}
         columns={columns}
-        rows={rows?.slice(0, shown)}
         keyOf={(row) => `${row.file} ${row.id}`}
-      />
-      <More
-        more={rows && rows.length > shown ? () => setShown(shown + pageSize) : null}
-        loading={false}
       />
     </>
   );

@@ -18,12 +18,10 @@ import {
   IconPlayerPause,
   IconPlayerPlay,
 } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
-import { operatorApi } from '../../api.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
 import { Took } from '../../components/text/Duration.tsx';
@@ -37,6 +35,7 @@ import { useAction } from '../action.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import './catalog-words.ts';
 import { MarginLines, needed, StateBadge, StoppedBy } from '../margin.tsx';
+import { useOperatorQuery } from '../../queries.ts';
 
 /** Stops or resumes sales of the row. */
 function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {
@@ -78,10 +77,7 @@ function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void 
 export function CatalogRow() {
   const { t } = useTranslation('operator_catalog');
   const { _splat: id = '' } = useParams({ strict: false }) as { _splat?: string };
-  const found = useQuery({
-    queryKey: ['operator', 'catalog-row', id],
-    queryFn: ({ signal }) => operatorApi('GET /catalog/row', { query: { id }, signal }),
-  });
+  const found = useOperatorQuery('GET /catalog/row', { query: { id } });
   const { data: row, error } = found;
   return (
     <>
@@ -218,7 +214,6 @@ function Routes({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const columns: Column<CatalogRoute>[] = [
     {
-      name: 'upstream',
       label: t('upstream'),
       cell: (route) => (
         <Stack gap={0}>
@@ -231,7 +226,6 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       ),
     },
     {
-      name: 'theirs',
       label: t('theirs'),
       cell: (route) => (
         <Text fz="sm" ff="monospace" className="wrap">
@@ -240,7 +234,6 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       ),
     },
     {
-      name: 'set_up',
       label: t('state'),
       cell: (route) => (
         <Stack gap={2} align="flex-start">
@@ -254,7 +247,6 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       ),
     },
     {
-      name: 'price',
       label: t('price'),
       number: true,
       cell: (route) => (
@@ -269,13 +261,11 @@ function Routes({ row }: { row: CatalogRowDetail }) {
       ),
     },
     {
-      name: 'cost',
       label: t('cost'),
       number: true,
       cell: (route) => <MarginLines margins={route.margins} what="cost" />,
     },
     {
-      name: 'margin',
       label: t('margin'),
       number: true,
       cell: (route) => <MarginLines margins={route.margins} what="margin" />,
@@ -297,21 +287,18 @@ function Routes({ row }: { row: CatalogRowDetail }) {
 function Rates({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const columns: Column<CatalogRowDetail['rates'][number]>[] = [
-    { name: 'rate', label: t('rate'), cell: (rate) => rate.resolution ?? t('any') },
+    { label: t('rate'), cell: (rate) => rate.resolution ?? t('any') },
     {
-      name: 'price',
       label: `${t('price')}, ${t(`per.${row.unit}`)}`,
       number: true,
       cell: (rate) => <Usd micro={rate.price_usd_micro} column />,
     },
     {
-      name: 'cost',
       label: t('cost'),
       number: true,
       cell: (rate) => <MarginLines margins={[rate]} what="cost" />,
     },
     {
-      name: 'margin',
       label: t('margin'),
       number: true,
       cell: (rate) => <MarginLines margins={[rate]} what="margin" />,

@@ -101,7 +101,6 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
   const { t } = useTranslation('operator_upstreams');
   const columns: Column<Upstream>[] = [
     {
-      name: 'name',
       label: t('name'),
       cell: (row) => (
         <Group gap={8}>
@@ -113,7 +112,6 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
       ),
     },
     {
-      name: 'needs',
       label: t('missing_head'),
       cell: (row) => {
         const name = row.reason === null ? '' : needed(row.reason, (variables) => variables);
@@ -127,7 +125,6 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
       },
     },
     {
-      name: 'rows',
       label: t('catalog'),
       number: true,
       cell: (row) => t('rows', { count: row.rows }),

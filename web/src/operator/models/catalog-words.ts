@@ -23,7 +23,6 @@ addWords('operator_catalog', {
     problems_text:
       'A file with a problem keeps its last good rows; what is new in it does not count. Save the mended file and it is read again by itself.',
     folder: 'The folder',
-    line: 'line {{n}}',
     more_problems: '{{n}} more. "farebox catalog check" lists them all.',
     model: 'Model',
     kind: 'Kind',
@@ -87,7 +86,6 @@ addWords('operator_catalog', {
     source_none: 'The file says nothing about it. A comment beside cost_usd shows here.',
     example: 'Example',
     schema: 'Input schema',
-    limits: 'Limits',
     max: 'At most {{n}} {{unit}} a request',
     no_max: 'No maximum is stated',
     age: 'Given up after',
@@ -118,7 +116,6 @@ addWords('operator_catalog', {
     problems_text:
       'Файл с ошибкой сохраняет последние верные строки, новое в нём не учитывается. Сохраните исправленный файл, и он прочитается сам.',
     folder: 'Папка',
-    line: 'строка {{n}}',
     more_problems: 'Ещё {{n}}. Все покажет «farebox catalog check».',
     model: 'Модель',
     kind: 'Вид',
@@ -182,7 +179,6 @@ addWords('operator_catalog', {
     source_none: 'В файле об этом ничего нет. Здесь появится комментарий рядом с cost_usd.',
     example: 'Пример',
     schema: 'Схема входа',
-    limits: 'Пределы',
     max: 'Не больше {{n}} {{unit}} в запросе',
     no_max: 'Предел не указан',
     age: 'Время на выполнение',

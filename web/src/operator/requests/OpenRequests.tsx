@@ -1,28 +1,27 @@
-import { Anchor, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
+import { Anchor, Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconStack2 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { usdColumn } from '../../components/columns.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
-import { DataList, type Column } from '../../components/DataList.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { Duration } from '../../components/text/Duration.tsx';
-import { Empty } from '../../components/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
-import { More } from '../../components/More.tsx';
 import { usePercent } from '../../components/text/Percent.tsx';
 import { StatusBadge } from '../../components/text/StatusBadge.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
 import { When } from '../../components/text/When.tsx';
-import { usePages } from '../../pages.ts';
 import { useAction } from '../action.ts';
 import { liveMs } from '../live.ts';
 import './queue-words.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
 import { said } from '../../words.ts';
+import { useOperatorPages } from '../../queries.ts';
+import { PagedList, type Paged } from '../../components/PagedList.tsx';
+import { FilterSelect } from '../../components/FilterSelect.tsx';
 
 /** Every unfinished request, oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {
@@ -30,21 +29,19 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
   const [{ upstream, status, older, account }, setAddress] = useAddress('/operator/queue');
   const older_seconds = older === undefined ? undefined : Number(older);
   const query = { upstream, status, older_seconds, account_id: account };
-  const found = usePages('GET /queue/requests', { query }, liveMs);
+  const found = useOperatorPages('GET /queue/requests', { query }, liveMs);
   const isFiltered = Boolean(upstream || status || older || account);
   return (
     <section>
       <Heading mb="sm">{t('open')}</Heading>
       <Group mb="md" gap="sm">
-        <Select
-          aria-label={t('upstream')}
-          placeholder={t('all_upstreams')}
+        <FilterSelect
+          label={t('upstream')}
+          all={t('all_upstreams')}
           data={[...new Set([...upstreams, ...(upstream ? [upstream] : [])])].toSorted()}
-          value={upstream ?? null}
-          clearable
-          clearButtonProps={{ 'aria-label': t('all_upstreams') }}
-          onChange={(value) => setAddress({ upstream: value ?? undefined })}
-          w={{ base: '100%', xs: 190 }}
+          value={upstream}
+          onChange={(value) => setAddress({ upstream: value })}
+          width={190}
         />
         <SegmentedControl
           aria-label={t('status')}
@@ -56,15 +53,13 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
             { value: 'IN_PROGRESS', label: t('running') },
           ]}
         />
-        <Select
-          aria-label={t('age')}
-          placeholder={t('any_age')}
+        <FilterSelect
+          label={t('age')}
+          all={t('any_age')}
           data={offered.ages.map((value) => ({ value, label: t(`older.${value}`) }))}
-          value={older ?? null}
-          clearable
-          clearButtonProps={{ 'aria-label': t('any_age') }}
-          onChange={(value) => setAddress({ older: value ?? undefined })}
-          w={{ base: '100%', xs: 210 }}
+          value={older}
+          onChange={(value) => setAddress({ older: value })}
+          width={210}
         />
         {account !== undefined && (
           <PlainButton onClick={() => setAddress({ account: undefined })}>
@@ -72,29 +67,17 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
           </PlainButton>
         )}
       </Group>
-      {found.error ? (
-        <Failure error={found.error} retry={found.retry} />
-      ) : found.rows?.length === 0 ? (
-        <Empty
-          icon={<IconStack2 />}
-          title={t(isFiltered ? 'nothing_title' : 'none_title')}
-          text={t(isFiltered ? 'nothing_text' : 'none_text')}
-        />
-      ) : (
-        <Requests label={t('open')} rows={found.rows} />
-      )}
-      <More more={found.more} loading={found.isLoadingMore} />
+      <Requests of={found} isFiltered={isFiltered} />
     </section>
   );
 }
 
-function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: string }) {
+function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_queue');
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [
-    { name: 'request', label: t('request'), cell: (row) => <RequestName row={row} /> },
+    { label: t('request'), cell: (row) => <RequestName row={row} /> },
     {
-      name: 'account',
       label: t('account'),
       cell: (row) => (
         <Anchor
@@ -108,34 +91,24 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
       ),
     },
     {
-      name: 'upstream',
       label: t('upstream'),
       cell: (row) => <Text fz="sm">{row.upstream}</Text>,
     },
     {
-      name: 'status',
       label: t('status'),
       cell: (row) => <StatusBadge status={row.status} />,
     },
     {
-      name: 'waits_for',
       label: t('waits_for'),
       cell: (row) => <WaitsFor row={row} />,
     },
     {
-      name: 'age',
       label: t('age'),
       number: true,
       cell: (row) => <Duration from={row.created_at} to={null} />,
     },
+    usdColumn(t('reserved'), (row) => row.quoted_usd_micro),
     {
-      name: 'reserved',
-      label: t('reserved'),
-      number: true,
-      cell: (row) => <Usd micro={row.quoted_usd_micro} column />,
-    },
-    {
-      name: 'do',
       label: null,
       number: true,
       cell: (row) =>
@@ -146,7 +119,17 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
   ];
   return (
     <>
-      <DataList label={label} columns={columns} rows={rows} keyOf={(row) => row.request_id} />
+      <PagedList
+        of={of}
+        empty={{
+          icon: <IconStack2 />,
+          title: t(isFiltered ? 'nothing_title' : 'none_title'),
+          text: t(isFiltered ? 'nothing_text' : 'none_text'),
+        }}
+        label={t('open')}
+        columns={columns}
+        keyOf={(row) => row.request_id}
+      />
       {chosen && <CancelDialog row={chosen} onClose={() => setChosen(null)} />}
     </>
   );

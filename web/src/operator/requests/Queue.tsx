@@ -2,6 +2,7 @@ import { Anchor, Card, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { countColumn } from '../../components/columns.tsx';
 import { Heading } from '../../components/styles.ts';
 import type { QueueUpstream } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
@@ -74,7 +75,6 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
   );
   const columns: Column<QueueUpstream>[] = [
     {
-      name: 'upstream',
       label: t('upstream'),
       cell: ({ upstream }) => (
         <Anchor component={Link} to={`/operator/queue?upstream=${upstream}`} fz="sm" fw={550}>
@@ -83,16 +83,14 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
       ),
     },
     {
-      name: 'waiting',
       label: t('waiting'),
       number: true,
       cell: ({ waiting, waiting_more }) => (
         <span className="number">{waiting_more ? t('or_more', { n: waiting }) : waiting}</span>
       ),
     },
-    { name: 'oldest', label: t('oldest'), number: true, cell: (row) => age(row.oldest_seconds) },
+    { label: t('oldest'), number: true, cell: (row) => age(row.oldest_seconds) },
     {
-      name: 'places',
       label: t('places'),
       number: true,
       cell: ({ in_use, concurrency }) => (
@@ -101,20 +99,13 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
         </span>
       ),
     },
+    countColumn(t('running'), (row) => row.running),
     {
-      name: 'running',
-      label: t('running'),
-      number: true,
-      cell: ({ running }) => <span className="number">{running}</span>,
-    },
-    {
-      name: 'longest',
       label: t('longest'),
       number: true,
       cell: (row) => age(row.longest_seconds),
     },
     {
-      name: 'rests',
       label: t('rests'),
       number: true,
       cell: ({ paused_until }) => paused_until && <When at={paused_until} />,
@@ -145,7 +136,6 @@ function accountColumn<Row extends { account_id: string; email: string }>(
   label: string,
 ): Column<Row> {
   return {
-    name: 'account',
     label,
     cell: ({ account_id, email }) => (
       <Anchor
@@ -165,7 +155,6 @@ function accountColumn<Row extends { account_id: string; email: string }>(
 
 function modelColumn<Row extends { model_id: string }>(label: string): Column<Row> {
   return {
-    name: 'model',
     label,
     cell: ({ model_id }) => (
       <Anchor
@@ -183,14 +172,8 @@ function modelColumn<Row extends { model_id: string }>(label: string): Column<Ro
 
 function depthColumns<Row extends Depth>(t: (name: string) => string): Column<Row>[] {
   return [
+    countColumn(t('waiting'), (row) => row.waiting),
     {
-      name: 'waiting',
-      label: t('waiting'),
-      number: true,
-      cell: ({ waiting }) => <span className="number">{waiting}</span>,
-    },
-    {
-      name: 'oldest',
       label: t('oldest'),
       number: true,
       cell: (row) => age(row.oldest_seconds),

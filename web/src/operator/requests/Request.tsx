@@ -11,12 +11,11 @@ import {
   Timeline,
 } from '@mantine/core';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, PlainButton, RowButton, Dot } from '../../components/styles.ts';
-import { ApiFailure, operatorApi } from '../../api.ts';
+import { ApiFailure } from '../../api.ts';
 import type { OperatorRequest, UpstreamAttempt } from '../../api-types.ts';
 import { Duration, formatDuration, Took } from '../../components/text/Duration.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -31,6 +30,7 @@ import { Usd } from '../../components/text/Usd.tsx';
 import { When } from '../../components/text/When.tsx';
 import { formatUsd } from '../../money.ts';
 import { liveMs } from '../live.ts';
+import { useOperatorQuery } from '../../queries.ts';
 import './request-words.ts';
 
 const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
@@ -39,12 +39,11 @@ const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status 
 export function Request() {
   const { t } = useTranslation('operator_request');
   const { request_id } = useParams({ strict: false }) as { request_id: string };
-  const { data, error, refetch } = useQuery({
-    queryKey: ['operator', 'request', request_id],
-    queryFn: ({ signal }) =>
-      operatorApi('GET /requests/:request_id', { params: { request_id }, signal }),
-    refetchInterval: ({ state }) => (state.data && isOpen(state.data) ? liveMs : false),
-  });
+  const { data, error, refetch } = useOperatorQuery(
+    'GET /requests/:request_id',
+    { params: { request_id } },
+    { refetchInterval: ({ state }) => (state.data && isOpen(state.data) ? liveMs : false) },
+  );
   if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Skeleton h={420} role="status" aria-label={t('title')} />;
@@ -240,12 +239,11 @@ const colors: Record<string, string> = {
 function Input({ request: { request_id, kind, cleared_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const [shown, setShown] = useState(false);
-  const { data, error, refetch } = useQuery({
-    queryKey: ['operator', 'request', request_id, 'input'],
-    queryFn: ({ signal }) =>
-      operatorApi('GET /requests/:request_id/input', { params: { request_id }, signal }),
-    enabled: shown,
-  });
+  const { data, error, refetch } = useOperatorQuery(
+    'GET /requests/:request_id/input',
+    { params: { request_id } },
+    { enabled: shown },
+  );
   return (
     <Part title={t('input')} text={t(kind === 'text' ? 'input_chat' : 'input_text')}>
       {cleared_at !== null ? (

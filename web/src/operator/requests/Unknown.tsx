@@ -23,20 +23,20 @@ import { More } from '../../components/More.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { When } from '../../components/text/When.tsx';
-import { usePages } from '../../pages.ts';
 import { liveMs } from '../live.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from '../search.ts';
 import './unknown-words.ts';
 import { said } from '../../words.ts';
+import { useOperatorPages } from '../../queries.ts';
 
 /** Requests and abandoned starts that may have run, at an unknown cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
   const [{ state = 'open' }, setAddress] = useAddress('/operator/unknown');
   const [chosen, setChosen] = useState<UnknownOutcome | UnknownOutcomes | null>(null);
-  const found = usePages('GET /unknown', { query: { state } }, liveMs);
+  const found = useOperatorPages('GET /unknown', { query: { state } }, liveMs);
   const { rows, first } = found;
   const waiting = first?.waiting ?? [];
   return (
@@ -83,7 +83,7 @@ export function Unknown() {
           <section>
             <Heading mb="sm">{t('ended')}</Heading>
             <Outcomes rows={rows} label={t('ended')} onResolve={setChosen} />
-            <More more={found.more} loading={found.isLoadingMore} />
+            <More of={found} />
           </section>
         )}
       </Stack>

@@ -4,19 +4,18 @@ import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { usdColumn, whenColumn } from '../../components/columns.tsx';
 import { RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
-import { DataList, type Column } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
-import { More } from '../../components/More.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { When } from '../../components/text/When.tsx';
-import { usePages } from '../../pages.ts';
 import { useAction } from '../action.ts';
 import { NewVouchers } from './NewVouchers.tsx';
+import { useOperatorPages } from '../../queries.ts';
+import { PagedList, type Paged } from '../../components/PagedList.tsx';
 import './vouchers-words.ts';
 
 const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
@@ -25,7 +24,7 @@ export function Vouchers() {
   const { t } = useTranslation('operator_vouchers');
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<Voucher | null>(null);
-  const found = usePages('GET /vouchers', {});
+  const found = useOperatorPages('GET /vouchers', {});
   return (
     <>
       <PageTitle title={t('common:nav.vouchers')} text={t('text')}>
@@ -33,25 +32,17 @@ export function Vouchers() {
           {t('new')}
         </Button>
       </PageTitle>
-      {found.error ? (
-        <Failure error={found.error} retry={found.retry} />
-      ) : found.rows?.length === 0 ? (
-        <Empty icon={<IconTicket />} title={t('none_title')} text={t('none_text')} />
-      ) : (
-        <VoucherList rows={found.rows} onVoid={setChosen} />
-      )}
-      <More more={found.more} loading={found.isLoadingMore} />
+      <VoucherList of={found} onVoid={setChosen} />
       {making && <NewVouchers onClose={close} />}
       {chosen !== null && <VoidOne voucher={chosen} onClose={() => setChosen(null)} />}
     </>
   );
 }
 
-function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Voucher) => void }) {
+function VoucherList(props: { of: Paged<Voucher>; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
   const columns: Column<Voucher>[] = [
     {
-      name: 'code',
       label: t('code'),
       cell: (row) => (
         <Stack gap={0}>
@@ -64,15 +55,9 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
         </Stack>
       ),
     },
+    usdColumn(t('worth'), (row) => row.amount_usd_micro),
+    { label: t('state'), cell: (row) => <State row={row} /> },
     {
-      name: 'worth',
-      label: t('worth'),
-      number: true,
-      cell: (row) => <Usd micro={row.amount_usd_micro} column />,
-    },
-    { name: 'state', label: t('state'), cell: (row) => <State row={row} /> },
-    {
-      name: 'by',
       label: t('by'),
       cell: (row) => (
         <Text fz="sm" className="wrap">
@@ -80,14 +65,8 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
         </Text>
       ),
     },
+    whenColumn(t('made'), (row) => row.created_at, true),
     {
-      name: 'made',
-      label: t('made'),
-      number: true,
-      cell: (row) => <When at={row.created_at} brief />,
-    },
-    {
-      name: 'actions',
       label: null,
       number: true,
       cell: (row) =>
@@ -99,10 +78,11 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
     },
   ];
   return (
-    <DataList
+    <PagedList
+      of={props.of}
+      empty={{ icon: <IconTicket />, title: t('none_title'), text: t('none_text') }}
       label={t('common:nav.vouchers')}
       columns={columns}
-      rows={props.rows}
       keyOf={(row) => row.voucher_id}
     />
   );

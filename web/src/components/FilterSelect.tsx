@@ -1,0 +1,27 @@
+import { Select, type SelectProps } from '@mantine/core';
+
+/** Chooses one value to filter a list by; without one, all are shown. */
+export function FilterSelect(
+  props: Omit<SelectProps, 'value' | 'onChange'> & {
+    label: string;
+    /** What is shown without a choice. */
+    all: string;
+    value: string | undefined;
+    onChange: (value: string | undefined) => void;
+    width: number;
+  },
+) {
+  const { label, all, value, onChange, width, ...rest } = props;
+  return (
+    <Select
+      aria-label={label}
+      placeholder={all}
+      value={value ?? null}
+      clearable
+      clearButtonProps={{ 'aria-label': all }}
+      onChange={(chosen) => onChange(chosen ?? undefined)}
+      w={{ base: '100%', xs: width }}
+      {...rest}
+    />
+  );
+}

@@ -1,0 +1,136 @@
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+  type UseQueryOptions,
+} from '@tanstack/react-query';
+import {
+  operatorApi,
+  type AccountCalls,
+  type Args,
+  type Caller,
+  type Given,
+  type OperatorCalls,
+  type Reply,
+} from './api.ts';
+import { useAccount, useAccountApi } from './session.tsx';
+
+/** Replies of the service, kept under their route and what was given to it. */
+
+type Options<T> = Omit<UseQueryOptions<T>, 'queryKey' | 'queryFn'>;
+type Key = readonly unknown[];
+
+/** The key of what is kept of the shown account, such as `accountKey('GET /team', {})`. */
+export function useAccountKey(): (...parts: Key) => Key {
+  const { account_id } = useAccount();
+  return (...parts) => ['account', account_id, ...parts];
+}
+
+/** Loads again what is kept of the shown account under these routes; without one, all of it. */
+export function useReload(): (...routes: (keyof AccountCalls)[]) => Promise<void> {
+  const queries = useQueryClient();
+  const key = useAccountKey();
+  return async (...routes) => {
+    const keys = routes.length === 0 ? [key()] : routes.map((route) => key(route));
+    await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+  };
+}
+
+export function useAccountQuery<R extends keyof AccountCalls & string>(
+  route: R,
+  given: Given<AccountCalls, R>,
+  options: Options<Reply<AccountCalls, R>> = {},
+) {
+  return useReply(useAccountKey()(route, given), useAccountApi(), route, given, options);
+}
+
+export function useOperatorQuery<R extends keyof OperatorCalls & string>(
+  route: R,
+  given: Given<OperatorCalls, R>,
+  options: Options<Reply<OperatorCalls, R>> = {},
+) {
+  return useReply(['operator', route, given], operatorApi, route, given, options);
+}
+
+function useReply<C, R extends keyof C & string>(
+  queryKey: Key,
+  api: Caller<C>,
+  route: R,
+  given: Given<C, R>,
+  options: Options<Reply<C, R>>,
+) {
+  return useQuery<Reply<C, R>>({
+    queryKey,
+    queryFn: ({ signal }) => api(route, ...([{ ...given, signal }] as Args<C, R>)),
+    ...options,
+  });
+}
+
+interface PageOptions {
+  refetchInterval?: number;
+  placeholderData?: typeof keepPreviousData;
+}
+
+/** What is shown stays until the rows of another query are loaded. */
+export const previous = { placeholderData: keepPreviousData };
+
+interface Page {
+  data: unknown[];
+  next_cursor: string | null;
+}
+type PageRoute<C> = {
+  [R in keyof C & string]: Reply<C, R> extends Page ? R : never;
+}[keyof C & string];
+type PageOf<C, R extends keyof C> = Extract<Reply<C, R>, Page>;
+
+/** A paginated list of the shown account, as far as the user has loaded it. */
+export function useAccountPages<R extends PageRoute<AccountCalls>>(
+  route: R,
+  given: Given<AccountCalls, R>,
+  options: PageOptions = {},
+) {
+  return usePages(useAccountKey()(route, given), useAccountApi(), route, given, options);
+}
+
+/** The same of the operator's console. `everyMs`: how often it is loaded again. */
+export function useOperatorPages<R extends PageRoute<OperatorCalls>>(
+  route: R,
+  given: Given<OperatorCalls, R>,
+  everyMs?: number,
+) {
+  const options = { ...previous, ...(everyMs !== undefined && { refetchInterval: everyMs }) };
+  return usePages(['operator', route, given], operatorApi, route, given, options);
+}
+
+function usePages<C, R extends PageRoute<C>>(
+  queryKey: Key,
+  api: Caller<C>,
+  route: R,
+  given: Given<C, R>,
+  options: PageOptions,
+) {
+  const found = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const query = { ...(given as { query?: object }).query, cursor };
+      const reply = api(route, ...([{ ...given, query, signal }] as unknown as Args<C, R>));
+      return reply as Promise<PageOf<C, R>>;
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    ...options,
+  });
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = found;
+  return {
+    /** Undefined while loading. */
+    rows: data?.pages.flatMap<PageOf<C, R>['data'][number]>((page) => page.data),
+    first: data?.pages[0],
+    error,
+    retry: () => void refetch(),
+    more: hasNextPage ? () => void fetchNextPage() : null,
+    isLoadingMore: isFetchingNextPage,
+    /** The rows are of another query, until those of this one are loaded. */
+    isOld: found.isPlaceholderData,
+  };
+}
