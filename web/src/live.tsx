@@ -14,10 +14,17 @@ const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 /** Lists are loaded again at most this often, however much changes. */
 const refreshMs = 2_000;
 
-/** Queries to load again after any change in the account. */
-const touched = new Set(['requests', 'overview', 'statement', 'deliveries', 'keys']);
-/** Queries that get single changes, or sum up days: loaded again only after a gap in the stream. */
-const afterGap = new Set(['spend', 'request']);
+/** What to load again after any change in the account. */
+const touched = new Set([
+  'GET /overview',
+  'GET /statement',
+  'GET /statement/lines',
+  'GET /statement/totals',
+  'GET /deliveries',
+  'GET /keys',
+]);
+/** What gets single changes, or sums up days: loaded again only after a gap in the stream. */
+const afterGap = new Set(['GET /requests', 'GET /requests/:request_id', 'GET /spend']);
 
 let state: LiveState = 'waiting';
 const listeners = new Set<() => void>();
@@ -57,7 +64,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     source = new EventSource(`/api/accounts/${account_id}/events`);
     let first = true;
     listen('balance', (balance) => {
-      queries.setQueryData(['account', account_id, 'balance'], balance);
+      queries.setQueryData(['account', account_id, 'GET /balance', {}], balance);
       if (!first) return;
       // From here on nothing is missed; earlier loads may be out of date.
       first = false;
@@ -127,9 +134,9 @@ function follow(account_id: string, queries: QueryClient): () => void {
 
 /** Merges changes into the loaded lists, and reloads open details. */
 function place(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
-  const key = ['account', account_id, 'requests', 'page'];
+  const key = ['account', account_id, 'GET /requests'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
-    const search = query.queryKey[4] as Search;
+    const search = query.queryKey[3] as Search;
     queries.setQueryData<RequestPage>(
       query.queryKey,
       (page) => page && placed(page, search, entries),
@@ -138,8 +145,15 @@ function place(account_id: string, queries: QueryClient, entries: RequestEntry[]
     if (query.state.fetchStatus === 'fetching')
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
   }
-  for (const { request_id } of entries)
-    void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });
+  for (const { request_id } of entries) {
+    const queryKey = [
+      'account',
+      account_id,
+      'GET /requests/:request_id',
+      { params: { request_id } },
+    ];
+    void queries.invalidateQueries({ queryKey });
+  }
 }
 
 function refresher(account_id: string, queries: QueryClient) {
@@ -147,11 +161,9 @@ function refresher(account_id: string, queries: QueryClient) {
   let pages = false;
   const run = (withPages: boolean) => {
     void queries.invalidateQueries({
-      predicate: ({ queryKey: [scope, id, noun, what] }) => {
+      predicate: ({ queryKey: [scope, id, route] }) => {
         if (scope !== 'account' || id !== account_id) return false;
-        if (noun === 'requests' && what === 'page') return withPages;
-        const name = String(noun);
-        return touched.has(name) || (withPages && afterGap.has(name));
+        return touched.has(String(route)) || (withPages && afterGap.has(String(route)));
       },
     });
   };

@@ -18,7 +18,7 @@ import { useAccount, useAccountApi } from './session.tsx';
 
 /** Replies of the service, kept under their route and what was given to it. */
 
-type Options<T> = Omit<UseQueryOptions<T>, 'queryKey' | 'queryFn'>;
+type Options<T, Shown> = Omit<UseQueryOptions<T, Error, Shown>, 'queryKey' | 'queryFn'>;
 type Key = readonly unknown[];
 
 /** The key of what is kept of the shown account, such as `accountKey('GET /team', {})`. */
@@ -37,30 +37,28 @@ export function useReload(): (...routes: (keyof AccountCalls)[]) => Promise<void
   };
 }
 
-export function useAccountQuery<R extends keyof AccountCalls & string>(
-  route: R,
-  given: Given<AccountCalls, R>,
-  options: Options<Reply<AccountCalls, R>> = {},
-) {
+export function useAccountQuery<
+  R extends keyof AccountCalls & string,
+  Shown = Reply<AccountCalls, R>,
+>(route: R, given: Given<AccountCalls, R>, options: Options<Reply<AccountCalls, R>, Shown> = {}) {
   return useReply(useAccountKey()(route, given), useAccountApi(), route, given, options);
 }
 
-export function useOperatorQuery<R extends keyof OperatorCalls & string>(
-  route: R,
-  given: Given<OperatorCalls, R>,
-  options: Options<Reply<OperatorCalls, R>> = {},
-) {
+export function useOperatorQuery<
+  R extends keyof OperatorCalls & string,
+  Shown = Reply<OperatorCalls, R>,
+>(route: R, given: Given<OperatorCalls, R>, options: Options<Reply<OperatorCalls, R>, Shown> = {}) {
   return useReply(['operator', route, given], operatorApi, route, given, options);
 }
 
-function useReply<C, R extends keyof C & string>(
+function useReply<C, R extends keyof C & string, Shown>(
   queryKey: Key,
   api: Caller<C>,
   route: R,
   given: Given<C, R>,
-  options: Options<Reply<C, R>>,
+  options: Options<Reply<C, R>, Shown>,
 ) {
-  return useQuery<Reply<C, R>>({
+  return useQuery<Reply<C, R>, Error, Shown>({
     queryKey,
     queryFn: ({ signal }) => api(route, ...([{ ...given, signal }] as Args<C, R>)),
     ...options,

@@ -21,10 +21,14 @@ export function PagedList<Row>(
   },
 ) {
   const { of, empty, ...listed } = props;
-  if (of.error) return <Failure error={of.error} retry={of.retry} />;
   return (
     <>
-      {of.rows?.length === 0 ? <Empty {...empty} /> : <DataList {...listed} rows={of.rows} />}
+      {of.error && <Failure error={of.error} retry={of.retry} />}
+      {of.rows?.length === 0 ? (
+        <Empty {...empty} />
+      ) : (
+        !(of.error && !of.rows) && <DataList {...listed} rows={of.rows} />
+      )}
       <More of={of} />
     </>
   );

@@ -1,11 +1,10 @@
 import { useDebouncedValue } from '@mantine/hooks';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { Allowance } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
-import { useAccount, useAccountApi } from '../session.tsx';
 import type { Input } from './form/draft.ts';
 import type { Field } from './form/schema.ts';
+import { previous, useAccountQuery, useReload } from '../queries.ts';
 
 /** The price of the next request, and whether the balance covers it. */
 
@@ -13,33 +12,23 @@ const pauseMs = 250;
 
 /** The catalog at the account's prices. */
 export function useModels() {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: ['account', account_id, 'models'],
-    queryFn: async () => (await api('GET /studio/models')).data,
-    staleTime: 60_000,
-  });
+  return useAccountQuery('GET /studio/models', {}, { staleTime: 60_000, select: dataOf });
+}
+
+function dataOf<T>({ data }: { data: T }): T {
+  return data;
 }
 
 /** The quote for the current input; `isFresh` says whether it is up to date. */
 export function useQuote(model_id: string, input: Input, fields: Field[], priced: Set<string>) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
   const pricing = useMemo(() => pricingInput(input, fields, priced), [input, fields, priced]);
   const text = JSON.stringify(pricing);
   const [settled] = useDebouncedValue(text, pauseMs);
-  const query = useQuery({
-    queryKey: ['account', account_id, 'estimate', model_id, settled],
-    queryFn: ({ signal }) =>
-      api('POST /v1/estimate', {
-        body: { model_id, input: JSON.parse(settled) as Input },
-        signal,
-      }),
-    placeholderData: keepPreviousData,
-    staleTime: 30_000,
-    retry: false,
-  });
+  const query = useAccountQuery(
+    'POST /v1/estimate',
+    { body: { model_id, input: JSON.parse(settled) as Input } },
+    { ...previous, staleTime: 30_000, retry: false },
+  );
   const isFresh = settled === text && !query.isPlaceholderData && !query.isFetching;
   return { quote: query.error ? undefined : query.data, error: query.error, isFresh };
 }
@@ -57,23 +46,13 @@ function nameOf({ name }: Field): string {
 }
 
 export function useAllowance() {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: ['account', account_id, 'allowance'],
-    queryFn: () => api('GET /studio/allowance'),
-    refetchInterval: 20_000,
-  }).data;
+  return useAccountQuery('GET /studio/allowance', {}, { refetchInterval: 20_000 }).data;
 }
 
 /** Reloads everything that shows money, after it has moved. */
 export function useMoneyMoved(): () => void {
-  const { account_id } = useAccount();
-  const queries = useQueryClient();
-  return () => {
-    for (const name of ['allowance', 'balance'])
-      void queries.invalidateQueries({ queryKey: ['account', account_id, name] });
-  };
+  const reload = useReload();
+  return () => void reload('GET /studio/allowance', 'GET /balance');
 }
 
 /** What the balance lacks for a price, in dollars. */

@@ -9,11 +9,11 @@ import { Snippet } from '../../components/Snippet.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { When } from '../../components/text/When.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
-import { useAccount, useAccountApi } from '../../session.tsx';
 import type { Model } from '../../api-types.ts';
 import { firstChoice, modelsQuery } from '../../studio/models.ts';
 import type { NewKey } from '../../api-types.ts';
 import styles from './Keys.module.css';
+import { useAccountQuery } from '../../queries.ts';
 
 /** The secret of a new key, shown once, until the user closes it. */
 export function KeyShown({ made, onClose }: { made: NewKey | null; onClose: () => void }) {
@@ -104,17 +104,11 @@ function Try({ made }: { made: NewKey }) {
 
 /** The price of the example; null where it is not fixed in advance. */
 function usePrice(model: Model | null): string | null {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  const { data } = useQuery({
-    queryKey: ['account', account_id, 'example-price', model?.id],
-    enabled: model !== null && model.kind !== 'text',
-    queryFn: () =>
-      api('POST /v1/estimate', {
-        body: { model_id: model!.id, input: model!.example },
-      }),
-    retry: false,
-  });
+  const { data } = useAccountQuery(
+    'POST /v1/estimate',
+    { body: { model_id: model?.id ?? '', input: model?.example ?? {} } },
+    { enabled: model !== null && model.kind !== 'text', retry: false },
+  );
   return data?.price_usd_micro ?? null;
 }
 

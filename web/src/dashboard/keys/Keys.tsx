@@ -1,9 +1,9 @@
-import { Box, Button, Card, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core';
+import { Box, Button, Card, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, PlainButton } from '../../components/styles.ts';
+import { Dimmed } from '../../components/styles.ts';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -17,6 +17,7 @@ import { RevokeKey } from './RevokeKey.tsx';
 import { RotateKey } from './RotateKey.tsx';
 import './keys-words.ts';
 import styles from './Keys.module.css';
+import { More } from '../../components/More.tsx';
 
 interface KeysSearch {
   show?: 'all';
@@ -37,8 +38,7 @@ export function Keys() {
   const found = useKeys(state);
   const [open, setOpen] = useState<Open>(null);
   const [made, setMade] = useState<NewKey | null>(null);
-  const keys = found.data?.pages.flatMap((page) => page.data);
-  const first = found.data?.pages[0];
+  const { rows: keys, first } = found;
   const go = (search: KeysSearch) =>
     void navigate({ to: '.', search: search as never, replace: true });
   const kept = show ? { show } : {};
@@ -80,11 +80,11 @@ export function Keys() {
           { value: 'all', label: t('all') },
         ]}
       />
-      {found.error && <Failure error={found.error} retry={() => void found.refetch()} />}
+      {found.error && <Failure error={found.error} retry={found.retry} />}
       {keys === undefined ? (
         !found.error && <Loading />
       ) : (
-        <Stack gap="md" aria-busy={found.isPlaceholderData}>
+        <Stack gap="md" aria-busy={found.isOld}>
           {keys.length === 0 ? (
             <Card withBorder>
               <Empty
@@ -103,16 +103,7 @@ export function Keys() {
               {keys.map(rowOf)}
             </Card>
           )}
-          {found.hasNextPage && (
-            <Group justify="center">
-              <PlainButton
-                loading={found.isFetchingNextPage}
-                onClick={() => void found.fetchNextPage()}
-              >
-                {t('common:more')}
-              </PlainButton>
-            </Group>
-          )}
+          <More of={found} mt={0} />
           <section aria-labelledby="studio-key">
             <Text component="h2" id="studio-key" fw={600} mt="sm">
               {t('studio')}

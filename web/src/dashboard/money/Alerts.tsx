@@ -13,7 +13,7 @@ import {
 } from '@mantine/core';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -24,14 +24,11 @@ import { When } from '../../components/text/When.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
+import { useAccountQuery, useAccountKey } from '../../queries.ts';
 
 export function Alerts() {
   const { account_id } = useAccount();
-  const api = useAccountApi();
-  const settings = useQuery({
-    queryKey: ['account', account_id, 'alerts'],
-    queryFn: () => api('GET /alerts'),
-  });
+  const settings = useAccountQuery('GET /alerts', {});
   const { data, error } = settings;
   return (
     <MoneyFrame part="alerts">
@@ -47,8 +44,8 @@ const usualThreshold = '5.00';
 
 function SettingsForm({ settings }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
-  const { account_id } = useAccount();
   const api = useAccountApi();
+  const key = useAccountKey();
   const queries = useQueryClient();
   const pays = useMay('pay');
   const forbids = useRoleForbids('pay');
@@ -74,7 +71,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
         },
       }),
     onSuccess: (data) => {
-      queries.setQueryData(['account', account_id, 'alerts'], data);
+      queries.setQueryData(key('GET /alerts', {}), data);
       notice({ color: 'fare', message: t('saved') });
     },
   });

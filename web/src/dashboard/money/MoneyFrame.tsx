@@ -1,13 +1,12 @@
 import './money-words.ts';
 import { Button, Group, Skeleton, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
-import { useAccount, useAccountApi } from '../../session.tsx';
+import { useAccountQuery } from '../../queries.ts';
 
 const parts = {
   statement: '/cabinet/money',
@@ -18,12 +17,7 @@ const parts = {
 /** The frame of the three money pages, with tabs between them. */
 export function MoneyFrame({ part, children }: { part: keyof typeof parts; children: ReactNode }) {
   const { t } = useTranslation('money');
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  const { data } = useQuery({
-    queryKey: ['account', account_id, 'balance'],
-    queryFn: () => api('GET /balance'),
-  });
+  const { data } = useAccountQuery('GET /balance', {});
   const title = part === 'statement' ? t('title') : `${t('title')}: ${t(`tabs.${part}`)}`;
   return (
     <>

@@ -13,7 +13,6 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
@@ -29,6 +28,8 @@ import { MoneyFrame } from './MoneyFrame.tsx';
 import { dayOf, kinds, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
+import { useIsNarrow } from '../../components/narrow.ts';
+import { More } from '../../components/More.tsx';
 
 export function Statement() {
   const { t } = useTranslation('money');
@@ -93,27 +94,16 @@ export function Statement() {
 
 /** Every transfer as booked. */
 function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
-  const { t } = useTranslation('common');
   const list = useStatement(search);
-  const isNarrow = useMediaQuery('(max-width: 48em)', undefined, {
-    getInitialValueInEffect: false,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data);
+  const isNarrow = useIsNarrow();
+  const { rows, error } = list;
   return (
     <>
-      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {list.isPending && <Skeleton h={360} radius="md" />}
+      {error && <Failure error={error} retry={list.retry} />}
+      {!rows && !error && <Skeleton h={360} radius="md" />}
       {rows?.length === 0 && empty}
       {rows && rows.length > 0 && (isNarrow ? <Cards rows={rows} /> : <Rows rows={rows} />)}
-      {list.hasNextPage && (
-        <PlainButton
-          mt="md"
-          onClick={() => void list.fetchNextPage()}
-          loading={list.isFetchingNextPage}
-        >
-          {t('more')}
-        </PlainButton>
-      )}
+      <More of={list} style={{ justifyContent: 'start' }} />
     </>
   );
 }

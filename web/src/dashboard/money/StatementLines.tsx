@@ -2,7 +2,7 @@ import { Anchor, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
+import { Dimmed, Note } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { useLocale } from '../../components/text/locale.ts';
@@ -12,29 +12,21 @@ import { formatUsd } from '../../money.ts';
 import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
+import { More } from '../../components/More.tsx';
 
 /** The cost of each request, by day. `empty` is shown when there is none. */
 export function StatementLines({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
-  const { t } = useTranslation('common');
   const list = useLines(search);
-  const lines = list.data?.pages.flatMap(({ data }) => data);
-  if (list.error) return <Failure error={list.error} retry={() => void list.refetch()} />;
-  if (!lines) return <Skeleton h={360} radius="md" />;
-  if (lines.length === 0) return empty;
+  const { rows, error, more } = list;
+  if (error) return <Failure error={error} retry={list.retry} />;
+  if (!rows) return <Skeleton h={360} radius="md" />;
+  if (rows.length === 0) return empty;
   return (
     <Stack gap="lg">
-      {daysOf(lines, list.hasNextPage).map((day) => (
+      {daysOf(rows, more !== null).map((day) => (
         <DayOf key={day.date} day={day} />
       ))}
-      {list.hasNextPage && (
-        <PlainButton
-          style={{ alignSelf: 'start' }}
-          onClick={() => void list.fetchNextPage()}
-          loading={list.isFetchingNextPage}
-        >
-          {t('more')}
-        </PlainButton>
-      )}
+      <More of={list} mt={0} style={{ justifyContent: 'start' }} />
     </Stack>
   );
 }

@@ -12,7 +12,7 @@ import {
   Title,
 } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -22,6 +22,7 @@ import { Failure, messageOf } from '../../components/Failure.tsx';
 import { formatUsd } from '../../money.ts';
 import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
+import { useAccountQuery, useReload } from '../../queries.ts';
 
 export function TopUp() {
   return (
@@ -38,15 +39,14 @@ function Redeem() {
   const { t } = useTranslation('money');
   const pays = useMay('pay');
   const forbids = useRoleForbids('pay');
-  const { account_id } = useAccount();
   const api = useAccountApi();
-  const queries = useQueryClient();
+  const reload = useReload();
   const [code, setCode] = useState('');
   const redeem = useMutation({
     mutationFn: () => api('POST /vouchers', { body: { code } }),
     onSuccess: async () => {
       setCode('');
-      await queries.invalidateQueries({ queryKey: ['account', account_id] });
+      await reload();
     },
   });
   const submit = (event: FormEvent) => {
@@ -103,12 +103,7 @@ function Redeem() {
 function Pay() {
   const { t } = useTranslation('money');
   const { account_id, status } = useAccount();
-  const api = useAccountApi();
-  const told = useQuery({
-    queryKey: ['account', account_id, 'top-up'],
-    queryFn: () => api('GET /top-up'),
-    staleTime: 60_000,
-  });
+  const told = useAccountQuery('GET /top-up', {}, { staleTime: 60_000 });
   const email = told.data?.email;
   const how = status === 'suspended' ? t('pay_suspended') : (told.data?.text ?? t('pay_none'));
   return (

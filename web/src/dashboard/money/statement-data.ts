@@ -1,8 +1,8 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { withQuery } from '../../api.ts';
 import type { StatementLine } from '../../api-types.ts';
-import { useAccount, useAccountApi } from '../../session.tsx';
+import { useAccountPath } from '../../session.tsx';
 import type { StatementSearch } from './money-search.ts';
+import { useAccountPages, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the statement. */
 
@@ -17,29 +17,12 @@ function midnight(day: string, later: number): string {
 }
 
 export function useStatement(search: StatementSearch) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  const query = queryOf(search);
-  return useInfiniteQuery({
-    queryKey: ['account', account_id, 'statement', query],
-    queryFn: ({ pageParam: cursor }) =>
-      api('GET /statement', { query: { ...query, cursor, limit: 50 } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
+  return useAccountPages('GET /statement', { query: { ...queryOf(search), limit: 50 } });
 }
 
 export function useLines(search: StatementSearch) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
   const { kind: _kind, ...query } = queryOf(search);
-  return useInfiniteQuery({
-    queryKey: ['account', account_id, 'statement', 'lines', query],
-    queryFn: ({ pageParam: cursor }) =>
-      api('GET /statement/lines', { query: { ...query, cursor, limit: 50 } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
+  return useAccountPages('GET /statement/lines', { query: { ...query, limit: 50 } });
 }
 
 export interface Day {
@@ -68,19 +51,12 @@ export function daysOf(lines: StatementLine[], more: boolean): Day[] {
 }
 
 export function useTotals(search: StatementSearch) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  const query = queryOf(search);
-  return useQuery({
-    queryKey: ['account', account_id, 'statement', 'totals', query],
-    queryFn: () => api('GET /statement/totals', { query }),
-  }).data;
+  return useAccountQuery('GET /statement/totals', { query: queryOf(search) }).data;
 }
 
 /** The URL of the export of what is shown. */
 export function useExportPath(search: StatementSearch): (format: 'csv' | 'json') => string {
-  const { account_id } = useAccount();
-  const path = `/api/accounts/${account_id}/statement/export`;
+  const path = useAccountPath()('/statement/export');
   return (format) => withQuery(path, { format, ...queryOf(search) });
 }
 

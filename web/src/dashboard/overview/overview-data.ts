@@ -1,7 +1,6 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Kind, Spend, SpendDay } from '../../api-types.ts';
-import { useAccount, useAccountApi } from '../../session.tsx';
 import type { SpendSearch } from '../money/money-search.ts';
+import { previous, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the overview. */
 
@@ -9,24 +8,12 @@ import type { SpendSearch } from '../money/money-search.ts';
 const lookMs = 5_000;
 
 export function useOverview() {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: ['account', account_id, 'overview'],
-    queryFn: () => api('GET /overview'),
-    refetchInterval: lookMs,
-  });
+  return useAccountQuery('GET /overview', {}, { refetchInterval: lookMs });
 }
 
 export function useSpend(days: SpendSearch['days']) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: ['account', account_id, 'spend', days],
-    queryFn: () => api('GET /spend', { query: { days } }),
-    refetchInterval: 60_000,
-    placeholderData: keepPreviousData,
-  });
+  const options = { ...previous, refetchInterval: 60_000 };
+  return useAccountQuery('GET /spend', { query: { days } }, options);
 }
 
 /** A segment of each bar: a kind or a model. */

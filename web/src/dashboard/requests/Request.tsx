@@ -12,12 +12,12 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { useDisclosure } from '@mantine/hooks';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../../client/src/watch.ts';
@@ -35,11 +35,13 @@ import { Part } from '../../components/frame/Part.tsx';
 import { Snippets } from '../../components/Snippets.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import { formatUsd } from '../../money.ts';
-import { useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { useAccountApi, useMay } from '../../session.tsx';
 import { useRequest } from './request-detail.ts';
 import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
 import './request-words.ts';
 import { said } from '../../words.ts';
+import { useReload } from '../../queries.ts';
+import { useIsNarrow } from '../../components/narrow.ts';
 
 /** One request in full. */
 export function Request() {
@@ -81,9 +83,7 @@ function Whole({ request }: { request: RequestDetail }) {
   const { request_id, model_id, status, kind } = request;
   const mayBuild = useMay('build');
   // In one column, price and timeline come before the code.
-  const isNarrow = useMediaQuery('(max-width: 62em)', undefined, {
-    getInitialValueInEffect: false,
-  });
+  const isNarrow = useIsNarrow('62em');
   return (
     <>
       <PageTitle title={model_id}>
@@ -302,8 +302,7 @@ function SameInCode({ request }: { request: RequestDetail }) {
 function Cancel({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const api = useAccountApi();
-  const { account_id } = useAccount();
-  const queries = useQueryClient();
+  const reload = useReload();
   const [open, { open: ask, close }] = useDisclosure(false);
   const { request_id } = request;
   const amount = `$${formatUsd(request.quoted_usd_micro)}`;
@@ -314,7 +313,7 @@ function Cancel({ request }: { request: RequestDetail }) {
     onError: showFailure,
     onSettled: () => {
       close();
-      return queries.invalidateQueries({ queryKey: ['account', account_id] });
+      return reload();
     },
   });
   return (

@@ -11,7 +11,6 @@ import {
   Text,
   Tooltip,
 } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import {
   IconActivity,
   IconChevronLeft,
@@ -40,6 +39,7 @@ import { useAccountPath } from '../../session.tsx';
 import { filterNames, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
+import { useIsNarrow } from '../../components/narrow.ts';
 import './requests-words.ts';
 
 /** The account's requests, updated live. */
@@ -49,9 +49,7 @@ export function Requests() {
   const go = useGo();
   const page = usePage(search);
   const choices = useChoices();
-  const isPhone = useMediaQuery('(max-width: 48em)', undefined, {
-    getInitialValueInEffect: false,
-  });
+  const isPhone = useIsNarrow();
   return (
     <>
       <PageTitle title={t('title')} text={t('text')}>

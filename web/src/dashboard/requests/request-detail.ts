@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { isFinal } from '../../../../client/src/watch.ts';
-import { useAccount, useAccountApi } from '../../session.tsx';
+import { useAccountQuery } from '../../queries.ts';
 
 /**
  * How often an open request is loaded again without an event: its place in the queue changes too.
@@ -8,11 +7,9 @@ import { useAccount, useAccountApi } from '../../session.tsx';
 const lookMs = 5_000;
 
 export function useRequest(request_id: string) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: ['account', account_id, 'request', request_id],
-    queryFn: ({ signal }) => api('GET /requests/:request_id', { params: { request_id }, signal }),
-    refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? lookMs : false),
-  });
+  return useAccountQuery(
+    'GET /requests/:request_id',
+    { params: { request_id } },
+    { refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? lookMs : false) },
+  );
 }

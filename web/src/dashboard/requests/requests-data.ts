@@ -5,13 +5,15 @@ import { useAccount, useAccountApi } from '../../session.tsx';
 import { modelsQuery } from '../../studio/models.ts';
 import type { Choices } from './RequestFilters.tsx';
 import { queryOf, type Search } from './request-entries.ts';
+import { useAccountQuery } from '../../queries.ts';
 
 /** A page of the list. The previous one stays until this one is loaded. */
 export function usePage(search: Search) {
   const { account_id } = useAccount();
   const api = useAccountApi();
   return useQuery({
-    queryKey: ['account', account_id, 'requests', 'page', search],
+    // The search as it is in the address: changes that arrive are matched against it.
+    queryKey: ['account', account_id, 'GET /requests', search],
     queryFn: ({ signal }) => api('GET /requests', { query: queryOf(search), signal }),
     placeholderData: keepPreviousData,
   });
@@ -19,13 +21,7 @@ export function usePage(search: Search) {
 
 /** The account's keys by id; undefined while loading. */
 export function useKeyNames(): Map<string, KeyName> | undefined {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  const { data } = useQuery({
-    queryKey: ['account', account_id, 'request-choices'],
-    queryFn: () => api('GET /requests/choices'),
-    staleTime: 60_000,
-  });
+  const { data } = useAccountQuery('GET /requests/choices', {}, { staleTime: 60_000 });
   return data && new Map(data.keys.map((key) => [key.key_id, key]));
 }
 

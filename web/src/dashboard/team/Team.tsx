@@ -1,31 +1,27 @@
 import './team-words.ts';
 import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { type UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import type { Team as TeamReply } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { useAccount, useMay } from '../../session.tsx';
 import { AccountName } from './AccountName.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Invite } from './Invite.tsx';
 import { Members } from './Members.tsx';
-import { allRoles, teamKey } from './team.ts';
+import { allRoles } from './team.ts';
+import { useAccountQuery } from '../../queries.ts';
 
 /** The account's members, their roles, and open invitations. */
 export function Team() {
   const { t } = useTranslation('team');
-  const { account_id } = useAccount();
-  const api = useAccountApi();
   const owns = useMay('own');
   const [inviting, setInviting] = useState(false);
-  const team = useQuery({
-    queryKey: teamKey(account_id),
-    queryFn: () => api('GET /team'),
-  });
+  const team = useAccountQuery('GET /team', {});
   return (
     <>
       <PageTitle title={t('title')} text={t('text')}>

@@ -20,7 +20,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -28,14 +28,15 @@ import type { Delivery } from '../../api-types.ts';
 import { Clipped } from '../../components/text/Clipped.tsx';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
-import { DataList, type Column } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
+import { type Column } from '../../components/DataList.tsx';
 import { Failure, messageOf, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { When } from '../../components/text/When.tsx';
-import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
+import { useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { said } from '../../words.ts';
+import { PagedList } from '../../components/PagedList.tsx';
+import { useAccountKey, useAccountPages, useAccountQuery, useReload } from '../../queries.ts';
 
 export function Webhooks() {
   const { t } = useTranslation('webhooks');
@@ -54,17 +55,16 @@ export function Webhooks() {
 
 function Secrets() {
   const { t } = useTranslation('webhooks');
-  const { account_id } = useAccount();
   const api = useAccountApi();
+  const key = useAccountKey();
   const builds = useMay('build');
   const forbids = useRoleForbids('build');
   const queries = useQueryClient();
-  const queryKey = ['account', account_id, 'webhooks'];
-  const secrets = useQuery({ queryKey, queryFn: () => api('GET /webhooks') });
+  const secrets = useAccountQuery('GET /webhooks', {});
   const change = useMutation({
     mutationFn: (verb: 'rotate' | 'retire') =>
       api(verb === 'rotate' ? 'POST /webhooks/rotate' : 'POST /webhooks/retire'),
-    onSuccess: (data) => queries.setQueryData(queryKey, data),
+    onSuccess: (data) => queries.setQueryData(key('GET /webhooks', {}), data),
   });
   const [asks, { open, close }] = useDisclosure(false);
   const known = secrets.data?.secrets;
@@ -154,12 +154,11 @@ function Secret(props: { secret: string; name: string; labelled: boolean; whole:
 function TestSend() {
   const { t } = useTranslation('webhooks');
   const api = useAccountApi();
-  const { account_id } = useAccount();
-  const queries = useQueryClient();
+  const reload = useReload();
   const [url, setUrl] = useState('');
   const send = useMutation({
     mutationFn: () => api('POST /webhooks/test', { body: { url } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] }),
+    onSuccess: () => reload('GET /deliveries'),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -219,17 +218,9 @@ event = Webhook(os.environ["FAREBOX_WEBHOOK_SECRET"]).verify(body, headers)
 
 function Deliveries() {
   const { t } = useTranslation('webhooks');
-  const { account_id } = useAccount();
-  const api = useAccountApi();
   const navigate = useNavigate();
   const { failed } = useSearch({ strict: false }) as { failed?: boolean };
-  const list = useInfiniteQuery({
-    queryKey: ['account', account_id, 'deliveries', failed === true],
-    queryFn: ({ pageParam }) => api('GET /deliveries', { query: { cursor: pageParam, failed } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data);
+  const list = useAccountPages('GET /deliveries', { query: { failed } });
   const columns = useColumns();
   return (
     <section>
@@ -252,31 +243,17 @@ function Deliveries() {
           }
         />
       </Group>
-      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {rows?.length === 0 && (
-        <Empty
-          icon={<IconWebhook />}
-          title={failed ? t('none_failed') : t('none_title')}
-          text={t('none_text')}
-        />
-      )}
-      {(rows ? rows.length > 0 : list.isPending) && (
-        <DataList
-          label={t('deliveries')}
-          columns={columns}
-          rows={rows}
-          keyOf={({ delivery_id }) => delivery_id}
-        />
-      )}
-      {list.hasNextPage && (
-        <PlainButton
-          mt="md"
-          onClick={() => void list.fetchNextPage()}
-          loading={list.isFetchingNextPage}
-        >
-          {t('common:more')}
-        </PlainButton>
-      )}
+      <PagedList
+        of={list}
+        empty={{
+          icon: <IconWebhook />,
+          title: t(failed ? 'none_failed' : 'none_title'),
+          text: t('none_text'),
+        }}
+        label={t('deliveries')}
+        columns={columns}
+        keyOf={({ delivery_id }) => delivery_id}
+      />
     </section>
   );
 }
@@ -350,14 +327,12 @@ function isTaken({ status }: Pick<Delivery, 'status'>): boolean {
 /** Sends the webhook of a finished request again. */
 export function Resend({ request_id }: { request_id: string }) {
   const { t } = useTranslation('webhooks');
-  const { account_id } = useAccount();
   const api = useAccountApi();
-  const queries = useQueryClient();
+  const reload = useReload();
   const send = useMutation({
     mutationFn: () => api('POST /requests/:request_id/resend', { params: { request_id } }),
     onSuccess: (outcome) => {
-      void queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] });
-      void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });
+      void reload('GET /deliveries', 'GET /requests/:request_id');
       notice(
         outcome.delivered
           ? { message: t('resent') }

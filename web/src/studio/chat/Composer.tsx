@@ -1,7 +1,6 @@
 import { ActionIcon, Anchor, Box, FileButton, Group, Textarea, Tooltip } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconArrowUp, IconPhotoPlus, IconPlayerStop, IconX } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
   useRef,
@@ -15,13 +14,14 @@ import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
-import { useAccount, useAccountApi, useMay } from '../../session.tsx';
+import { useAccount, useMay } from '../../session.tsx';
 import classes from './Chat.module.css';
 import { bodyOf, type Conversation, type Picture } from './conversations.ts';
 import { OnItsWay, useUploads } from '../form/MediaField.tsx';
 import { Thumb } from './MessageView.tsx';
 import type { Model } from '../../api-types.ts';
 import { lacking, shortage, useAllowance } from '../price.ts';
+import { previous, useAccountQuery } from '../../queries.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
@@ -201,8 +201,6 @@ const pauseMs = 400;
 
 /** The amount reserved for the next call, as the service estimates it. */
 function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
   const next = { id: '', role: 'user' as const, content: text || '…', pictures };
   const body = JSON.stringify(
     bodyOf({
@@ -213,12 +211,9 @@ function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
     }),
   );
   const [settled] = useDebouncedValue(body, pauseMs);
-  return useQuery({
-    queryKey: ['account', account_id, 'chat-price', settled],
-    queryFn: ({ signal }) => api('POST /studio/chat-price', { body: JSON.parse(settled), signal }),
-    placeholderData: keepPreviousData,
-    staleTime: 60_000,
-    gcTime: 30_000,
-    retry: false,
-  });
+  return useAccountQuery(
+    'POST /studio/chat-price',
+    { body: JSON.parse(settled) },
+    { ...previous, staleTime: 60_000, gcTime: 30_000, retry: false },
+  );
 }

@@ -1,9 +1,4 @@
-import {
-  useInfiniteQuery,
-  useQuery,
-  useQueryClient,
-  type InfiniteData,
-} from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { MediaFile } from '../../../../client/src/types.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
@@ -20,6 +15,7 @@ import { eventsOf } from '../../sse.ts';
 import type { Input } from '../form/draft.ts';
 import { isRefused, useKept, type Press } from '../form/presses.ts';
 import { useMoneyMoved } from '../price.ts';
+import { useAccountKey, useAccountQuery } from '../../queries.ts';
 
 /** Requests to a model: submit, watch, list. The service stores them. */
 
@@ -182,9 +178,10 @@ export function useStatus(run: Run): StatusNow {
   const note = useNote(run.model_id);
   const moneyMoved = useMoneyMoved();
   const queries = useQueryClient();
-  const cardKey = useCardKey(run.request_id);
+  const key = useAccountKey();
   const keepCard = useRef((_card: Card) => {});
-  keepCard.current = (card) => queries.setQueryData(cardKey, card);
+  keepCard.current = (card) =>
+    queries.setQueryData(key('GET /v1/requests/:request_id', cardOf(run.request_id)), card);
   const { request_id } = run;
   const isOver = isFinal(run);
   const moved = useRef(moneyMoved);
@@ -273,19 +270,16 @@ export function useCancel(run: Run) {
 
 /** A request with its input and error. */
 export function useCard(request_id: string | undefined) {
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: useCardKey(request_id),
-    queryFn: () => api('GET /v1/requests/:request_id', { params: { request_id: request_id! } }),
-    enabled: request_id !== undefined,
+  return useAccountQuery(
+    'GET /v1/requests/:request_id',
+    cardOf(request_id),
     // Its input never changes; the watch sets its outcome.
-    staleTime: Infinity,
-  });
+    { enabled: request_id !== undefined, staleTime: Infinity },
+  );
 }
 
-function useCardKey(request_id: string | undefined) {
-  const { account_id } = useAccount();
-  return ['account', account_id, 'studio-card', request_id];
+function cardOf(request_id: string | undefined) {
+  return { params: { request_id: request_id! } };
 }
 
 export interface Output {
@@ -296,19 +290,11 @@ export interface Output {
 
 /** The output of a completed request; `expired` once the service has deleted it. */
 export function useOutput(run: Pick<Run, 'request_id' | 'status'> | undefined) {
-  const { account_id } = useAccount();
-  const api = useAccountApi();
-  return useQuery({
-    queryKey: ['account', account_id, 'output', run?.request_id],
-    queryFn: async () => {
-      const { request_id } = run!;
-      return outputOf(
-        await api('GET /v1/requests/:request_id/response', { params: { request_id } }),
-      );
-    },
-    enabled: run?.status === 'COMPLETED',
-    staleTime: Infinity,
-  });
+  return useAccountQuery(
+    'GET /v1/requests/:request_id/response',
+    { params: { request_id: run?.request_id ?? '' } },
+    { enabled: run?.status === 'COMPLETED', staleTime: Infinity, select: outputOf },
+  );
 }
 
 export function outputOf(response: Record<string, unknown>): Output {
