@@ -15,12 +15,15 @@ import { chosenLanguage } from './words.ts';
 // Loaded before the text: a late font would shift the layout.
 void document.fonts.load("1em 'Inter Variable'", chosenLanguage() === 'ru' ? 'aя' : 'a');
 
+/** A self-hosted service may be reachable without the internet; the pages show when it is not. */
+const networkMode = 'always';
+
 const queries = new QueryClient({
   defaultOptions: {
+    mutations: { networkMode },
     queries: {
       staleTime: 5_000,
-      // A self-hosted service may be reachable without the internet; the pages show when it is not.
-      networkMode: 'always',
+      networkMode,
       refetchOnReconnect: true,
       // A refusal would be repeated.
       retry: (count, error) => count < 2 && !(error instanceof ApiFailure && error.status < 500),

@@ -15,6 +15,7 @@ import {
   type Reply,
 } from './api.ts';
 import { useAccount, useAccountApi } from './session.tsx';
+import { showFailure } from './components/Failure.tsx';
 
 /** Replies of the service, kept under their route and what was given to it. */
 
@@ -34,6 +35,16 @@ export function useReload(): (...routes: (keyof AccountCalls)[]) => Promise<void
   return async (...routes) => {
     const keys = routes.length === 0 ? [key()] : routes.map((route) => key(route));
     await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+  };
+}
+
+/** Shows a change of what is kept at once, makes it, and loads what has become of it. */
+export function useEarly<T>(queryKey: Key) {
+  const queries = useQueryClient();
+  return async (change: (before: T) => T, make: () => Promise<unknown>): Promise<void> => {
+    queries.setQueryData<T>(queryKey, (before) => before && change(before));
+    await make().catch(showFailure);
+    await queries.invalidateQueries({ queryKey });
   };
 }
 

@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useState, type ReactNode } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PlainButton } from './styles.ts';
 import { Modal } from './Dialog.tsx';
@@ -16,18 +17,11 @@ export function Confirm(props: {
   onClose: () => void;
 }) {
   const { t } = useTranslation('common');
-  const [busy, setBusy] = useState(false);
-  const go = async () => {
-    setBusy(true);
-    try {
-      await props.onConfirm();
-      props.onClose();
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const confirm = useMutation({
+    mutationFn: props.onConfirm,
+    onSuccess: props.onClose,
+    onError: showFailure,
+  });
   return (
     <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
       <Stack>
@@ -36,7 +30,7 @@ export function Confirm(props: {
           <PlainButton onClick={props.onClose} data-autofocus>
             {t('cancel')}
           </PlainButton>
-          <Button color="red" loading={busy} onClick={() => void go()}>
+          <Button color="red" loading={confirm.isPending} onClick={() => confirm.mutate()}>
             {props.action}
           </Button>
         </Group>

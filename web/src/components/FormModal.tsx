@@ -1,5 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core';
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import type { FormEvent, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PlainButton } from './styles.ts';
 import { Modal } from './Dialog.tsx';
@@ -7,7 +8,7 @@ import { Failure } from './Failure.tsx';
 
 /** A form in a dialog. Stays open and shows the reason when the action fails. */
 export function FormModal(props: {
-  opened: boolean;
+  opened?: boolean;
   onClose: () => void;
   title: string;
   /** Label of the submit button. */
@@ -18,35 +19,26 @@ export function FormModal(props: {
   children: ReactNode;
 }) {
   const { t } = useTranslation('common');
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
+  const send = useMutation({ mutationFn: props.onSubmit });
   const close = () => {
-    setFailure(null);
+    send.reset();
     props.onClose();
   };
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      await props.onSubmit();
-    } catch (error) {
-      setFailure(error);
-    } finally {
-      setBusy(false);
-    }
+    send.mutate();
   };
   return (
-    <Modal opened={props.opened} onClose={close} title={props.title}>
-      <form onSubmit={(event) => void submit(event)} noValidate={false}>
+    <Modal opened={props.opened ?? true} onClose={close} title={props.title}>
+      <form onSubmit={submit} noValidate={false}>
         <Stack>
-          {failure !== null && <Failure error={failure} />}
+          {send.error && <Failure error={send.error} />}
           {props.children}
           <Group justify="flex-end" gap="sm">
             <PlainButton onClick={close}>{t('cancel')}</PlainButton>
             <Button
               type="submit"
-              loading={busy}
+              loading={send.isPending}
               disabled={props.disabled ?? false}
               color={props.danger ? 'red.9' : 'fare'}
             >

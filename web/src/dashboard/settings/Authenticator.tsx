@@ -1,5 +1,4 @@
 import {
-  Alert,
   Badge,
   Box,
   Button,
@@ -14,7 +13,7 @@ import {
 import { IconDeviceMobileCode, IconDownload } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
@@ -25,6 +24,8 @@ import type { Me } from '../../api-types.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { meQuery } from '../../session.tsx';
+import { Form } from '../../components/Form.tsx';
+import { saveText } from '../../components/save.ts';
 
 type Dialog = 'enable' | 'disable' | 'codes' | null;
 
@@ -151,48 +152,6 @@ function NewCodes({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** A form with one field that shows its error. */
-function Step(props: {
-  action: string;
-  work: () => Promise<void>;
-  children: ReactNode;
-  ready: boolean;
-}) {
-  const { t } = useTranslation('settings');
-  const inWords = useAuthFailure();
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      await props.work();
-    } catch (error) {
-      setProblem(inWords(error));
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Stack>
-        {problem && (
-          <Alert color="red" role="alert">
-            {problem}
-          </Alert>
-        )}
-        {props.children}
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy} disabled={!props.ready}>
-            {t(props.action)}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
-  );
-}
-
 function PasswordStep(props: {
   action: string;
   note?: string;
@@ -201,7 +160,12 @@ function PasswordStep(props: {
   const { t } = useTranslation('settings');
   const [password, setPassword] = useState('');
   return (
-    <Step action={props.action} work={() => props.work(password)} ready={password !== ''}>
+    <Form
+      action={t(props.action)}
+      onSubmit={() => props.work(password)}
+      disabled={password === ''}
+      inWords={useAuthFailure()}
+    >
       {props.note && <Text size="sm">{props.note}</Text>}
       <PasswordInput
         label={t('current_password')}
@@ -211,7 +175,7 @@ function PasswordStep(props: {
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
       />
-    </Step>
+    </Form>
   );
 }
 
@@ -220,10 +184,11 @@ function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promi
   const [code, setCode] = useState('');
   const secret = new URL(uri).searchParams.get('secret') ?? '';
   return (
-    <Step
-      action="confirm"
-      ready={code.length === 6}
-      work={async () => {
+    <Form
+      action={t('confirm')}
+      disabled={code.length !== 6}
+      inWords={useAuthFailure()}
+      onSubmit={async () => {
         await authCall('/two-factor/verify-totp', { code });
         await onConfirmed();
       }}
@@ -248,21 +213,14 @@ function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promi
         value={code}
         onChange={(event) => setCode(event.currentTarget.value.replace(/\D/g, ''))}
       />
-    </Step>
+    </Form>
   );
 }
 
 function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
   const { t } = useTranslation('settings');
   const text = codes.join('\n');
-  const download = () => {
-    const url = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = 'farebox-backup-codes.txt';
-    link.click();
-    URL.revokeObjectURL(url);
-  };
+  const download = () => saveText('farebox-backup-codes.txt', `${text}\n`, 'text/plain');
   return (
     <Stack>
       <Text size="sm">{t('codes_text')}</Text>

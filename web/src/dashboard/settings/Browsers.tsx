@@ -7,11 +7,11 @@ import { Note, PlainButton, RowButton } from '../../components/styles.ts';
 import { api } from '../../api.ts';
 import type { Security, Session } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
-import { showFailure } from '../../components/Failure.tsx';
 import { When } from '../../components/text/When.tsx';
 import { browserOf } from './browser-name.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { useEarly } from '../../queries.ts';
 
 /** The sessions of the user; unknown ones can be signed out. */
 export function Browsers({ sessions }: { sessions: Session[] }) {
@@ -19,25 +19,17 @@ export function Browsers({ sessions }: { sessions: Session[] }) {
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
   const { queryKey } = securityQuery;
+  const early = useEarly<Security>(queryKey);
   const others = sessions.filter(({ is_this }) => !is_this);
   const ordered = [...sessions.filter(({ is_this }) => is_this), ...others];
-  const end = async ({ session_id }: Session) => {
-    queries.setQueryData<Security>(
-      queryKey,
-      (before) =>
-        before && {
-          ...before,
-          sessions: before.sessions.filter((each) => each.session_id !== session_id),
-        },
+  const end = ({ session_id }: Session) =>
+    early(
+      (before) => ({
+        ...before,
+        sessions: before.sessions.filter((each) => each.session_id !== session_id),
+      }),
+      () => api('DELETE /api/me/sessions/:session_id', { params: { session_id } }),
     );
-    try {
-      await api('DELETE /api/me/sessions/:session_id', { params: { session_id } });
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      await queries.invalidateQueries({ queryKey });
-    }
-  };
   const endOthers = async () => {
     await api('DELETE /api/me/sessions');
     await queries.invalidateQueries({ queryKey });

@@ -1,5 +1,5 @@
-import { Alert, Badge, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useState, type FormEvent } from 'react';
+import { Alert, Badge, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { IconMail } from '@tabler/icons-react';
 import { api } from '../../api.ts';
@@ -7,6 +7,7 @@ import { useAuthFailure } from '../../auth-words.ts';
 import type { Me } from '../../api-types.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { Form } from '../../components/Form.tsx';
 
 /** The e-mail address that the user signs in with, and how to change it. */
 export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean }) {
@@ -28,64 +29,46 @@ export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean })
 
 function EmailForm({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
-  const inWords = useAuthFailure();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const [busy, setBusy] = useState(false);
   const [sent, setSent] = useState<string | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      await api('POST /api/me/email', { body: { email, ...(hasPassword && { password }) } });
-      setSent(email);
-      setEmail('');
-      setPassword('');
-    } catch (error) {
-      setProblem(inWords(error));
-    } finally {
-      setBusy(false);
-    }
+  const submit = async () => {
+    await api('POST /api/me/email', { body: { email, ...(hasPassword && { password }) } });
+    setSent(email);
+    setEmail('');
+    setPassword('');
   };
   return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Stack gap="sm">
-        {sent !== null && (
-          <Alert color="fare" variant="light" role="status">
-            {t('email_sent', { email: sent })}
-          </Alert>
-        )}
-        {problem && (
-          <Alert color="red" role="alert">
-            {problem}
-          </Alert>
-        )}
-        <TextInput
-          label={t('new_email')}
-          type="email"
-          autoComplete="email"
+    <Form
+      onSubmit={submit}
+      action={t('change_email')}
+      disabled={email.trim() === ''}
+      inWords={useAuthFailure()}
+      gap="sm"
+    >
+      {sent !== null && (
+        <Alert color="fare" variant="light" role="status">
+          {t('email_sent', { email: sent })}
+        </Alert>
+      )}
+      <TextInput
+        label={t('new_email')}
+        type="email"
+        autoComplete="email"
+        required
+        maxLength={254}
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      {hasPassword && (
+        <PasswordInput
+          label={t('your_password')}
+          autoComplete="current-password"
           required
-          maxLength={254}
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        {hasPassword && (
-          <PasswordInput
-            label={t('your_password')}
-            autoComplete="current-password"
-            required
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-          />
-        )}
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy} disabled={email.trim() === ''}>
-            {t('change_email')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      )}
+    </Form>
   );
 }

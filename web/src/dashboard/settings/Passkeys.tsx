@@ -1,19 +1,7 @@
-import {
-  ActionIcon,
-  Alert,
-  Badge,
-  Box,
-  Button,
-  Group,
-  Skeleton,
-  Stack,
-  Text,
-  TextInput,
-  Tooltip,
-} from '@mantine/core';
+import { ActionIcon, Badge, Box, Group, Skeleton, Text, TextInput, Tooltip } from '@mantine/core';
 import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note, PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
@@ -24,6 +12,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { When } from '../../components/text/When.tsx';
 import { browserOf } from './browser-name.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { Form } from '../../components/Form.tsx';
 
 interface Passkey {
   id: string;
@@ -133,50 +122,30 @@ export function Passkeys() {
 
 function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () => void }) {
   const { t } = useTranslation('settings');
-  const inWords = useAuthFailure();
   const queries = useQueryClient();
   const [name, setName] = useState(() => (passkey === 'new' ? thisDevice() : (passkey.name ?? '')));
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      if (passkey === 'new') await register(name);
-      else await authCall('/passkey/update-passkey', { id: passkey.id, name });
-      await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
-      onDone();
-    } catch (error) {
-      setProblem(inWords(error));
-    } finally {
-      setBusy(false);
-    }
+  const submit = async () => {
+    if (passkey === 'new') await register(name);
+    else await authCall('/passkey/update-passkey', { id: passkey.id, name });
+    await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+    onDone();
   };
   return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Stack>
-        {problem && (
-          <Alert color="red" role="alert">
-            {problem}
-          </Alert>
-        )}
-        <TextInput
-          label={t('passkey_name')}
-          description={passkey === 'new' ? t('passkey_name_text') : undefined}
-          data-autofocus
-          required
-          maxLength={60}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy}>
-            {passkey === 'new' ? t('next') : t('common:save')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form
+      onSubmit={submit}
+      action={t(passkey === 'new' ? 'next' : 'common:save')}
+      inWords={useAuthFailure()}
+    >
+      <TextInput
+        label={t('passkey_name')}
+        description={passkey === 'new' ? t('passkey_name_text') : undefined}
+        data-autofocus
+        required
+        maxLength={60}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+    </Form>
   );
 }
 

@@ -1,15 +1,16 @@
-import { Alert, Anchor, Button, Group, PasswordInput, Stack } from '@mantine/core';
+import { Anchor, PasswordInput } from '@mantine/core';
 import { notice } from '../../components/frame/notice.ts';
 import { IconLock } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { Form } from '../../components/Form.tsx';
 
 export function PasswordCard({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
@@ -33,26 +34,14 @@ const nothing = { currentPassword: '', newPassword: '' };
 
 function PasswordForm() {
   const { t } = useTranslation('settings');
-  const inWords = useAuthFailure();
   const queries = useQueryClient();
   const [form, setForm] = useState(nothing);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
   const min = useSettings()?.password_min ?? 10;
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      await authCall('/change-password', { ...form, revokeOtherSessions: true });
-      setForm(nothing);
-      notice({ message: t('password_changed') });
-      await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
-    } catch (error) {
-      setProblem(inWords(error));
-    } finally {
-      setBusy(false);
-    }
+  const submit = async () => {
+    await authCall('/change-password', { ...form, revokeOtherSessions: true });
+    setForm(nothing);
+    notice({ message: t('password_changed') });
+    await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
   };
   const field = (name: keyof typeof form) => ({
     value: form[name],
@@ -63,31 +52,25 @@ function PasswordForm() {
     },
   });
   return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Stack gap="sm">
-        {problem && (
-          <Alert color="red" role="alert">
-            {problem}
-          </Alert>
-        )}
-        <PasswordInput
-          label={t('current_password')}
-          autoComplete="current-password"
-          {...field('currentPassword')}
-        />
-        <PasswordInput
-          label={t('new_password')}
-          description={t('password_hint', { min })}
-          autoComplete="new-password"
-          minLength={min}
-          {...field('newPassword')}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy} disabled={form.newPassword === ''}>
-            {t('change_password')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form
+      onSubmit={submit}
+      action={t('change_password')}
+      disabled={form.newPassword === ''}
+      inWords={useAuthFailure()}
+      gap="sm"
+    >
+      <PasswordInput
+        label={t('current_password')}
+        autoComplete="current-password"
+        {...field('currentPassword')}
+      />
+      <PasswordInput
+        label={t('new_password')}
+        description={t('password_hint', { min })}
+        autoComplete="new-password"
+        minLength={min}
+        {...field('newPassword')}
+      />
+    </Form>
   );
 }

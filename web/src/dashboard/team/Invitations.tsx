@@ -1,37 +1,24 @@
 import { Badge, Box, Card, Group, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Note, Heading, RowButton } from '../../components/styles.ts';
-import type { Invitee, Team } from '../../api-types.ts';
-import { showFailure } from '../../components/Failure.tsx';
+import type { Invitee } from '../../api-types.ts';
 import { When } from '../../components/text/When.tsx';
-import { useAccount, useAccountApi } from '../../session.tsx';
-import { teamKey } from './team.ts';
+import { useAccountApi } from '../../session.tsx';
+import { useEarlyTeam } from './team.ts';
 
 /** Open invitations. */
 export function Invitations({ invitations }: { invitations: Invitee[] }) {
   const { t } = useTranslation('team');
-  const { account_id } = useAccount();
   const api = useAccountApi();
-  const queries = useQueryClient();
-  const key = teamKey(account_id);
-  const withdraw = async ({ invitation_id }: Invitee) => {
-    queries.setQueryData<Team>(
-      key,
-      (before) =>
-        before && {
-          ...before,
-          invitations: before.invitations.filter((each) => each.invitation_id !== invitation_id),
-        },
+  const early = useEarlyTeam();
+  const withdraw = ({ invitation_id }: Invitee) =>
+    early(
+      (before) => ({
+        ...before,
+        invitations: before.invitations.filter((each) => each.invitation_id !== invitation_id),
+      }),
+      () => api('DELETE /invitations/:invitation_id', { params: { invitation_id } }),
     );
-    try {
-      await api('DELETE /invitations/:invitation_id', { params: { invitation_id } });
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      await queries.invalidateQueries({ queryKey: key });
-    }
-  };
   if (invitations.length === 0) return null;
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>

@@ -1,15 +1,15 @@
-import { Alert, Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { IconLink } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, PlainButton } from '../../components/styles.ts';
+import { Dimmed } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
-import { messageOf } from '../../components/Failure.tsx';
 import type { NewInvitation, Role } from '../../api-types.ts';
-import { useAccount, useAccountApi } from '../../session.tsx';
-import { allRoles, teamKey } from './team.ts';
+import { useAccountApi } from '../../session.tsx';
+import { allRoles } from './team.ts';
+import { Form } from '../../components/Form.tsx';
+import { useReload } from '../../queries.ts';
 
 /** Asks for an address and a role, then shows the link once. */
 export function Invite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -23,66 +23,41 @@ export function Invite({ opened, onClose }: { opened: boolean; onClose: () => vo
 
 function InviteForm({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('team');
-  const { account_id } = useAccount();
   const api = useAccountApi();
-  const queries = useQueryClient();
+  const reload = useReload();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
-  const [problem, setProblem] = useState<string | null>(null);
   const [made, setMade] = useState<NewInvitation | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      setMade(await api('POST /invitations', { body: { email, role } }));
-      await queries.invalidateQueries({ queryKey: teamKey(account_id) });
-    } catch (error) {
-      setProblem(messageOf(error));
-    } finally {
-      setBusy(false);
-    }
+  const submit = async () => {
+    setMade(await api('POST /invitations', { body: { email, role } }));
+    await reload('GET /team');
   };
   if (made !== null) return <Link made={made} onDone={onClose} />;
   return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Stack>
-        {problem && (
-          <Alert color="red" role="alert">
-            {problem}
-          </Alert>
-        )}
-        <TextInput
-          label={t('email')}
-          type="email"
-          autoComplete="off"
-          data-autofocus
-          required
-          maxLength={254}
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
-        <Radio.Group label={t('role')} value={role} onChange={(value) => setRole(value as Role)}>
-          <Stack gap="xs" mt={6}>
-            {allRoles.map((each) => (
-              <Radio
-                key={each}
-                value={each}
-                label={t(`common:role.${each}`)}
-                description={t(`may.${each}`)}
-              />
-            ))}
-          </Stack>
-        </Radio.Group>
-        <Group justify="flex-end">
-          <PlainButton onClick={onClose}>{t('common:cancel')}</PlainButton>
-          <Button type="submit" loading={busy}>
-            {t('invite')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form onSubmit={submit} action={t('invite')} onCancel={onClose}>
+      <TextInput
+        label={t('email')}
+        type="email"
+        autoComplete="off"
+        data-autofocus
+        required
+        maxLength={254}
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <Radio.Group label={t('role')} value={role} onChange={(value) => setRole(value as Role)}>
+        <Stack gap="xs" mt={6}>
+          {allRoles.map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={t(`common:role.${each}`)}
+              description={t(`may.${each}`)}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </Form>
   );
 }
 

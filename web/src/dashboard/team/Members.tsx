@@ -6,11 +6,11 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note, Heading, PlainButton } from '../../components/styles.ts';
 import { Confirm } from '../../components/Confirm.tsx';
-import { showFailure } from '../../components/Failure.tsx';
 import { When } from '../../components/text/When.tsx';
-import type { Member, Role, Team } from '../../api-types.ts';
+import type { Member, Role } from '../../api-types.ts';
 import { useAccount, useAccountApi, useMay, meQuery } from '../../session.tsx';
-import { allRoles, teamKey } from './team.ts';
+import { allRoles, useEarlyTeam } from './team.ts';
+import { useReload } from '../../queries.ts';
 
 type Question =
   | { kind: 'remove' | 'leave'; member: Member }
@@ -19,36 +19,29 @@ type Question =
 
 export function Members({ members }: { members: Member[] }) {
   const { t } = useTranslation('team');
-  const { account_id, name: account } = useAccount();
+  const { name: account } = useAccount();
   const api = useAccountApi();
+  const reload = useReload();
+  const early = useEarlyTeam();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [question, setQuestion] = useState<Question>(null);
-  const key = teamKey(account_id);
   const owners = members.filter(({ role }) => role === 'owner').length;
 
-  const setRole = async (member: Member, role: Role) => {
-    queries.setQueryData<Team>(
-      key,
-      (before) =>
-        before && {
-          ...before,
-          members: before.members.map((each) =>
-            each.person_id === member.person_id ? { ...each, role } : each,
-          ),
-        },
+  const setRole = (member: Member, role: Role) => {
+    const { person_id } = member;
+    return early(
+      (before) => ({
+        ...before,
+        members: before.members.map((each) =>
+          each.person_id === person_id ? { ...each, role } : each,
+        ),
+      }),
+      async () => {
+        await api('PATCH /members/:person_id', { params: { person_id }, body: { role } });
+        if (member.is_me) await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+      },
     );
-    try {
-      await api('PATCH /members/:person_id', {
-        params: { person_id: member.person_id },
-        body: { role },
-      });
-      if (member.is_me) await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      await queries.invalidateQueries({ queryKey: key });
-    }
   };
   const ask = (member: Member, role: Role) => {
     if (member.is_me && role !== 'owner') setQuestion({ kind: 'demote', role });
@@ -65,7 +58,7 @@ export function Members({ members }: { members: Member[] }) {
       await api('DELETE /members/:person_id', {
         params: { person_id: question.member.person_id },
       });
-      await queries.invalidateQueries({ queryKey: key });
+      await reload('GET /team');
     } else {
       await api('POST /leave');
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });

@@ -1,7 +1,9 @@
-import type { Role } from '../../api-types.ts';
+import type { Role, Team } from '../../api-types.ts';
+import { useAccountKey, useEarly } from '../../queries.ts';
 
 export const allRoles: Role[] = ['owner', 'developer', 'billing', 'read_only'];
 
-export function teamKey(account_id: string) {
-  return ['account', account_id, 'team'];
+/** Changes the team, and shows the change at once. */
+export function useEarlyTeam() {
+  return useEarly<Team>(useAccountKey()('GET /team', {}));
 }

@@ -19,6 +19,7 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
+import { saveText } from '../../components/save.ts';
 import './vouchers-words.ts';
 
 const expiries = { never: null, days30: 30, days90: 90, year: 365 };
@@ -135,10 +136,6 @@ function Codes(props: { codes: string[]; amount: string; onClose: () => void }) 
 function download(codes: string[], amount: string): void {
   const worth = formatUsd(parseUsd(amount)!).replaceAll(',', '');
   const csv = ['code,usd', ...codes.map((code) => `${code},${worth}`)].join('\r\n');
-  const url = URL.createObjectURL(new Blob([`${csv}\r\n`], { type: 'text/csv' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `vouchers-${new Date().toISOString().slice(0, 10)}.csv`;
-  link.click();
-  URL.revokeObjectURL(url);
+  const name = `vouchers-${new Date().toISOString().slice(0, 10)}.csv`;
+  saveText(name, `${csv}\r\n`, 'text/csv');
 }

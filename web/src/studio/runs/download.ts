@@ -2,6 +2,7 @@ import type { MouseEvent } from 'react';
 import { reached } from '../../api.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import type { Medium } from './runs.ts';
+import { save } from '../../components/save.ts';
 
 /**
  * Saves a file under its name. Browsers do so for links to the page's own origin only; other URLs
@@ -16,11 +17,5 @@ export function download(event: MouseEvent, { url, file_name }: Medium): void {
 async function fetchAndSave(url: string, file_name: string): Promise<void> {
   const reply = await reached(fetch(url));
   if (!reply.ok) throw new Error(`HTTP ${reply.status}`);
-  const address = URL.createObjectURL(await reached(reply.blob()));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = file_name;
-  link.click();
-  // By then the browser has started to save it.
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  save(file_name, await reached(reply.blob()));
 }
