@@ -8,7 +8,6 @@ import { Failure } from './Failure.tsx';
 
 /** A form in a dialog. Stays open and shows the reason when the action fails. */
 export function FormModal(props: {
-  opened?: boolean;
   onClose: () => void;
   title: string;
   /** Label of the submit button. */
@@ -29,7 +28,7 @@ export function FormModal(props: {
     send.mutate();
   };
   return (
-    <Modal opened={props.opened ?? true} onClose={close} title={props.title}>
+    <Modal opened onClose={close} title={props.title}>
       <form onSubmit={submit} noValidate={false}>
         <Stack>
           {send.error && <Failure error={send.error} />}

@@ -25,6 +25,7 @@ import {
   useGoOn,
   useSettings,
 } from './signing-in.ts';
+import { Problem } from '../components/Form.tsx';
 
 export function SignIn() {
   const { t } = useTranslation('entry');
@@ -78,14 +79,13 @@ export function SignIn() {
       <form onSubmit={submit}>
         <Stack>
           {problem && (
-            <Alert color="red" role="alert">
-              {problem}
+            <Problem text={problem}>
               {unproven === 'yes' && (
                 <Anchor component="button" type="button" size="sm" onClick={sendAgain}>
                   {t('send_again')}
                 </Anchor>
               )}
-            </Alert>
+            </Problem>
           )}
           {confirmed !== undefined && failed === undefined && (
             <Alert color="green" role="status">

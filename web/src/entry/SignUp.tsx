@@ -1,11 +1,11 @@
-import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
 import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
+import { Form } from '../components/Form.tsx';
 
 export function SignUp() {
   const { t } = useTranslation('entry');
@@ -50,22 +50,12 @@ export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) 
   const { t } = useTranslation('entry');
   const goOn = useGoOn(to);
   const [form, setForm] = useState({ name: '', email: given ?? '', password: '' });
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      const body = { ...form, ...(token !== undefined && { token }) };
-      const { status } = await api('POST /api/sign-up', { body });
-      if (status === 'check_mail') return onSent(form.email);
-      await signInWithPassword(form.email, form.password).then(goOn, () => setProblem(t('taken')));
-    } catch (error) {
-      setProblem(messageOf(error));
-    } finally {
-      setBusy(false);
-    }
+  const submit = async () => {
+    const body = { ...form, ...(token !== undefined && { token }) };
+    const { status } = await api('POST /api/sign-up', { body });
+    if (status === 'check_mail') return onSent(form.email);
+    const taken = () => Promise.reject(new Error(t('taken')));
+    await signInWithPassword(form.email, form.password).then(goOn, taken);
   };
   const field = (name: keyof typeof form) => ({
     value: form[name],
@@ -76,32 +66,22 @@ export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) 
     },
   });
   return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Stack>
-        {problem && (
-          <Alert color="red" role="alert">
-            {problem}
-          </Alert>
-        )}
-        <TextInput label={t('name')} autoComplete="name" maxLength={100} {...field('name')} />
-        <TextInput
-          label={t('email')}
-          type="email"
-          autoComplete="username"
-          readOnly={given !== undefined}
-          {...field('email')}
-        />
-        <PasswordInput
-          label={t('password')}
-          description={t('password_hint', { min })}
-          autoComplete="new-password"
-          minLength={min}
-          {...field('password')}
-        />
-        <Button type="submit" loading={busy}>
-          {t('sign_up')}
-        </Button>
-      </Stack>
-    </form>
+    <Form onSubmit={submit} action={t('sign_up')} wide>
+      <TextInput label={t('name')} autoComplete="name" maxLength={100} {...field('name')} />
+      <TextInput
+        label={t('email')}
+        type="email"
+        autoComplete="username"
+        readOnly={given !== undefined}
+        {...field('email')}
+      />
+      <PasswordInput
+        label={t('password')}
+        description={t('password_hint', { min })}
+        autoComplete="new-password"
+        minLength={min}
+        {...field('password')}
+      />
+    </Form>
   );
 }

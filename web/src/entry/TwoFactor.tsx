@@ -1,11 +1,13 @@
-import { Alert, Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMutation } from '@tanstack/react-query';
 import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
+import { Problem } from '../components/Form.tsx';
 
 /** The second step of signing in, for users with an authenticator app. */
 export function TwoFactor() {
@@ -16,35 +18,23 @@ export function TwoFactor() {
   const [code, setCode] = useState('');
   const [backup, setBackup] = useState(false);
   const [trustDevice, setTrust] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const verify = async (given: string) => {
-    setBusy(true);
-    setProblem(null);
-    try {
+  const verify = useMutation({
+    mutationFn: async (given: string) => {
       const path = backup ? 'verify-backup-code' : 'verify-totp';
       await authCall(`/two-factor/${path}`, { code: given, trustDevice });
       await goOn();
-    } catch (error) {
-      setProblem(inWords(error));
-      setCode('');
-    } finally {
-      setBusy(false);
-    }
-  };
+    },
+    onError: () => setCode(''),
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void verify(code);
+    verify.mutate(code);
   };
   return (
     <Frame title={t('sign_in')}>
       <form onSubmit={submit}>
         <Stack>
-          {problem && (
-            <Alert color="red" role="alert">
-              {problem}
-            </Alert>
-          )}
+          {verify.error && <Problem text={inWords(verify.error)} />}
           {backup ? (
             <TextInput
               label={t('backup_code')}
@@ -63,7 +53,7 @@ export function TwoFactor() {
                 autoFocus
                 value={code}
                 onChange={setCode}
-                onComplete={(full) => void verify(full)}
+                onComplete={(full) => verify.mutate(full)}
                 aria-label={t('code')}
               />
             </>
@@ -73,7 +63,7 @@ export function TwoFactor() {
             checked={trustDevice}
             onChange={(event) => setTrust(event.currentTarget.checked)}
           />
-          <Button type="submit" loading={busy}>
+          <Button type="submit" loading={verify.isPending}>
             {t('verify')}
           </Button>
           <Anchor

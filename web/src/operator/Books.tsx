@@ -1,8 +1,8 @@
 import { Badge, Card, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Heading, PlainButton } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { AuditResult } from '../api-types.ts';
 import { useLocale } from '../components/text/locale.ts';
@@ -14,19 +14,12 @@ import './overview-words.ts';
 /** The latest audit of the books, and a button that starts another. Undefined while loading. */
 export function Books({ verdict }: { verdict: AuditResult | null | undefined }) {
   const { t } = useTranslation('operator_overview');
-  const [busy, setBusy] = useState(false);
   const act = useAction();
-  const prove = async () => {
-    setBusy(true);
-    try {
-      const { proved } = await act('POST /audit', {});
-      notice({ message: t(proved ? 'proved_now' : 'proving') });
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const prove = useMutation({
+    mutationFn: () => act('POST /audit', {}),
+    onSuccess: ({ proved }) => notice({ message: t(proved ? 'proved_now' : 'proving') }),
+    onError: showFailure,
+  });
   return (
     <Card withBorder p="md" id="books">
       <Group justify="space-between" align="flex-start">
@@ -34,7 +27,7 @@ export function Books({ verdict }: { verdict: AuditResult | null | undefined }) 
           <Heading>{t('books')}</Heading>
           {verdict === undefined ? <Skeleton h={44} /> : <Said verdict={verdict} />}
         </Stack>
-        <PlainButton onClick={() => void prove()} loading={busy}>
+        <PlainButton onClick={() => prove.mutate()} loading={prove.isPending}>
           {t('prove')}
         </PlainButton>
       </Group>

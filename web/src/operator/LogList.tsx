@@ -8,7 +8,7 @@ import { whenColumn } from '../components/columns.tsx';
 import { RowName } from '../components/styles.ts';
 import type { OperatorCalls } from '../api.ts';
 import type { LogEntry } from '../api-types.ts';
-import { type Column } from '../components/DataList.tsx';
+import type { Column } from '../components/DataList.tsx';
 import { Usd } from '../components/text/Usd.tsx';
 import { When } from '../components/text/When.tsx';
 import { useOperatorPages } from '../queries.ts';

@@ -1,7 +1,6 @@
 import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { IconCheck, IconCopy, IconEyeOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
@@ -14,13 +13,12 @@ import { firstChoice, modelsQuery } from '../../studio/models.ts';
 import type { NewKey } from '../../api-types.ts';
 import styles from './Keys.module.css';
 import { useAccountQuery } from '../../queries.ts';
+import { useKept } from '../../components/kept.ts';
 
 /** The secret of a new key, shown once, until the user closes it. */
 export function KeyShown({ made, onClose }: { made: NewKey | null; onClose: () => void }) {
   const { t } = useTranslation('keys');
-  // Keeps the last value while the dialog closes.
-  const [last, setLast] = useState(made);
-  if (made && made !== last) setLast(made);
+  const last = useKept(made);
   return (
     <Modal
       opened={made !== null}

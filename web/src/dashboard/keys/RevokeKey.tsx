@@ -1,15 +1,13 @@
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Key } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { useKeyChange } from './key-data.ts';
+import { useKept } from '../../components/kept.ts';
 
 /** Says what stops at once and asks once: a new key is quickly made. */
 export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: () => void }) {
   const { t } = useTranslation('keys');
-  // Keeps the last value while the dialog closes.
-  const [asked, setAsked] = useState(revoked);
-  if (revoked && revoked !== asked) setAsked(revoked);
+  const asked = useKept(revoked);
   const revoke = useKeyChange(({ key_id }: Key, api) =>
     api('DELETE /keys/:key_id', { params: { key_id } }),
   );

@@ -2,7 +2,7 @@ import './settings-words.ts';
 import { Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
 import { notice } from '../../components/frame/notice.ts';
 import { IconUser } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient, useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../../api.ts';
@@ -49,24 +49,22 @@ function Profile({ me }: { me: Me }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
   const [name, setName] = useState(me.name);
-  const [busy, setBusy] = useState(false);
   const isSame = name.trim() === me.name || name.trim() === '';
-  const save = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
+  const save = useMutation({
+    mutationFn: async () => {
       await api('PATCH /api/me', { body: { name } });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-      notice({ message: t('name_saved') });
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      setBusy(false);
-    }
+    },
+    onSuccess: () => notice({ message: t('name_saved') }),
+    onError: showFailure,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
   };
   return (
     <SettingsCard icon={<IconUser size={20} />} title={t('profile')} text={t('profile_text')}>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
             label={t('name')}
@@ -77,7 +75,7 @@ function Profile({ me }: { me: Me }) {
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <Group justify="flex-end">
-            <Button type="submit" loading={busy} disabled={isSame}>
+            <Button type="submit" loading={save.isPending} disabled={isSame}>
               {t('common:save')}
             </Button>
           </Group>

@@ -1,7 +1,7 @@
 import { Button, Card, Group, TextInput } from '@mantine/core';
 import { Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQueryClient, useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showFailure } from '../../components/Failure.tsx';
@@ -14,24 +14,22 @@ export function AccountName() {
   const api = useAccountApi();
   const queries = useQueryClient();
   const [name, setName] = useState(account.name);
-  const [busy, setBusy] = useState(false);
-  const save = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
+  const save = useMutation({
+    mutationFn: async () => {
       await api('PATCH /account', { body: { name } });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-      notice({ message: t('name_saved') });
-    } catch (error) {
-      showFailure(error);
-    } finally {
-      setBusy(false);
-    }
+    },
+    onSuccess: () => notice({ message: t('name_saved') }),
+    onError: showFailure,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
   };
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
       <Heading mb="md">{t('account')}</Heading>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={submit}>
         <Group align="flex-end" gap="sm">
           <TextInput
             label={t('account_name')}
@@ -44,7 +42,7 @@ export function AccountName() {
           />
           <Button
             type="submit"
-            loading={busy}
+            loading={save.isPending}
             disabled={name.trim() === '' || name.trim() === account.name}
           >
             {t('common:save')}

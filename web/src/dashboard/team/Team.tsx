@@ -1,7 +1,7 @@
 import './team-words.ts';
 import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
-import { type UseQueryResult } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';

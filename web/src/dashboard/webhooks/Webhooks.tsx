@@ -28,7 +28,7 @@ import type { Delivery } from '../../api-types.ts';
 import { Clipped } from '../../components/text/Clipped.tsx';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { Failure, messageOf, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';

@@ -137,7 +137,6 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
     countOf(jobs) !== undefined;
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('limits_title', { name: chosen.name })}
       submit={t('change_limits')}

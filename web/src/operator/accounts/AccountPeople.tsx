@@ -108,7 +108,6 @@ function NewEmail(props: { account_id: string; person: AccountPerson; onClose: (
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('email_title', { email: person.email })}
       submit={t('email_submit')}
@@ -154,7 +153,6 @@ function ResetLink(props: { account_id: string; person: AccountPerson; onClose: 
   }
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('reset_title', { email })}
       submit={t('reset_make')}

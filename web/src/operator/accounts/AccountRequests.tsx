@@ -3,7 +3,7 @@ import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { whenColumn } from '../../components/columns.tsx';
 import type { RequestMargin } from '../../api-types.ts';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { StatusBadge } from '../../components/text/StatusBadge.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import './account-words.ts';

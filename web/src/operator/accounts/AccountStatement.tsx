@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { usdColumn, whenColumn } from '../../components/columns.tsx';
 import { RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { formatUsd } from '../../money.ts';
 import './account-words.ts';

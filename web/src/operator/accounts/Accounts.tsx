@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { usdColumn, whenColumn } from '../../components/columns.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import { AccountBadges } from './AccountBadges.tsx';

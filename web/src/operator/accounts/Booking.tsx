@@ -45,7 +45,6 @@ export function Booking(props: {
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={isCredit ? t('credit_title', { email: account.email }) : t('correct_title')}
       submit={t('book')}

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowButton } from '../../components/styles.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { When } from '../../components/text/When.tsx';
@@ -86,7 +86,7 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
     );
   }
   return (
-    <FormModal opened onClose={onClose} title={t('new')} submit={t('create')} onSubmit={submit}>
+    <FormModal onClose={onClose} title={t('new')} submit={t('create')} onSubmit={submit}>
       <TextInput
         label={t('email')}
         description={t('email_hint')}
@@ -112,7 +112,6 @@ function Withdraw({ invitation, onClose }: { invitation: SignUpInvitation; onClo
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('withdraw_title', { email })}
       submit={t('withdraw')}

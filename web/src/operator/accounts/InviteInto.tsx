@@ -34,7 +34,6 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
   }
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('invite_title')}
       submit={t('invite_make')}

@@ -52,7 +52,6 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
   }
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('new_title')}
       submit={t('create')}

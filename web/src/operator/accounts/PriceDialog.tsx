@@ -19,7 +19,6 @@ export function PriceDialog({ account, onClose }: { account: AccountDetail; onCl
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('price_title')}
       submit={t('change_price')}

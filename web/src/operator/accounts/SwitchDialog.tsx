@@ -53,7 +53,6 @@ export function SwitchDialog(props: {
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t(`${action}_title`)}
       submit={t(label)}

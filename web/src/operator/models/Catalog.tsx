@@ -15,7 +15,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import './catalog-words.ts';

@@ -19,8 +19,8 @@ import {
   IconPlayerPlay,
 } from '@tabler/icons-react';
 import { Link, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
 import { DataList, type Column } from '../../components/DataList.tsx';
@@ -40,23 +40,22 @@ import { useOperatorQuery } from '../../queries.ts';
 /** Stops or resumes sales of the row. */
 function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {
   const { t } = useTranslation('operator_catalog');
-  const [isBusy, setBusy] = useState(false);
   const act = useAction();
   const isStopped = row.stopped !== null;
   const route = isStopped ? 'POST /catalog/row/resume' : 'POST /catalog/row/stop';
   const done = t(isStopped ? 'resumed' : 'stopped_now', { name: row.name });
-  const change = async () => {
-    setBusy(true);
-    await act(route, { body: { id: row.id } }, done).then(changed, showFailure);
-    setBusy(false);
-  };
+  const change = useMutation({
+    mutationFn: () => act(route, { body: { id: row.id } }, done),
+    onSuccess: changed,
+    onError: showFailure,
+  });
   const button = (
     <Button
       size="xs"
       variant={isStopped ? 'filled' : 'default'}
       leftSection={isStopped ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
-      onClick={() => void change()}
-      loading={isBusy}
+      onClick={() => change.mutate()}
+      loading={change.isPending}
     >
       {t(isStopped ? 'resume' : 'stop')}
     </Button>

@@ -16,6 +16,7 @@ import { Link } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
@@ -105,22 +106,21 @@ const allEvents = { hover: true, focus: true, touch: true };
 function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' }) {
   const { name, model, label } = props;
   const { t } = useTranslation('operator_upstreams');
-  const [isBusy, setBusy] = useState(false);
   const act = useAction();
-  const wake = async () => {
-    setBusy(true);
-    const given = { params: { upstream: name }, body: { model } };
-    const done = t('woken', { name: model ?? name });
-    await act('POST /upstreams/:upstream/wake', given, done).catch(showFailure);
-    setBusy(false);
-  };
+  const wake = useMutation({
+    mutationFn: () => {
+      const given = { params: { upstream: name }, body: { model } };
+      return act('POST /upstreams/:upstream/wake', given, t('woken', { name: model ?? name }));
+    },
+    onError: showFailure,
+  });
   return (
     <Button
       size="xs"
       variant={model === undefined ? 'filled' : 'default'}
       leftSection={<IconPlayerPlay size={16} />}
-      onClick={() => void wake()}
-      loading={isBusy}
+      onClick={() => wake.mutate()}
+      loading={wake.isPending}
     >
       {t(label)}
     </Button>

@@ -7,7 +7,7 @@ import { usdColumn } from '../../components/columns.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { Duration } from '../../components/text/Duration.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { usePercent } from '../../components/text/Percent.tsx';
@@ -184,7 +184,6 @@ function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void 
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('cancel_title')}
       submit={t('cancel')}

@@ -46,7 +46,6 @@ export function ResolveDialog({ of, onClose }: Of) {
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('resolve_title')}
       submit={t('save')}

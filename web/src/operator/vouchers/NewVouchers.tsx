@@ -50,7 +50,6 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
   if (made !== null) return <Codes codes={made} amount={amount} onClose={onClose} />;
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('new')}
       submit={t('create')}

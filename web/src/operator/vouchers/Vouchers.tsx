@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { usdColumn, whenColumn } from '../../components/columns.tsx';
 import { RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
-import { type Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
@@ -120,7 +120,6 @@ function VoidOne({ voucher, onClose }: { voucher: Voucher; onClose: () => void }
   };
   return (
     <FormModal
-      opened
       onClose={onClose}
       title={t('void_title')}
       submit={t('void')}
