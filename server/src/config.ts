@@ -454,7 +454,7 @@ function int(min: number, max: number, fallback: string, says: string) {
 
 /** A limit of all keys of an account together. */
 function ceiling(max: number, what: string, ofKey: string) {
-  const says = `${what} of all keys of an account together; beyond it 429. Default: five times \`${ofKey}\`.`;
+  const says = `${what} of all keys of an account together. Default: five times \`${ofKey}\`.`;
   return { ...int(1, max, '1', says), default: null };
 }
 
