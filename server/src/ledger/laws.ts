@@ -189,7 +189,7 @@ export const laws: Law[] = [
       and wake_at is null`,
   },
   {
-    name: 'alarms_are_in_time',
+    name: 'requests_wake_in_time',
     says: 'nothing sleeps beyond the time that its lease, deadline or outputs explain, and a final request that is still to notify or to delete wakes up',
     // Two hours exceed the longest lease and pause, a day the longest job.
     broken: `

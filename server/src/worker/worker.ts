@@ -8,7 +8,7 @@ import {
   claimHeld,
   claimQueued,
   moveQueued,
-  nextAlarmMs,
+  nextDueMs,
   putOff,
   renewMany,
   pausesOf,
@@ -175,7 +175,7 @@ class ClaimingWorker implements Worker {
         try {
           const count = await this.#round();
           if (count > 0) await this.#sleep.rest(paceMs, false);
-          else await this.#sleep.rest(Math.min(idleMs, (await nextAlarmMs(db)) ?? idleMs), true);
+          else await this.#sleep.rest(Math.min(idleMs, (await nextDueMs(db)) ?? idleMs), true);
         } catch (error) {
           // The connection logs that, for everyone who uses it.
           if (!isAway(error)) tellFailed(error);

@@ -118,7 +118,7 @@ const openFilter: openRequests.OpenFilter = {
   until_id: null,
   above_id: null,
   limit: 51,
-  alarm_seconds: 900,
+  due_seconds: 900,
 };
 
 /** The tables that grow with use; reading another whole one is fine. */
@@ -192,7 +192,7 @@ const asked: Record<string, Ask> = {
     queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
   'claim what is due': (c) => queue.claimDue(c, 20, 60),
   'put claims off': (c) => queue.putOff(c, [{ id: sample.request, attempt: 1 }], 2),
-  'the next alarm': (c) => queue.nextAlarmMs(c),
+  'the next due time': (c) => queue.nextDueMs(c),
   'upstreams where something waits': (c) => queue.waitingUpstreams(c),
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
   'figures of the upstreams': (c) => queue.upstreamStates(c, ['busy', 'idle']),

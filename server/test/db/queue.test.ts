@@ -294,7 +294,7 @@ describe('a request that was tried and waits for a place again', () => {
     assert.deepEqual(claimed.toSorted(), [many[0]!, his!].toSorted());
   });
 
-  test('is claimed by one, as its turn comes or as its alarm rings', async () => {
+  test('is claimed by one, as its turn comes or when it is due', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     await tried(id!);
@@ -334,7 +334,7 @@ describe('claiming what is due', () => {
     assert.equal(await begin(db, { id: id!, attempt: 2 }), true);
   });
 
-  test('leaves what nobody has claimed to the queue, whatever its alarm says', async () => {
+  test('leaves what nobody has claimed to the queue, whenever it is due', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     await setWake(id!, -100);
@@ -379,23 +379,23 @@ describe('claiming what is due', () => {
   const mine = (claims: queue.Claim[], id: string) => claims.filter((each) => each.id === id);
 });
 
-describe('the next alarm', () => {
-  test('is the soonest of what is claimed, running or to be told; what waits in the queue rings none', async () => {
+describe('the next due time', () => {
+  test('is the soonest of what is claimed, running or to be told; what waits in the queue is not due', async () => {
     await db.run(
       rawSql(
         `update requests set wake_at = case when status = 'IN_QUEUE' or status = 'IN_PROGRESS' then now() + interval '1 day' end`,
       ),
     );
-    const far = await queue.nextAlarmMs(db);
+    const far = await queue.nextDueMs(db);
     assert.ok(far === null || far > 80_000_000, String(far));
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
-    assert.equal((await queue.nextAlarmMs(db)) === null, far === null);
+    assert.equal((await queue.nextDueMs(db)) === null, far === null);
     await claimSome(1, 1, 5);
-    const soon = await queue.nextAlarmMs(db);
+    const soon = await queue.nextDueMs(db);
     assert.ok(soon! > 3_000 && soon! <= 5_000, String(soon));
     await setWake(id!, -10);
-    assert.equal(await queue.nextAlarmMs(db), 0);
+    assert.equal(await queue.nextDueMs(db), 0);
   });
 });
 

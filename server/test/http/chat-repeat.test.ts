@@ -378,7 +378,7 @@ describe('a call that failed frees its key', () => {
 });
 
 describe('a call whose process never came back', () => {
-  test('is released by its alarm, and its key is free', async () => {
+  test('is released when it is due, and its key is free', async () => {
     const key = newKey();
     const { next, letGo } = holding();
     const earlier = await service.balance(account);

@@ -440,7 +440,7 @@ test('neither a slow reader nor a silent model holds up the settling past its ti
   }
 });
 
-test('what its alarm has released is not handed out to the end', async () => {
+test('what was released when it was due is not handed out to the end', async () => {
   const { events, tap, cost } = await begin();
   tap.push(delta(pieces[0]!));
   await read(events, 1);

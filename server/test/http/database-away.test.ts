@@ -212,7 +212,7 @@ describe('while PostgreSQL is away', () => {
     }
     assert.match((await watching.rest()).at(-1)!.data, /"COMPLETED"/);
     assert.equal((await service.call('GET', link)).status, 200);
-    // What could not be settled is released by its alarm, for nothing.
+    // What could not be settled is released when it is due, for nothing.
     await until(
       'nothing is reserved',
       async () => (await service.balance(account)).reserved === 0n,

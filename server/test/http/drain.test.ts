@@ -276,7 +276,7 @@ describe('a process', { concurrency: true }, () => {
     assert.ok(took < 5, `${took} s`);
   });
 
-  test('that is killed leaves a reservation, which its alarm releases', async (t) => {
+  test('that is killed leaves a reservation, which is released when it is due', async (t) => {
     const account = await service.account();
     const running: ServiceProcess = await startProcess(service);
     t.after(() => running.kill());
@@ -288,12 +288,12 @@ describe('a process', { concurrency: true }, () => {
     await released(account);
   });
 
-  /** What a process could not settle is reserved still, and comes back once its alarm rings. */
+  /** What a process could not settle is reserved still, and comes back once it is due. */
   async function released(account: TestAccount): Promise<void> {
     assert.ok((await reserved(account)) > 0n);
-    const ring =
+    const makeDue =
       'update requests set wake_at = now() where account_id = $1 and wake_at is not null';
-    await service.db.run(rawSql(ring, [account.account_id]));
+    await service.db.run(rawSql(makeDue, [account.account_id]));
     await until('it is released', async () => {
       await service.app.worker!.runOnce();
       return (await reserved(account)) === 0n;

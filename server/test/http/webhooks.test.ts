@@ -120,8 +120,8 @@ async function documented(): Promise<IsGenuine> {
   return module.isGenuine;
 }
 
-/** Every alarm rings, and rings again. */
-async function ringTwice(): Promise<void> {
+/** Makes every request due, twice. */
+async function wakeTwice(): Promise<void> {
   for (let i = 0; i < 2; i++) {
     await service.wakeAll();
     await service.work();
@@ -161,7 +161,7 @@ describe('each end is told once, with the card', () => {
       assert.doesNotMatch(hit!.body, /"prompt"/);
       const recorded = (await deliveries(id)).map((each) => [each.status, each.error]);
       assert.deepEqual(recorded, [[204, null]]);
-      await ringTwice();
+      await wakeTwice();
       assert.equal(at(path).length, 1);
     });
   }
@@ -331,7 +331,7 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
       const earlier = await service.balance(account);
       const id = await submit(url?.() ?? to(path));
       await service.work();
-      await ringTwice();
+      await wakeTwice();
       const shown = await card(id);
       assert.deepEqual([shown.webhook.state, shown.webhook.last_status], [state, status]);
       assert.equal(shown.status, 'COMPLETED');
@@ -403,7 +403,7 @@ describe('a process that dies', () => {
     assert.deepEqual(more, []);
     assert.equal(second!.headers['webhook-id'], first!.headers['webhook-id']);
     assert.deepEqual(JSON.parse(second!.body).output_urls, JSON.parse(first!.body).output_urls);
-    await ringTwice();
+    await wakeTwice();
     assert.equal(at(path).length, 2);
     assert.equal((await card(id)).webhook.state, 'delivered');
   });
@@ -442,7 +442,7 @@ describe('an address that is not public is not called', () => {
 
   async function unsent(id: string, error: RegExp): Promise<void> {
     await service.work();
-    await ringTwice();
+    await wakeTwice();
     const { webhook } = await card(id);
     assert.deepEqual([webhook.state, webhook.last_status], ['failed', null]);
     const [delivery, ...more] = await deliveries(id);

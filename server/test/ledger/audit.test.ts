@@ -269,7 +269,7 @@ const sabotages: Sabotage[] = [
   {
     what: 'a running request that sleeps for years',
     sql: `update requests set wake_at = now() + interval '3 years' where id = :running`,
-    breaks: ['alarms_are_in_time'],
+    breaks: ['requests_wake_in_time'],
   },
   {
     what: 'a result of another account',

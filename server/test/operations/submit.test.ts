@@ -222,7 +222,7 @@ describe('a refusal that stands before all others', () => {
 });
 
 describe('what an accepted submit leaves', () => {
-  test('a queued job waits for no deadline, in no place, with an alarm', async () => {
+  test('a queued job waits for no deadline, in no slot, with a due time', async () => {
     const who = await customer(db, 100n);
     const id = await submit(db, who, { amount: 10n, webhook_url: 'https://me.test/' });
     const { status, slot, attempt, charged_usd_micro, webhook_state, started_at } =
@@ -234,7 +234,7 @@ describe('what an accepted submit leaves', () => {
     assert.equal((await usageOf(db, who)).open, 1);
   });
 
-  test('a chat call is under way at once, is no job, and its alarm is its release', async () => {
+  test('a chat call is under way at once, is no job, and is released when it is due', async () => {
     const who = await customer(db, 100n);
     const id = await submit(db, who, { amount: 10n, call_seconds: 90, open_jobs: null });
     const { status, slot, attempt } = await requestRow(db, id);

@@ -53,7 +53,7 @@ after(async () => {
   await service.stop();
 });
 
-/** A minute later: failures are older, and pauses and alarms nearer. */
+/** A minute later: failures are older, and pauses and due times nearer. */
 async function minutePasses(): Promise<void> {
   await service.db.run(
     rawSql(`update upstreams set failed_at = failed_at - interval '1 min',

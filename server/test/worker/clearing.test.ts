@@ -52,7 +52,7 @@ describe('outputs', () => {
     return { id, link: output_urls[1].replace(/.*(?=\/v1)/, '') };
   }
 
-  test('are there for twenty-four hours, and no alarm rings before', async () => {
+  test('are there for twenty-four hours, and are not due before', async () => {
     const { id, link } = await completed();
     await age(id, 23.9);
     assert.equal(await service.app.worker!.runOnce(), 0);
@@ -391,7 +391,7 @@ describe('thirty days after its end', () => {
 describe('a chat call that nobody came back for', () => {
   const messages = [{ role: 'user', content: 'hello' }];
 
-  test('is released by its alarm; the reply that comes all the same is free', async () => {
+  test('is released when it is due; the reply that comes all the same is free', async () => {
     await rounds(service, 3);
     const slow = gate();
     service.fake.behave.chat = async () => {

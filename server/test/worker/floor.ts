@@ -3,7 +3,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { App } from '../../src/app.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 
-/** What tests of the worker do over and over: submit through the front door, look at the row, move its alarm. */
+/** What tests of the worker do over and over: submit through the front door, look at the row, move the time when it is due. */
 
 export interface Row {
   status: string;
@@ -58,7 +58,7 @@ export async function passDeadline({ db }: Service, id: string): Promise<void> {
   );
 }
 
-/** Rings every alarm and works, so many times: enough for all that tries again. */
+/** Makes every request due and works, so many times: enough for all that tries again. */
 export async function rounds(service: Service, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await service.wakeAll();

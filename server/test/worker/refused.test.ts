@@ -8,7 +8,7 @@ import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
 /** What a refusal leads to: who waits for it, who does not, and what the operator hears. */
 
-/** An upstream for each test: alarms are not repeated, and looks wait at each. */
+/** An upstream for each test: log lines are not repeated, and looks wait at each. */
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] as const;
 const rowsOf = (name: string) => `
   - id: ${name}/image

@@ -5,7 +5,7 @@ import {
   isFinal,
   statuses,
   stepFor,
-  type Alarm,
+  type DueRequest,
   type AttemptOutcome,
   type Step,
 } from './request.ts';
@@ -20,7 +20,7 @@ const outcomes: AttemptOutcome[] = [
   null,
 ];
 
-const fresh: Alarm = {
+const fresh: DueRequest = {
   status: 'IN_QUEUE',
   kind: 'image',
   past_deadline: false,
@@ -34,10 +34,10 @@ const missing = { has_handle: false, outcome: 'missing' as const };
 const unknown = { has_handle: false, outcome: 'unknown' as const };
 const refused = { has_handle: false, outcome: 'not_accepted' as const };
 
-const running: Partial<Alarm> = { status: 'IN_PROGRESS' };
-const completed: Partial<Alarm> = { status: 'COMPLETED' };
+const running: Partial<DueRequest> = { status: 'IN_PROGRESS' };
+const completed: Partial<DueRequest> = { status: 'COMPLETED' };
 
-const cases: [what: string, alarm: Partial<Alarm>, step: Step][] = [
+const cases: [what: string, due: Partial<DueRequest>, step: Step][] = [
   ['a queued request is started', {}, 'start'],
   [
     'a queued request is started even with a notification to come',
@@ -103,7 +103,7 @@ const cases: [what: string, alarm: Partial<Alarm>, step: Step][] = [
   ['a failure that was told rests', { status: 'FAILED', webhook_state: 'failed' }, 'rest'],
 ];
 
-const anyAlarm: fc.Arbitrary<Alarm> = fc.record({
+const anyDue: fc.Arbitrary<DueRequest> = fc.record({
   status: fc.constantFrom(...statuses),
   kind: fc.constantFrom('video', 'image', 'text'),
   past_deadline: fc.boolean(),
@@ -115,17 +115,16 @@ const anyAlarm: fc.Arbitrary<Alarm> = fc.record({
 });
 
 describe('stepFor', () => {
-  for (const [what, alarm, step] of cases) {
-    test(what, () => assert.equal(stepFor({ ...fresh, ...alarm }), step));
+  for (const [what, due, step] of cases) {
+    test(what, () => assert.equal(stepFor({ ...fresh, ...due }), step));
   }
 
   test('a job that the upstream knows is never started again, and one that may be running neither', () => {
     fc.assert(
-      fc.property(anyAlarm, (alarm) => {
-        if (alarm.status !== 'IN_PROGRESS' || alarm.started === null) return;
-        const surelyNotTaken =
-          !alarm.started.has_handle && alarm.started.outcome === 'not_accepted';
-        if (!surelyNotTaken) assert.notEqual(stepFor(alarm), 'start');
+      fc.property(anyDue, (due) => {
+        if (due.status !== 'IN_PROGRESS' || due.started === null) return;
+        const surelyNotTaken = !due.started.has_handle && due.started.outcome === 'not_accepted';
+        if (!surelyNotTaken) assert.notEqual(stepFor(due), 'start');
       }),
       { numRuns: 2_000 },
     );
@@ -134,8 +133,8 @@ describe('stepFor', () => {
   test('only what is not final runs, and only what is final is told, expires or rests', () => {
     const after = new Set<Step>(['notify', 'expire', 'rest']);
     fc.assert(
-      fc.property(anyAlarm, (alarm) => {
-        assert.equal(after.has(stepFor(alarm)), isFinal(alarm.status));
+      fc.property(anyDue, (due) => {
+        assert.equal(after.has(stepFor(due)), isFinal(due.status));
       }),
       { numRuns: 2_000 },
     );

@@ -23,7 +23,7 @@ export type AttemptOutcome =
   | null;
 
 /** The fields that `stepFor` decides on. */
-export interface Alarm {
+export interface DueRequest {
   status: Status;
   kind: 'video' | 'image' | 'text';
   past_deadline: boolean;
@@ -50,7 +50,7 @@ export type Step =
   | 'expire'
   | 'rest';
 
-export function stepFor(row: Alarm): Step {
+export function stepFor(row: DueRequest): Step {
   if (row.status === 'IN_QUEUE') return 'start';
   if (row.status === 'IN_PROGRESS') {
     if (row.kind === 'text') return 'abandon';

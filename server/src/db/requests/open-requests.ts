@@ -18,7 +18,7 @@ export interface OpenFilter {
    * Running requests without a slot are due by then at the latest: a chat call is due at its
    * deadline.
    */
-  alarm_seconds: number;
+  due_seconds: number;
 }
 
 export interface OpenRow {
@@ -67,7 +67,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
       select id, upstream, account_id, status from requests where slot
       union all
       select id, upstream, account_id, status from requests
-      where wake_at is not null and wake_at <= now() + ${filter.alarm_seconds} * interval '1 s'
+      where wake_at is not null and wake_at <= now() + ${filter.due_seconds} * interval '1 s'
         and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot and not waits
     ), page as (
       select id from open
@@ -128,7 +128,7 @@ export interface Running {
 }
 
 /** What runs now at each upstream, chat calls included. */
-export function running(db: Connection, alarm_seconds: number): Promise<Running[]> {
+export function running(db: Connection, due_seconds: number): Promise<Running[]> {
   return db.run<Running>(sql`
     select upstream, count(*)::int as running,
       extract(epoch from now() - min(started_at))::float8 as longest_seconds
@@ -136,7 +136,7 @@ export function running(db: Connection, alarm_seconds: number): Promise<Running[
       select upstream, started_at from requests where slot and status = 'IN_PROGRESS'
       union all
       select upstream, started_at from requests where wake_at is not null
-        and wake_at <= now() + ${alarm_seconds} * interval '1 s'
+        and wake_at <= now() + ${due_seconds} * interval '1 s'
         and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot
     ) r group by upstream order by upstream`);
 }

@@ -276,7 +276,7 @@ export async function putOff(db: Connection, claims: Claim[], seconds: number): 
 }
 
 /** Milliseconds until the next request is due, at least 0; null if there is none. */
-export async function nextAlarmMs(db: Connection): Promise<number | null> {
+export async function nextDueMs(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ ms: number | null }>(sql`
     select greatest(0, extract(epoch from min(wake_at) - now()) * 1000)::float8 as ms from requests
     where wake_at is not null and (status <> 'IN_QUEUE' or slot)`);

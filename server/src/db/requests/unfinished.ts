@@ -1,4 +1,4 @@
-import { stepFor, type Alarm, type Step } from '../../core/request/request.ts';
+import { stepFor, type DueRequest, type Step } from '../../core/request/request.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** What a worker does next with some open requests of an upstream. */
@@ -20,11 +20,11 @@ export interface Unfinished {
 
 interface Group extends Omit<Work, 'does'> {
   status: 'IN_QUEUE' | 'IN_PROGRESS';
-  kind: Alarm['kind'];
+  kind: DueRequest['kind'];
   past_deadline: boolean;
   is_started: boolean;
   has_handle: boolean;
-  outcome: NonNullable<Alarm['started']>['outcome'];
+  outcome: NonNullable<DueRequest['started']>['outcome'];
   left: boolean;
   to_notify_later: number;
 }

@@ -31,8 +31,8 @@ import { action } from './action.ts';
 /** What waits and what runs, of all accounts. */
 
 const topMax = 20;
-/** Alarms of running requests are not set further ahead, but for those of chat calls. */
-const alarmMinSeconds = 900;
+/** A running request is due within this time, except a chat call. */
+const dueMinSeconds = 900;
 const ageMaxSeconds = 365 * 24 * 3_600;
 
 const QueueUpstream = named(
@@ -66,7 +66,7 @@ export const depth = endpoint(
     const [states, depths, running] = await Promise.all([
       queue.upstreamStates(db, [...upstreams.keys()]),
       open.depths(db, topMax),
-      open.running(db, alarmSeconds(deps)),
+      open.running(db, dueSeconds(deps)),
     ]);
     const runs = new Map(running.map((each) => [each.upstream, each]));
     const now = Date.now();
@@ -102,10 +102,10 @@ function inSeconds(left: number, now: number): Date {
   return new Date(now + left * 1000);
 }
 
-/** Of a chat call the alarm is the end of its time. */
-function alarmSeconds({ catalog }: WebDeps): number {
+/** A chat call is due when its time is over. */
+function dueSeconds({ catalog }: WebDeps): number {
   const ages = [...catalog().models.values()].map(({ job_age_seconds }) => job_age_seconds);
-  return Math.max(alarmMinSeconds, ...ages);
+  return Math.max(dueMinSeconds, ...ages);
 }
 
 const OpenRequest = named(
@@ -150,7 +150,7 @@ export const list = endpoint(
       until_id: older === undefined ? null : leastIdAt(now - older * 1000),
       above_id: query.cursor ?? null,
       limit: query.limit + 1,
-      alarm_seconds: alarmSeconds(deps),
+      due_seconds: dueSeconds(deps),
     });
     const names = [...new Set(rows.map((row) => row.upstream))];
     const [states, models, stops] = await Promise.all([

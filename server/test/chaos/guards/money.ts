@@ -103,7 +103,7 @@ export const laws: Guard[] = [
     name: 'transfers are never changed',
   },
   {
-    guards: 'an open request has an alarm, by the schema',
+    guards: 'an open request has a time when it is due, by the schema',
     file: schema,
     edits: [
       [`check (status not in ('IN_QUEUE', 'IN_PROGRESS') or wake_at is not null)`, 'check (true)'],

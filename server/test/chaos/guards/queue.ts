@@ -48,7 +48,7 @@ export const queue: Guard[] = [
       [`leased = true, waits = false,\n      ${dueWake}`, `leased = true,\n      ${dueWake}`],
     ],
     test: 'test/db/queue.test.ts',
-    name: 'is claimed by one, as its turn comes or as its alarm rings',
+    name: 'is claimed by one, as its turn comes or when it is due',
   },
   {
     guards: 'an end that cannot be written is no success',
@@ -102,7 +102,7 @@ export const queue: Guard[] = [
     file: 'src/core/request/request.ts',
     edits: [[`    if (row.kind === 'text') return 'abandon';\n`, '']],
     test: 'test/http/chat-repeat.test.ts',
-    name: 'is released by its alarm, and its key is free',
+    name: 'is released when it is due, and its key is free',
   },
   {
     guards: 'a late worker never writes over the output that is kept',
