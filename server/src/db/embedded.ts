@@ -19,7 +19,7 @@ import {
   letGo,
   type Connection,
 } from './embedded/database.ts';
-import { locate, openDataDir, type Place } from './embedded/files.ts';
+import { locate, openDataDir, type ClusterPaths } from './embedded/files.ts';
 import { createCluster } from './embedded/initdb.ts';
 import { bringUp, rotateLog, stopServer, type Server } from './embedded/process.ts';
 import { findRunning } from './embedded/running.ts';
@@ -70,13 +70,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const dataDir = openDataDir(options.dataDir);
   const starting = await claimStart(dataDir);
   try {
-    const place = locate(dataDir, options.systemDir ?? '/var/lib/farebox');
-    await createCluster(place);
-    const server = await bringUp(place, settings);
+    const paths = locate(dataDir, options.systemDir ?? '/var/lib/farebox');
+    await createCluster(paths);
+    const server = await bringUp(paths, settings);
     const holder = await hold(server.socketDir);
     const how = server.started ? 'started' : 'adopted';
-    log(`PostgreSQL ${how}: pid ${server.pid}, ${place.cluster}`);
-    return new Supervisor({ dataDir, place, server, holder, settings, log });
+    log(`PostgreSQL ${how}: pid ${server.pid}, ${paths.cluster}`);
+    return new Supervisor({ dataDir, paths, server, holder, settings, log });
   } finally {
     starting.release();
   }
@@ -95,7 +95,7 @@ export async function claimFolder(
 
 interface Held {
   dataDir: string;
-  place: Place;
+  paths: ClusterPaths;
   server: Server;
   holder: Client;
   settings: Record<string, string>;
@@ -112,7 +112,7 @@ class Supervisor implements Embedded {
   constructor(held: Held) {
     this.#held = held;
     this.started = held.server.started;
-    this.#rotation = setInterval(() => rotateLog(held.place.logFile), LOG_CHECK_EVERY_MS).unref();
+    this.#rotation = setInterval(() => rotateLog(held.paths.logFile), LOG_CHECK_EVERY_MS).unref();
     this.#watch();
   }
 
@@ -121,7 +121,7 @@ class Supervisor implements Embedded {
   }
 
   get cluster(): string {
-    return this.#held.place.cluster;
+    return this.#held.paths.cluster;
   }
 
   get pid(): number {
@@ -130,17 +130,17 @@ class Supervisor implements Embedded {
 
   async stop(): Promise<void> {
     await this.release();
-    await stopServer(this.#held.place.cluster);
+    await stopServer(this.#held.paths.cluster);
   }
 
   async stopIfUnused(): Promise<boolean> {
     await this.release();
-    const { dataDir, place } = this.#held;
+    const { dataDir, paths } = this.#held;
     // A process that starts meanwhile waits for the claim; one that has started is connected.
     const starting = await claimStart(dataDir);
     try {
-      if (findRunning(place.cluster) && (await hasOtherClients(this.connection.host))) return false;
-      await stopServer(place.cluster);
+      if (findRunning(paths.cluster) && (await hasOtherClients(this.connection.host))) return false;
+      await stopServer(paths.cluster);
       return true;
     } finally {
       starting.release();
@@ -181,13 +181,13 @@ class Supervisor implements Embedded {
   }
 
   async #bringBack(): Promise<void> {
-    const { dataDir, place, server, settings } = this.#held;
+    const { dataDir, paths, server, settings } = this.#held;
     const { signal } = this.#over;
     const starting = await claimStart(dataDir, signal);
     try {
       // Clients already use this address, so it has to stay.
-      const samePlace = { ...place, socketDir: server.socketDir };
-      const revived = await bringUp(samePlace, settings, signal);
+      const samePaths = { ...paths, socketDir: server.socketDir };
+      const revived = await bringUp(samePaths, settings, signal);
       this.#held.holder = await hold(revived.socketDir);
       this.#held.server = revived;
     } finally {

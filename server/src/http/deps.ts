@@ -115,8 +115,8 @@ export type Keyed = FastifyRequest & {
   belongsTo: (owner: string) => void;
   /** Work that continues after its caller has left; until it ends, its body is held. */
   work?: Promise<unknown>;
-  /** From now on the call only waits and makes room for one that works. */
-  rest: () => void;
+  /** From now on the call only waits: it gives its slot to one that works. */
+  yieldSlot: () => void;
   /** Of a poll: requested while the key was checked. */
   row?: Promise<StatusRow | null>;
 };

@@ -39,13 +39,13 @@ export function hold(viewer: Viewer, deps: HttpDeps, over: () => void): () => vo
  * opened it loses access. Throws as `hold` does.
  */
 export function holdStream(
-  req: { viewer?: Viewer; rest: () => void },
+  req: { viewer?: Viewer; yieldSlot: () => void },
   reply: FastifyReply,
   deps: HttpDeps,
 ): EventStream {
   const viewer = req.viewer!;
   const leave = hold(viewer, deps, () => endStream(events, 'access', overWords(viewer)));
-  req.rest();
+  req.yieldSlot();
   const headers = hijackHeaders(reply);
   reply.hijack();
   const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...deps.settings.times });

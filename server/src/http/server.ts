@@ -66,7 +66,7 @@ export function createServer(
   app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
     done(null, payload),
   );
-  app.decorateRequest('rest').decorateRequest('caller');
+  app.decorateRequest('yieldSlot').decorateRequest('caller');
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error, req, reply) => {
@@ -123,14 +123,14 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       sendError(new ApiError('capacity_unavailable', { message, expected: true }), req, reply);
     };
     if (calls.size >= callsPerConnectionMax) return refuse('connection', tooManyHere);
-    const place = placeOf(req, deps);
-    if (place === 'strangers') return refuse(place, tooManyStrangers);
-    if (place === 'in_flight') return refuse(place, tooMuch);
+    const slot = takeCallSlot(req, deps);
+    if (slot === 'strangers') return refuse(slot, tooManyStrangers);
+    if (slot === 'in_flight') return refuse(slot, tooMuch);
     calls.add(reply.raw);
-    Object.assign(req, place);
+    Object.assign(req, slot);
     reply.raw.once('close', () => {
       calls.delete(reply.raw);
-      place.rest();
+      slot.yieldSlot();
       discardRest(req.raw, lingerMs);
       // Its headers may have been sent before the stop began.
       if (deps.leaving.aborted && calls.size === 0) req.raw.socket.end();
@@ -145,10 +145,10 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
 }
 
 /** Takes a call's slot; returns the reason if none is left. */
-function placeOf(
+function takeCallSlot(
   req: FastifyRequest,
   deps: HttpDeps,
-): Pick<Keyed, 'belongsTo' | 'rest'> | 'strangers' | 'in_flight' {
+): Pick<Keyed, 'belongsTo' | 'yieldSlot'> | 'strangers' | 'in_flight' {
   const { counts } = deps.metrics;
   const stranger = isStranger(req);
   let budget = stranger ? deps.strangers : isOutside(req) ? null : deps.calls;
@@ -166,7 +166,7 @@ function placeOf(
       budget = deps.calls;
       owner = id;
     },
-    rest() {
+    yieldSlot() {
       if (!working) return;
       working = false;
       counts.inFlight -= counted;

@@ -33,7 +33,7 @@ export interface Times {
   /** How often the keys and people behind open streams are checked: they end within 5 s. */
   viewersMs: number;
   /** How often streams of queued requests get their position, if it has moved. */
-  placesMs: number;
+  positionsMs: number;
   /** A whole notification, the receiver's answer included. */
   webhookMs: number;
   /** From the start to the first audit of the books. */
@@ -60,7 +60,7 @@ export const usualTimes: Times = {
   repeatWaitMs: 10_000,
   lookMs: 2_000,
   viewersMs: 4_000,
-  placesMs: 1_000,
+  positionsMs: 1_000,
   webhookMs: 10_000,
   auditFirstMs: 20_000,
   storageMs: 5_000,

@@ -8,20 +8,20 @@ import type { StatusRow } from '../db/requests/requests.ts';
 export interface Watch {
   /**
    * Calls back with the newest row whenever its status or progress has changed; returns how to
-   * stop. While it is queued, `placed` is called now and then with its position, moved or not.
+   * stop. While it is queued, `onPosition` is called now and then with its position, moved or not.
    */
-  watch(row: StatusRow, listener: Listener, placed?: Placed): () => void;
+  watch(row: StatusRow, listener: Listener, onPosition?: PositionListener): () => void;
   close(): void;
 }
 
 type Listener = (row: StatusRow) => void;
-type Placed = (row: StatusRow, position: number) => void;
+type PositionListener = (row: StatusRow, position: number) => void;
 
 interface Watched {
   seen: string;
   row: StatusRow;
   /** Each listener, with its callback for the position in the queue, if any. */
-  listeners: Map<Listener, Placed | undefined>;
+  listeners: Map<Listener, PositionListener | undefined>;
 }
 
 interface Reads {
@@ -36,7 +36,7 @@ export function createWatch(
   hints: Pick<Hints, 'onChanged'>,
   { find, position }: Reads,
   onError: (error: unknown) => void,
-  { lookMs, placesMs }: { lookMs: number; placesMs: number },
+  { lookMs, positionsMs }: { lookMs: number; positionsMs: number },
 ): Watch {
   const watched = new Map<string, Watched>();
   const off = hints.onChanged((ids) => {
@@ -48,15 +48,15 @@ export function createWatch(
   const looks = every(lookMs, async () => {
     if (watched.size > 0) await look([...watched.keys()]);
   });
-  const places = every(placesMs, () => tellPlaces().catch(onError));
+  const positions = every(positionsMs, () => tellPositions().catch(onError));
 
-  async function tellPlaces(): Promise<void> {
+  async function tellPositions(): Promise<void> {
     for (const entry of watched.values()) {
       if (entry.row.status !== 'IN_QUEUE') continue;
-      const place = await position(entry.row);
+      const queuePosition = await position(entry.row);
       // It may have left the queue in this moment and reported that.
       if (entry.row.status !== 'IN_QUEUE') continue;
-      for (const placed of entry.listeners.values()) placed?.(entry.row, place);
+      for (const onPosition of entry.listeners.values()) onPosition?.(entry.row, queuePosition);
     }
   }
 
@@ -80,12 +80,12 @@ export function createWatch(
   }
 
   return {
-    watch(row, listener, placed) {
+    watch(row, listener, onPosition) {
       const entry = watched.get(row.id) ?? { seen: versionOf(row), row, listeners: new Map() };
       watched.set(row.id, entry);
       // Another caller may have seen a newer row than this one.
       if (entry.seen !== versionOf(row)) void look([row.id]);
-      entry.listeners.set(listener, placed);
+      entry.listeners.set(listener, onPosition);
       return () => {
         entry.listeners.delete(listener);
         if (entry.listeners.size === 0 && watched.get(row.id) === entry) watched.delete(row.id);
@@ -94,7 +94,7 @@ export function createWatch(
     close() {
       off();
       clearInterval(looks);
-      clearInterval(places);
+      clearInterval(positions);
     },
   };
 }

@@ -16,18 +16,18 @@ export class InputRefused extends Error {
 }
 
 /**
- * The job's input, each media value replaced by what `place` makes of it: values of fields named
+ * The job's input, each media value replaced by what `handOver` makes of it: values of fields named
  * `…url` or `…urls`, and everything that names a stored file, in the fields that the row knows.
  * Media in other fields are left out, because they are not priced.
  */
-export async function placeMedia(
+export async function mapMedia(
   { input, fields, files }: Pick<StartJob, 'input' | 'fields' | 'files'>,
-  place: (value: string, field: string) => Promise<unknown>,
+  handOver: (value: string, field: string) => Promise<unknown>,
 ): Promise<Record<string, unknown>> {
   const isMedia = (value: string, field: string) =>
     value !== '' && (isMediaField(field) || Object.hasOwn(files, value));
   const walk = async (value: unknown, field: string, depth: number): Promise<unknown> => {
-    if (typeof value === 'string') return isMedia(value, field) ? place(value, field) : value;
+    if (typeof value === 'string') return isMedia(value, field) ? handOver(value, field) : value;
     if (typeof value !== 'object' || value === null || depth > depthMax) return value;
     if (Array.isArray(value)) {
       const items: unknown[] = [];
@@ -40,12 +40,12 @@ export async function placeMedia(
     return Object.fromEntries(entries);
   };
   const known = new Set(fields);
-  const placed: [string, unknown][] = [];
+  const filled: [string, unknown][] = [];
   for (const [field, value] of Object.entries(input)) {
-    if (known.has(field)) placed.push([field, await walk(value, field, 1)]);
-    else if (!hasMedia(value, field, isMedia)) placed.push([field, value]);
+    if (known.has(field)) filled.push([field, await walk(value, field, 1)]);
+    else if (!hasMedia(value, field, isMedia)) filled.push([field, value]);
   }
-  return Object.fromEntries(placed);
+  return Object.fromEntries(filled);
 }
 
 function hasMedia(

@@ -14,7 +14,7 @@ const probeBytes = 64 * 1024;
 /** Some list thousands of models, page by page. */
 const lookMs = 300_000;
 
-/** One of a row's upstreams: the model there, and its place among them. */
+/** One of a row's upstreams: the model there, and its position among them. */
 interface Use {
   id: string;
   model: string;

@@ -44,8 +44,11 @@ export async function routeAfterLost(row: Claimed, { model, route }: Chosen, dep
   const [next] = pauses.toSorted((one, other) => one.seconds - other.seconds);
   if (next === undefined) return null;
   const { upstream, model: name, seconds } = next;
-  const frees_place = upstream !== row.upstream || seconds > 0;
-  return { seconds, move: { next: { upstream, model: name }, frees_place, left: true } };
+  const frees_slot = upstream !== row.upstream || seconds > 0;
+  return {
+    seconds,
+    move: { next: { upstream, model: name }, frees_slot, left: true },
+  };
 }
 
 /** Whether a repeat, a search or a callback may still find the job of a lost start. */

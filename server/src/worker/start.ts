@@ -6,7 +6,7 @@ import { upstreamFields, upstreamInput } from '../core/catalog/model-input.ts';
 import type { Transition } from '../core/request/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
 import { isOfKey } from '../core/catalog/upstream-key.ts';
-import { takePlace } from '../db/requests/queue.ts';
+import { takeSlot } from '../db/requests/queue.ts';
 import type { Claimed } from '../db/requests/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
@@ -31,9 +31,9 @@ const retryMaxSeconds = 120;
 const retrySeconds = 2;
 /** Pauses between tries grow up to about this. */
 const retryPauseMaxSeconds = 60;
-const placeKeptSeconds = 5;
+const slotKeptSeconds = 5;
 /** How often a request that waits for a slot checks other routes; its own route assigns it one. */
-const placeSeconds = 2;
+const slotSeconds = 2;
 /** A timer may fire a little early. */
 const timerSlackMs = 5;
 /** How often a waiting start checks whether the storage is back, or its model is resumed. */
@@ -57,7 +57,7 @@ export async function start(
   if (!model || !meant) {
     return fail(row, 'upstream_failed', 'This model was withdrawn before the request could start.');
   }
-  const route = await placed(row, model, meant, deps);
+  const route = await routeWithSlot(row, model, meant, deps);
   if (route === null) return notYet(row);
   const upstream = await withKey(row, route, deps);
   const { id, attempt } = row;
@@ -94,8 +94,8 @@ export async function start(
 /** It may not start now; a queued request stays in the queue. */
 function later(row: Claimed, seconds: number): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
-  const frees_place = seconds > placeKeptSeconds;
-  return wait(row, seconds * (0.5 + Math.random()), { frees_place });
+  const frees_slot = seconds > slotKeptSeconds;
+  return wait(row, seconds * (0.5 + Math.random()), { frees_slot });
 }
 
 /** The request's own route, or the next one that is set up. */
@@ -110,7 +110,7 @@ function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpst
  * The route at which the request has a slot: its own, or for a request that was tried before
  * another open one. Null if all are full.
  */
-async function placed(
+async function routeWithSlot(
   row: Claimed,
   model: Model,
   meant: ModelUpstream,
@@ -133,13 +133,13 @@ async function placed(
 
 function takeAt(row: Claimed, { upstream, model }: ModelUpstream, deps: StepDeps) {
   const { concurrency } = deps.upstreams.get(upstream)!;
-  return takePlace(deps.db, row, { upstream, model, concurrency });
+  return takeSlot(deps.db, row, { upstream, model, concurrency });
 }
 
 /** No slot was free: the request waits, a retried one in line with the queue. */
 function notYet(row: Claimed): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
-  return { ...wait(row, placeSeconds * (0.5 + Math.random())), waits: true };
+  return { ...wait(row, slotSeconds * (0.5 + Math.random())), waits: true };
 }
 
 /**
@@ -279,8 +279,8 @@ async function elsewhere(
         : 0;
   const { upstream, model: name } = next?.route ?? route;
   // A request that waits long gives its slot to others.
-  const frees_place = upstream !== row.upstream || seconds > placeKeptSeconds;
-  return { ...tried(row, refused, seconds), next: { upstream, model: name }, frees_place };
+  const frees_slot = upstream !== row.upstream || seconds > slotKeptSeconds;
+  return { ...tried(row, refused, seconds), next: { upstream, model: name }, frees_slot };
 }
 
 /** Longer after each start. */

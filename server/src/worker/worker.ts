@@ -52,7 +52,7 @@ const surplusSeconds = 2;
 const orphanSeconds = 600;
 const sweepMs = 60_000;
 
-const steps: Record<Exclude<Step, 'rest'>, StepRun> = {
+const steps: Record<Exclude<Step, 'idle'>, StepRun> = {
   start,
   recover,
   poll,
@@ -174,12 +174,12 @@ class ClaimingWorker implements Worker {
       while (!this.#draining) {
         try {
           const count = await this.#round();
-          if (count > 0) await this.#sleep.rest(paceMs, false);
-          else await this.#sleep.rest(Math.min(idleMs, (await nextDueMs(db)) ?? idleMs), true);
+          if (count > 0) await this.#sleep.wait(paceMs, false);
+          else await this.#sleep.wait(Math.min(idleMs, (await nextDueMs(db)) ?? idleMs), true);
         } catch (error) {
           // The connection logs that, for everyone who uses it.
           if (!isAway(error)) tellFailed(error);
-          await this.#sleep.rest(faultMs, false);
+          await this.#sleep.wait(faultMs, false);
         }
       }
     } finally {
@@ -341,7 +341,7 @@ class ClaimingWorker implements Worker {
   }
 
   async #runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
-    if (step === 'rest') return { id: row.id, attempt: row.attempt, to: 'rest' };
+    if (step === 'idle') return { id: row.id, attempt: row.attempt, to: 'idle' };
     const isBegun = row.status === 'IN_PROGRESS' && row.started_in !== null;
     const found = isBegun ? await findSpooled(row.id, this.#deps.spool) : null;
     if (found)
@@ -408,7 +408,7 @@ class Sleep {
   }
 
   /** Returns at once if a hint came since the last pause. */
-  rest(ms: number, wakeable: boolean): Promise<void> {
+  wait(ms: number, wakeable: boolean): Promise<void> {
     const wanted = wakeable && this.#hinted ? 0 : ms;
     this.#hinted = false;
     this.#wakeable = wakeable;

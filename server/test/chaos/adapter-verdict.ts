@@ -132,13 +132,13 @@ function describe(each: Tracked, fact: Fact, wrong: string[]): string {
 
 async function booksOf({ db }: World): Promise<string[]> {
   const { violations } = await audit(db);
-  const [left] = await db.run<{ pending: bigint; places: bigint }>(
+  const [left] = await db.run<{ pending: bigint; slots: bigint }>(
     rawSql(`select (select coalesce(sum(debits_pending), 0) from balances)::bigint as pending,
-      (select count(*) from requests where slot) as places`),
+      (select count(*) from requests where slot) as slots`),
   );
   return [
     ...violations.map(({ law, found }) => `audit: ${law}: ${JSON.stringify(found)}`),
     ...(left!.pending === 0n ? [] : [`${left!.pending} micro-USD are still reserved`]),
-    ...(left!.places === 0n ? [] : [`${left!.places} places are still taken`]),
+    ...(left!.slots === 0n ? [] : [`${left!.slots} slots are still taken`]),
   ];
 }

@@ -235,7 +235,7 @@ describe('films', () => {
   });
 
   test('of which nobody wants to know any more are cancelled while they queue', async (t) => {
-    // No place is free, so it stays in the queue.
+    // No slot is free, so it stays in the queue.
     const { concurrency } = service.fake;
     Object.assign(service.fake, { concurrency: 0 });
     t.after(() => Object.assign(service.fake, { concurrency }));

@@ -197,7 +197,7 @@ describe('a snapshot', () => {
     const [open] = await target.db.run<{ n: number }>(
       rawSql(`select count(*)::int as n from requests where slot`),
     );
-    assert.equal(open!.n, 0, 'no place at an upstream stays taken');
+    assert.equal(open!.n, 0, 'no slot at an upstream stays taken');
     assert.deepEqual((await audit(target.db)).violations, []);
     const requests = (await digests(source.db)).requests!;
     assert.match(requests, /^7 /, 'the source keeps its open requests');

@@ -69,7 +69,7 @@ describe('claiming what is queued', () => {
     assert.deepEqual(await claimSome(1_000), []);
   });
 
-  test('counts the attempt, takes a place and sets the lease', async () => {
+  test('counts the attempt, takes a slot and sets the lease', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     assert.deepEqual(await claimSome(1, 1, 30), [{ id, attempt: 1 }]);
@@ -161,7 +161,7 @@ describe('turns', () => {
     const served: string[] = [];
     for (let round = 0; round < 4; round++) {
       const claims = await claimSome(4);
-      assert.equal(claims.length, 4, 'no place stays empty while something waits');
+      assert.equal(claims.length, 4, 'no slot stays empty while something waits');
       served.push(...(await owners(ids(claims))));
       for (const { id } of claims) await finish(id);
     }
@@ -205,7 +205,7 @@ describe('turns', () => {
     assert.equal(claimed.filter((id) => id === a!.account_id).length, 10);
   });
 
-  test('leave a newcomer half of the places, whatever another holds and has queued', async () => {
+  test('leave a newcomer half of the slots, whatever another holds and has queued', async () => {
     const [greedy, newcomer, third] = await customers(3);
     await submits(greedy!, 50);
     const held = ids(await claimSome(9));
@@ -221,7 +221,7 @@ describe('turns', () => {
     assert.deepEqual(await ownersOf(claimSome(9)), [third!.account_id]);
   });
 
-  test('leave no place empty: who waits alone takes the rest, and of one place all get their turn', async () => {
+  test('leave no slot empty: who waits alone takes the rest, and of one slot all get their turn', async () => {
     const [a, b] = await customers(2);
     await submits(a!, 10);
     await submits(b!, 1);
@@ -255,8 +255,8 @@ describe('turns', () => {
     );
 });
 
-describe('a request that was tried and waits for a place again', () => {
-  /** Began, was refused, and found no place. */
+describe('a request that was tried and waits for a slot again', () => {
+  /** Began, was refused, and found no slot. */
   const tried = async (id: string) => {
     await db.run(
       rawSql(
@@ -282,7 +282,7 @@ describe('a request that was tried and waits for a place again', () => {
       leased: true,
       attempt: 2,
     });
-    assert.deepEqual(await claimSome(2), [], 'and takes one of the places');
+    assert.deepEqual(await claimSome(2), [], 'and takes one of the slots');
   });
 
   test('leaves other accounts their turn, however many of them wait', async () => {
@@ -313,7 +313,7 @@ describe('a request that was tried and waits for a place again', () => {
     await setWake(made[1]!, -100_000);
     const [claimed] = await queue.claimDue(db, 1, 60);
     const take = (concurrency: number) =>
-      queue.takePlace(db, claimed!, { ...lane(concurrency), model: 'm' });
+      queue.takeSlot(db, claimed!, { ...lane(concurrency), model: 'm' });
     assert.deepEqual([await take(1), await take(2)], [false, true]);
   });
 });

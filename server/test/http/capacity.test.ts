@@ -129,7 +129,7 @@ describe('calls that wait', () => {
     assert.equal((await get(`${path}?wait=30`, base)).body.status, 'IN_QUEUE');
     assert.ok(performance.now() - begun < 10_000, 'the wait was held');
     await first.body?.cancel();
-    await until('the place is free again', async () => {
+    await until('the slot is free again', async () => {
       const reply = await fetch(`${base}${path}/stream`, authorized());
       await reply.body?.cancel();
       return reply.status === 200;

@@ -139,7 +139,7 @@ describe('row says on_disconnect: stop', () => {
     assert.equal((await send(body, { base })).status, 429);
     gone.abort();
     await reply.promise;
-    const next = await until('the place is free', async () => {
+    const next = await until('the slot is free', async () => {
       const each = await send(body, { base });
       return each.status !== 429 && each;
     });

@@ -144,7 +144,7 @@ test('many refusals are a few lines in the log, with their number', async () => 
     base,
   });
   const told = (reply: Reply) => assertRefused(reply, 'capacity_unavailable');
-  await until('the place is taken', () => service.fake.chats.length > asked);
+  await until('the slot is taken', () => service.fake.chats.length > asked);
   const earlier = service.log.length;
   for (let i = 0; i < 40; i++) told(await service.call('GET', '/v1/models', { base }));
   assert.ok(service.log.length - earlier <= 1, service.log.slice(earlier).join(''));

@@ -67,7 +67,7 @@ test('slow bodies of one account, with many keys, leave others their calls', asy
   const wanted = { key: other.key, base, body: { model_id: 'fake/image', input: { prompt: 'x' } } };
   assert.equal((await service.call('POST', '/v1/estimate', wanted)).status, 200);
   for (const { socket } of all) socket.destroy();
-  await until('all places are free', () => app.metrics.counts.inFlight === 0);
+  await until('all slots are free', () => app.metrics.counts.inFlight === 0);
   assert.equal((await balance(greedy, base)).status, 200);
 });
 

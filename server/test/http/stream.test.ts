@@ -16,7 +16,7 @@ let service: Service;
 let account: TestAccount;
 before(async () => {
   service = await startService({
-    times: { keepAliveMs: 40, lookMs: 3_600_000, placesMs: 3_600_000 },
+    times: { keepAliveMs: 40, lookMs: 3_600_000, positionsMs: 3_600_000 },
   });
   account = await service.account();
 });
@@ -135,7 +135,7 @@ describe('a stream', () => {
     }
   });
 
-  test('gives its place back when its reader leaves', async () => {
+  test('gives its slot back when its reader leaves', async () => {
     const openNow = async () => (await service.app.metrics.streams.get()).values[0]?.value ?? 0;
     await until('the earlier ones are gone', async () => (await openNow()) === 0);
     const stream = await open(await requestIn(service, account, 'IN_QUEUE'));
@@ -189,7 +189,7 @@ describe('a stream', () => {
 describe('a stream of a request that waits', () => {
   let own: Service;
   before(async () => {
-    own = await startService({ times: { lookMs: 3_600_000, placesMs: 50 } });
+    own = await startService({ times: { lookMs: 3_600_000, positionsMs: 50 } });
   });
   after(async () => {
     await own.audit();

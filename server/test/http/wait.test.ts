@@ -198,7 +198,7 @@ describe('a call that waits', () => {
     await service.call('POST', `/v1/requests/${queued}/cancel`, { key: account.key });
   });
 
-  test('gives its place back when its caller goes away', async () => {
+  test('gives its slot back when its caller goes away', async () => {
     const { app, base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
     const id = await requestIn(service, account, 'IN_QUEUE');
     const leave = new AbortController();
@@ -216,7 +216,7 @@ describe('a call that waits', () => {
     assert.equal(await isHeld(), false);
     leave.abort();
     assert.equal(await reply, 'left');
-    await until('the only place is free', isHeld);
+    await until('the only slot is free', isHeld);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
   });
 

@@ -359,7 +359,7 @@ describe('a move under another attempt changes nothing', () => {
       }),
     },
     expired: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'expired' }) },
-    rest: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'rest' }) },
+    idle: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'idle' }) },
   };
   for (const [to, { state, move, url }] of Object.entries(moves)) {
     test(to, async () => {

@@ -210,7 +210,7 @@ describe('several keys, jobs', () => {
     ]);
     assert.deepEqual(await paused(service, 'own'), ['a', 'b', 'own']);
     const row = await rowOf(service, id);
-    assert.deepEqual([row.status, row.slot], ['IN_PROGRESS', false], 'it holds a place');
+    assert.deepEqual([row.status, row.slot], ['IN_PROGRESS', false], 'it holds a slot');
     assert.ok(row.wakes_in! > 30, String(row.wakes_in));
     server.forget();
     await endPause(service, 'own', 'b');

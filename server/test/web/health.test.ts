@@ -325,7 +325,7 @@ describe('the queue', () => {
       ]),
       [
         [running, 'result'],
-        [second, 'place'],
+        [second, 'slot'],
       ],
     );
     const next = await look(`/queue/requests?upstream=fake&limit=2&cursor=${list.next_cursor}`);

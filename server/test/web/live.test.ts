@@ -303,7 +303,7 @@ describe('a stream of the pages', () => {
     for (const { events } of many) events.leave();
   });
 
-  test('counts against the bound of streams, and gives its place back', async () => {
+  test('counts against the bound of streams, and gives its slot back', async () => {
     const small = await startWebService({ env: { FAREBOX_STREAMS_MAX: '1' } });
     try {
       const own = await small.account();

@@ -60,7 +60,7 @@ describe('strangers whose bodies do not come', () => {
       );
       assert.deepEqual([more.status, more.body.error.code], [503, 'capacity_unavailable']);
       for (const socket of sockets) socket.destroy();
-      await until('their place is free again', async () => {
+      await until('their slot is free again', async () => {
         const { status } = await stranger(service).call('POST', open[3]!, { token: 'x' }, same);
         return status === 404;
       });

@@ -9,12 +9,12 @@ import { submitted } from './floor.ts';
 
 /** Whose turn it is, and how many run at a time, seen from the upstream. */
 
-const places = 4;
+const slots = 4;
 let service: Service;
 let fake: Fake;
 let second: App;
 before(async () => {
-  service = await startService({ fake: createFake({ concurrency: places }) });
+  service = await startService({ fake: createFake({ concurrency: slots }) });
   ({ fake } = service);
   second = (await service.another()).app;
 });
@@ -27,7 +27,7 @@ beforeEach(() => {
   fake.starts.length = 0;
 });
 
-/** Finishes every job in its first reply, so that a round of the worker is a turn of the places. */
+/** Finishes every job in its first reply, so that a round of the worker is a turn of the slots. */
 function finishAtOnce(): void {
   fake.behave.start = () => ({ outcome: 'done', result: images(1) });
 }
@@ -42,7 +42,7 @@ async function queue(account: TestAccount, count: number): Promise<string[]> {
 async function workOff(): Promise<void> {
   fake.concurrency = 1_000;
   while ((await service.app.worker!.runOnce()) > 0);
-  fake.concurrency = places;
+  fake.concurrency = slots;
 }
 
 describe('a turn', () => {
@@ -53,7 +53,7 @@ describe('a turn', () => {
     await queue(many, 200);
     const single = (await Promise.all(others.map((account) => queue(account, 1)))).flat();
     for (let round = 0; round < 3; round++)
-      assert.equal(await service.app.worker!.runOnce(), places);
+      assert.equal(await service.app.worker!.runOnce(), slots);
     const started = fake.starts.map(({ request_id }) => request_id);
     assert.equal(started.length, 12);
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('a turn', () => {
     assert.equal(fake.starts.length, 210);
   });
 
-  test('is the next one of a newcomer, while another has two hundred waiting and all places', async () => {
+  test('is the next one of a newcomer, while another has two hundred waiting and all slots', async () => {
     const many = await service.account({ open_jobs: 1_000 });
     await queue(many, 60);
     let release = () => {};
@@ -78,14 +78,14 @@ describe('a turn', () => {
         };
       });
     const round = service.app.worker!.runOnce();
-    await until('all places are taken', () => fake.starts.length === places);
+    await until('all slots are taken', () => fake.starts.length === slots);
     const [newcomer] = await queue(await service.account(), 1);
     finishAtOnce();
     release();
     await round;
     await service.app.worker!.runOnce();
     assert.ok(
-      fake.starts.slice(places, 2 * places).some(({ request_id }) => request_id === newcomer),
+      fake.starts.slice(slots, 2 * slots).some(({ request_id }) => request_id === newcomer),
     );
     await workOff();
   });
@@ -97,8 +97,8 @@ describe('a turn', () => {
     while ((await service.app.worker!.runOnce()) > 0);
     const order = fake.starts.map(({ request_id }) => ids.indexOf(request_id));
     // The few of one round start together.
-    const rounds = Array.from({ length: Math.ceil(30 / places) }, (_, i) =>
-      order.slice(i * places, (i + 1) * places),
+    const rounds = Array.from({ length: Math.ceil(30 / slots) }, (_, i) =>
+      order.slice(i * slots, (i + 1) * slots),
     );
     assert.deepEqual(
       rounds.flatMap((round) => round.toSorted((a, b) => a - b)),
@@ -107,7 +107,7 @@ describe('a turn', () => {
   });
 });
 
-describe('the places of an upstream', () => {
+describe('the slots of an upstream', () => {
   test('are never exceeded by two workers at once, and all used', async () => {
     const running = new Set<string>();
     let most = 0;
@@ -142,7 +142,7 @@ describe('the places of an upstream', () => {
       );
     });
     await Promise.all(works);
-    assert.equal(most, places);
+    assert.equal(most, slots);
     assert.deepEqual(
       fake.starts.map(({ request_id }) => request_id).toSorted(),
       ids.toSorted(),
@@ -159,10 +159,10 @@ describe('the places of an upstream', () => {
   test('are free again after a failure, a refusal and a cancellation', async () => {
     const account = await service.account();
     fake.behave.start = () => ({ outcome: 'rejected', message: 'no' });
-    await queue(account, places * 3);
+    await queue(account, slots * 3);
     for (let round = 0; round < 3; round++)
-      assert.equal(await service.app.worker!.runOnce(), places);
-    assert.equal(fake.starts.length, places * 3);
+      assert.equal(await service.app.worker!.runOnce(), slots);
+    assert.equal(fake.starts.length, slots * 3);
     const [row] = await service.db.run<{ n: bigint }>(
       rawSql('select count(*) as n from requests where slot'),
     );
@@ -172,14 +172,14 @@ describe('the places of an upstream', () => {
   test('stay taken by a start that has to be made again', async () => {
     const account = await service.account();
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
-    await queue(account, places + 2);
+    await queue(account, slots + 2);
     await service.app.worker!.runOnce();
     await service.db.run(rawSql('update upstreams set failures = 0, paused_until = null'));
     assert.equal(await service.app.worker!.runOnce(), 0);
     finishAtOnce();
     await service.wakeAll();
     await workOff();
-    assert.equal(fake.starts.length, places * 2 + 2);
+    assert.equal(fake.starts.length, slots * 2 + 2);
   });
 });
 
@@ -192,7 +192,7 @@ describe('a worker with two lanes of work', () => {
     await queue(account, 10);
     const counts: number[] = [];
     for (let count = 1; count > 0;) counts.push((count = await app.worker!.runOnce()));
-    fake.concurrency = places;
+    fake.concurrency = slots;
     assert.ok(counts.every((count) => count <= 3) && counts.includes(2), String(counts));
     assert.equal(
       counts.reduce((sum, count) => sum + count, 0),

@@ -55,7 +55,7 @@ test('starts that hang leave places free; jobs of other upstreams run to their e
     round();
     return (await rowOf(service, id)).status === 'COMPLETED';
   });
-  assert.equal(service.fake.starts.length, 8, 'half of the places');
+  assert.equal(service.fake.starts.length, 8, 'half of the slots');
   hung.open();
   await Promise.all(rounds);
   await until('all had their turn', async () => {

@@ -139,7 +139,7 @@ describe('a start that the first upstream did not take', () => {
     assert.equal((await rowOf(service, id)).upstream, 'fake');
   });
 
-  test('waits for a place where the next one is full, and takes no more than there are', async () => {
+  test('waits for a slot where the next one is full, and takes no more than there are', async () => {
     other.concurrency = 1;
     other.behave.poll = () => ({ state: 'running' });
     fake.behave.start = () => refused();

@@ -5,7 +5,7 @@ import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { rounds, rowOf, submitted, wake } from './floor.ts';
 
-/** A start that was refused once gives its place up, and does not lose its turn. */
+/** A start that was refused once gives its slot up, and does not lose its turn. */
 
 const row = (id: string, upstreams: string) => `
   - id: ${id}

@@ -97,10 +97,10 @@ const cases: [what: string, due: Partial<DueRequest>, step: Step][] = [
     { ...completed, webhook_state: 'failed', outputs_due: true },
     'expire',
   ],
-  ['with nothing due it rests', completed, 'rest'],
+  ['with nothing due it is idle', completed, 'idle'],
   ['a failure is told', { status: 'FAILED', webhook_state: 'pending' }, 'notify'],
   ['a cancellation is told', { status: 'CANCELLED', webhook_state: 'pending' }, 'notify'],
-  ['a failure that was told rests', { status: 'FAILED', webhook_state: 'failed' }, 'rest'],
+  ['a failure that was told is idle', { status: 'FAILED', webhook_state: 'failed' }, 'idle'],
 ];
 
 const anyDue: fc.Arbitrary<DueRequest> = fc.record({
@@ -131,7 +131,7 @@ describe('stepFor', () => {
   });
 
   test('only what is not final runs, and only what is final is told, expires or rests', () => {
-    const after = new Set<Step>(['notify', 'expire', 'rest']);
+    const after = new Set<Step>(['notify', 'expire', 'idle']);
     fc.assert(
       fc.property(anyDue, (due) => {
         assert.equal(after.has(stepFor(due)), isFinal(due.status));

@@ -48,7 +48,7 @@ export type Step =
   | 'abandon'
   | 'notify'
   | 'expire'
-  | 'rest';
+  | 'idle';
 
 export function stepFor(row: DueRequest): Step {
   if (row.status === 'IN_QUEUE') return 'start';
@@ -62,7 +62,7 @@ export function stepFor(row: DueRequest): Step {
   }
   if (row.webhook_state === 'pending') return 'notify';
   if (row.outputs_due) return 'expire';
-  return 'rest';
+  return 'idle';
 }
 
 /** A stored and measured output, as it goes into the database with its request's end. */
@@ -135,7 +135,7 @@ export type Move =
        */
       left?: boolean;
       /** Frees its slot. */
-      frees_place?: boolean;
+      frees_slot?: boolean;
       /** It waits in line for the next free slot there. */
       waits?: boolean;
       /** The upstream knew no such job. */
@@ -154,7 +154,7 @@ export type Move =
     }
   | { to: 'expired' }
   /** Nothing to do now: due when its outputs expire, or never. */
-  | { to: 'rest' };
+  | { to: 'idle' };
 
 /** The three ends: status and money change together. */
 export type End = {

@@ -7,7 +7,7 @@ import { codeOf } from '../../lib/unknown.ts';
 import { writeWhole } from '../../lib/write-whole.ts';
 import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
 
-export interface Place {
+export interface ClusterPaths {
   /** PGDATA; does not exist before the first start. */
   cluster: string;
   socketDir: string;
@@ -55,7 +55,7 @@ export function openDataDir(dataDir: string): string {
  *
  * @param dataDir as `openDataDir` returned it
  */
-export function locate(dataDir: string, systemDir: string): Place {
+export function locate(dataDir: string, systemDir: string): ClusterPaths {
   const home = findHome(dataDir) ?? makeHome(dataDir, systemDir);
   const cluster = path.join(home, 'cluster');
   const user = userOf(cluster);

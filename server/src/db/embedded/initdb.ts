@@ -5,20 +5,20 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { findBinaries } from './binaries.ts';
-import type { Place } from './files.ts';
+import type { ClusterPaths } from './files.ts';
 import { makeFolder, plainEnvironment } from './user.ts';
 
 /**
  * Complete or absent: a crash leaves no partial cluster under its name. An existing one is kept.
  */
-export async function createCluster(place: Place): Promise<void> {
-  if (fs.existsSync(place.cluster)) return;
-  const home = path.dirname(place.cluster);
+export async function createCluster(paths: ClusterPaths): Promise<void> {
+  if (fs.existsSync(paths.cluster)) return;
+  const home = path.dirname(paths.cluster);
   for (const name of fs.readdirSync(home).filter((one) => one.startsWith('cluster.'))) {
     fs.rmSync(path.join(home, name), { recursive: true, force: true });
   }
-  const draft = `${place.cluster}.${randomBytes(4).toString('hex')}`;
-  makeFolder(draft, 0o700, place.user);
+  const draft = `${paths.cluster}.${randomBytes(4).toString('hex')}`;
+  makeFolder(draft, 0o700, paths.user);
   // Each is given explicitly, because without LANG the database would be SQL_ASCII.
   const flags = [
     '--encoding=UTF8',
@@ -31,8 +31,8 @@ export async function createCluster(place: Place): Promise<void> {
     '--username=farebox',
     `--pgdata=${draft}`,
   ];
-  const child = spawn(path.join(findBinaries(place), 'bin', 'initdb'), flags, {
-    ...place.user,
+  const child = spawn(path.join(findBinaries(paths), 'bin', 'initdb'), flags, {
+    ...paths.user,
     cwd: '/',
     env: plainEnvironment,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -41,5 +41,5 @@ export async function createCluster(place: Place): Promise<void> {
   child.stderr!.setEncoding('utf8').on('data', (part: string) => (errors += part));
   const [code, signal] = await once(child, 'close');
   if (code !== 0) throw new Error(`initdb ended with ${code ?? signal}: ${errors.trim()}`);
-  fs.renameSync(draft, place.cluster);
+  fs.renameSync(draft, paths.cluster);
 }

@@ -6,7 +6,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findBinaries } from './binaries.ts';
-import { port, type Place } from './files.ts';
+import { port, type ClusterPaths } from './files.ts';
 import { findRunning, isServer, killOrphans, readPidFile, signalTo } from './running.ts';
 import { settingsFor } from './settings.ts';
 import { plainEnvironment } from './user.ts';
@@ -29,32 +29,32 @@ const LOG_MAX_BYTES = 4 * 2 ** 20;
  * Only the holder of the start claim may call it.
  */
 export async function bringUp(
-  place: Place,
+  paths: ClusterPaths,
   settings: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Server> {
   const begin = performance.now();
   for (;;) {
-    const running = findRunning(place.cluster);
+    const running = findRunning(paths.cluster);
     if (running) {
-      const ready = await untilReady(place, running.pid, null, signal);
+      const ready = await untilReady(paths, running.pid, null, signal);
       if (ready) return ready;
       continue;
     }
-    await clearStaleFiles(place, signal);
-    const logStart = rotateLog(place.logFile);
-    const child = await launch(place, settings);
-    const ready = await untilReady(place, child.pid!, child, signal);
+    await clearStaleFiles(paths, signal);
+    const logStart = rotateLog(paths.logFile);
+    const child = await launch(paths, settings);
+    const ready = await untilReady(paths, child.pid!, child, signal);
     if (ready) return ready;
-    const log = fs.readFileSync(place.logFile).subarray(logStart).toString('utf8').trim();
+    const log = fs.readFileSync(paths.logFile).subarray(logStart).toString('utf8').trim();
     const waited_ms = performance.now() - begin;
     // Backends of a killed server live on until they notice; or a starter that was killed has left
     // a server that had not yet written its pid.
     const passing = /is still in use|"postmaster.pid" already exists/.test(log);
     if (!passing || waited_ms > STILL_HELD_TIMEOUT_MS) {
-      throw new Error(`PostgreSQL did not start (${place.logFile}): ${log.slice(-1000)}`);
+      throw new Error(`PostgreSQL did not start (${paths.logFile}): ${log.slice(-1000)}`);
     }
-    if (waited_ms > ORPHANS_LEFT_MS) killOrphans(place.cluster);
+    if (waited_ms > ORPHANS_LEFT_MS) killOrphans(paths.cluster);
     await delay(100, undefined, { signal });
   }
 }
@@ -108,15 +108,18 @@ export function rotateLog(logFile: string): number {
   }
 }
 
-async function launch(place: Place, settings: Record<string, string>): Promise<ChildProcess> {
-  const log = fs.openSync(place.logFile, 'a', 0o600);
+async function launch(
+  paths: ClusterPaths,
+  settings: Record<string, string>,
+): Promise<ChildProcess> {
+  const log = fs.openSync(paths.logFile, 'a', 0o600);
   try {
     // Its own session, so that Ctrl-C in the terminal reaches only the service.
     const child = spawn(
-      path.join(findBinaries(place), 'bin', 'postgres'),
-      ['-D', place.cluster, ...settingsFor(place.socketDir, settings)],
+      path.join(findBinaries(paths), 'bin', 'postgres'),
+      ['-D', paths.cluster, ...settingsFor(paths.socketDir, settings)],
       {
-        ...place.user,
+        ...paths.user,
         cwd: '/',
         env: plainEnvironment,
         detached: true,
@@ -133,15 +136,15 @@ async function launch(place: Place, settings: Record<string, string>): Promise<C
 
 /** Null if the process ended before it took connections. */
 async function untilReady(
-  place: Place,
+  paths: ClusterPaths,
   pid: number,
   child: ChildProcess | null,
   signal?: AbortSignal,
 ): Promise<Server | null> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (performance.now() < deadline) {
-    if (child ? hasEnded(child) : !isServer(pid, place.cluster)) return null;
-    const file = readPidFile(place.cluster);
+    if (child ? hasEnded(child) : !isServer(pid, paths.cluster)) return null;
+    const file = readPidFile(paths.cluster);
     if (file?.pid === pid) {
       if (file.status === 'ready')
         return { pid, socketDir: file.socketDir, started: child !== null };
@@ -150,7 +153,7 @@ async function untilReady(
     }
     await delay(5);
   }
-  throw new Error(`PostgreSQL with pid ${pid} takes no connections; see ${place.logFile}`);
+  throw new Error(`PostgreSQL with pid ${pid} takes no connections; see ${paths.logFile}`);
 }
 
 /**
@@ -159,20 +162,20 @@ async function untilReady(
  * unless its socket answers: then it runs where its pid is not visible, such as in another
  * container with the same volume, and a second server would ruin the data.
  */
-async function clearStaleFiles(place: Place, signal?: AbortSignal): Promise<void> {
-  const socket = path.join(place.socketDir, `.s.PGSQL.${port}`);
+async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promise<void> {
+  const socket = path.join(paths.socketDir, `.s.PGSQL.${port}`);
   const deadline = performance.now() + HIDDEN_SERVER_MS;
   while (await answers(socket)) {
-    if (findRunning(place.cluster)) return;
+    if (findRunning(paths.cluster)) return;
     if (performance.now() > deadline) {
       throw new Error(
-        `a server that is out of sight, perhaps in another container, runs on ${place.cluster}: ` +
+        `a server that is out of sight, perhaps in another container, runs on ${paths.cluster}: ` +
           'stop it first',
       );
     }
     await delay(50, undefined, { signal });
   }
-  fs.rmSync(path.join(place.cluster, 'postmaster.pid'), { force: true });
+  fs.rmSync(path.join(paths.cluster, 'postmaster.pid'), { force: true });
   fs.rmSync(`${socket}.lock`, { force: true });
 }
 

@@ -59,12 +59,12 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
 }
 
 /**
- * Claims requests that wait for one upstream, as many as its free places and `limit` allow: queued
- * ones, and those that were tried before and wait for a place again, in one line. Turns go
+ * Claims requests that wait for one upstream, as many as its free slots and `limit` allow: queued
+ * ones, and those that were tried before and wait for a slot again, in one line. Turns go
  * round the accounts that have work, beginning after the one served last; within an account the
- * oldest comes first. While several accounts wait, none of them gets more than half of the places,
- * rounded up; so at most one is at its half while a place is free, and one account more is looked
- * at than there are places.
+ * oldest comes first. While several accounts wait, none of them gets more than half of the slots,
+ * rounded up; so at most one is at its half while a slot is free, and one account more is looked
+ * at than there are slots.
  */
 export async function claimQueued(
   db: Database,
@@ -77,11 +77,11 @@ export async function claimQueued(
     lockTurn(tx, lane.upstream);
     return tx.run<Claim>(sql`
       with recursive held as (
-        select account_id, count(*)::int as places from requests
+        select account_id, count(*)::int as slots from requests
         where upstream = ${lane.upstream} and slot group by account_id
-      ), place as (
+      ), room as (
         select least(${limit}::int,
-          greatest(${lane.concurrency}::int - coalesce(sum(places), 0), 0)::int) as free from held
+          greatest(${lane.concurrency}::int - coalesce(sum(slots), 0), 0)::int) as free from held
       ), turn as (
         select cursor_account from upstreams where name = ${lane.upstream} and model = ''
       ), after(account_id, n) as (
@@ -96,7 +96,7 @@ export async function claimQueued(
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.model_id <> all(${stopped}::text[]) and r.account_id > a.account_id
           order by r.account_id limit 1), a.n + 1
-        from after a where a.account_id is not null and a.n <= (select free from place)
+        from after a where a.account_id is not null and a.n <= (select free from room)
       ), before(account_id, n) as (
         (select r.account_id, 1 from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
@@ -110,7 +110,7 @@ export async function claimQueued(
           and r.model_id <> all(${stopped}::text[]) and r.account_id > b.account_id
           and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
             b.n + 1
-        from before b where b.account_id is not null and b.n <= (select free from place)
+        from before b where b.account_id is not null and b.n <= (select free from room)
       ), accounts_in_turn as (
         select account_id, 0 as lap from after where account_id is not null
         union all select account_id, 1 from before where account_id is not null
@@ -123,14 +123,14 @@ export async function claimQueued(
             and coalesce(r.upstream_model, '') <> all(${paused}::text[])
             and r.model_id <> all(${stopped}::text[]) order by r.id
           limit least(
-            greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn)),
+            greatest(1, 2 * (select free from room) / (select count(*) from accounts_in_turn)),
             case when (select count(*) from accounts_in_turn) > 1 then greatest(0,
-              (${lane.concurrency}::int + 1) / 2 - coalesce((select places from held
+              (${lane.concurrency}::int + 1) / 2 - coalesce((select slots from held
                 where held.account_id = t.account_id), 0)) end)
         ) q
       ), pick as (
         select id, account_id, row_number() over (order by round, lap, account_id) as n
-        from candidate order by n limit (select free from place)
+        from candidate order by n limit (select free from room)
       ), moved as (
         update upstreams set cursor_account = (select account_id from pick order by n desc limit 1)
         where name = ${lane.upstream} and model = '' and exists (select from pick)
@@ -193,7 +193,7 @@ export function renewMany(
 /**
  * Takes a slot at an upstream for a claimed request that has none there; false if all are taken.
  */
-export async function takePlace(
+export async function takeSlot(
   db: Database,
   { id, attempt }: Claim,
   lane: Lane & { model: string },

@@ -424,7 +424,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
     missing: move.missing ?? false,
     next_upstream: move.next?.upstream,
     next_model: move.next?.model,
-    frees_place: move.frees_place ?? false,
+    frees_slot: move.frees_slot ?? false,
     waits: move.waits ?? false,
     is_left: move.left ?? false,
   }));
@@ -441,14 +441,14 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         missing: 'bool',
         next_upstream: 'text',
         next_model: 'text',
-        frees_place: 'bool',
+        frees_slot: 'bool',
         waits: 'bool',
         is_left: 'bool',
       })} as d
     ), moved as (
       update requests r set leased = false, upstream = coalesce(d.next_upstream, r.upstream),
         upstream_model = coalesce(d.next_model, r.upstream_model),
-        slot = r.slot and not d.frees_place, waits = d.waits,
+        slot = r.slot and not d.frees_slot, waits = d.waits,
         wake_at = now() + case when a.called_back then 0 else d.wake_seconds end * interval '1 s'
       from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
       where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS'
@@ -517,7 +517,7 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
 }
 
 /** Final with nothing left to do: due when its outputs expire, if it has any. */
-export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
+export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at, leased = false
     from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d

@@ -113,14 +113,14 @@ export async function follow(
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
   const events = holdStream(req, reply, deps);
   let shown = first.queue_position;
-  const stop = deps.watch.watch(row, (newer) => void tell(newer), placed);
+  const stop = deps.watch.watch(row, (newer) => void tell(newer), tellPosition);
   events.closed.addEventListener('abort', stop);
   send(first);
 
   async function tell(newer: StatusRow): Promise<void> {
     send(await view(newer, deps).catch(() => statusView(newer, null, deps.links)));
   }
-  function placed(queued: StatusRow, position: number): void {
+  function tellPosition(queued: StatusRow, position: number): void {
     if (position !== shown) send(statusView(queued, position, deps.links));
   }
   function send(status: StatusView): void {
@@ -291,7 +291,7 @@ function changed(
       done();
     };
     const leave = hold(req.viewer, deps, over);
-    req.rest();
+    req.yieldSlot();
     const stop = deps.watch.watch(row, (newer) => {
       newest = newer;
       if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();

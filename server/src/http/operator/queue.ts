@@ -197,14 +197,14 @@ function queuedFor(row: Waiting, known: Known): WaitsFor {
   const live = deps.upstreams.get(upstream);
   const routes = deps.catalog().models.get(row.model_id)?.upstreams ?? [];
   const theirs = routes.find((route) => route.upstream === upstream)?.model;
-  const rest = models.find((each) => each.upstream === upstream && each.model === theirs);
-  const left = Math.max(state?.paused_seconds ?? 0, rest?.paused_seconds ?? 0);
+  const paused = models.find((each) => each.upstream === upstream && each.model === theirs);
+  const left = Math.max(state?.paused_seconds ?? 0, paused?.paused_seconds ?? 0);
   if (row.slot) return { what: 'start', until: null };
   if (!live) return { what: 'set_up', until: null };
   if (known.stopped.has(row.model_id)) return { what: 'stopped', until: null };
-  if (left > 0) return { what: 'rest', until: inSeconds(left, now) };
+  if (left > 0) return { what: 'pause', until: inSeconds(left, now) };
   const isFull = (state?.in_use ?? 0) >= live.concurrency;
-  return { what: isFull ? 'place' : 'turn', until: null };
+  return { what: isFull ? 'slot' : 'turn', until: null };
 }
 
 /** What a running request is at. */

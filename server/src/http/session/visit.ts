@@ -25,10 +25,10 @@ export interface Visit extends FastifyRequest {
   role: Role;
   /** Of calls inside an account. */
   viewer?: people.PersonViewer;
-  /** Moves the call's place into the share of this person. */
+  /** Moves the call into the share of this person. */
   belongsTo: (owner: string) => void;
-  /** From now on it only waits: it makes room for a call that works. */
-  rest: () => void;
+  /** From now on the call only waits: it gives its slot to one that works. */
+  yieldSlot: () => void;
 }
 
 /** What the routes of the web pages are given. */

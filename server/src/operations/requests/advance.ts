@@ -35,7 +35,7 @@ export async function moveMany(
     run('requeue', requests.requeueMany),
     run('notified', requests.notifiedMany),
     run('expired', requests.expiredMany),
-    run('rest', requests.restMany),
+    run('idle', requests.idleMany),
   ]);
   // None of them is in flight any longer, so a failed one can be repeated safely.
   const moved = new Set(ended.flatMap(valueOf));

@@ -1,5 +1,5 @@
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { InputRefused, openMedia, placeMedia } from '../inputs.ts';
+import { InputRefused, openMedia, mapMedia } from '../inputs.ts';
 import { outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { jobOf } from './job.ts';
@@ -63,12 +63,12 @@ async function falInput(
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
   // fal fetches or unpacks the caller's own addresses itself.
-  const place = async (value: string, field: string): Promise<string> => {
+  const handOver = async (value: string, field: string): Promise<string> => {
     if (!Object.hasOwn(job.files, value)) return value;
     const known =
       uploaded.get(value) ?? openMedia(value, field, job, tools).then((file) => upload(file));
     uploaded.set(value, known);
     return known;
   };
-  return placeMedia(job, place);
+  return mapMedia(job, handOver);
 }

@@ -15,7 +15,7 @@ const keptSeconds = 2 * 86_400;
 const replyMaxBytes = 64 * 1024;
 const askTimeoutMs = 30_000;
 const partTimeoutMs = 120_000;
-const wholeTimeoutMs = 600_000;
+const putTimeoutMs = 600_000;
 
 /** The file was not uploaded, so the job was not submitted. */
 export class NotUploaded extends Error {
@@ -26,7 +26,7 @@ export class NotUploaded extends Error {
   }
 }
 
-interface Place {
+interface UploadTarget {
   file_url: string;
   upload_url: URL;
   /** Which fetch may call it: any other origin's name could lead to the own network. */
@@ -41,9 +41,9 @@ interface Place {
 export async function upload(fal: Fal, file: InputFile, signal: AbortSignal): Promise<string> {
   try {
     const isLarge = file.size > singleMaxBytes;
-    const place = await placeFor(fal, file, isLarge, signal);
-    await (isLarge ? putParts : putWhole)(fal, place, file, signal);
-    return place.file_url;
+    const target = await uploadTargetFor(fal, file, isLarge, signal);
+    await (isLarge ? putParts : putAtOnce)(fal, target, file, signal);
+    return target.file_url;
   } catch (error) {
     if (error instanceof NotUploaded) throw error;
     if (error instanceof FetchError)
@@ -56,12 +56,12 @@ function notUploaded(why: Refusal, message: string): NotUploaded {
   return new NotUploaded({ outcome: 'not_accepted', why, message });
 }
 
-async function placeFor(
+async function uploadTargetFor(
   fal: Fal,
   { content_type, file_name }: InputFile,
   isLarge: boolean,
   signal: AbortSignal,
-): Promise<Place> {
+): Promise<UploadTarget> {
   const verb = isLarge ? 'initiate-multipart' : 'initiate';
   const reply = await callFal(fal, {
     method: 'POST',
@@ -78,7 +78,7 @@ async function placeFor(
   const { file_url, upload_url } = objectIn(reply) ?? {};
   if (typeof file_url !== 'string' || !/^https?:\/\//.test(file_url))
     throw notUploaded('busy', 'its storage gave no address for a file');
-  return { file_url, ...uploadPlace(fal, upload_url) };
+  return { file_url, ...uploadAddress(fal, upload_url) };
 }
 
 function nameFor(content_type: string): string {
@@ -90,7 +90,10 @@ function nameFor(content_type: string): string {
  * Whatever address a reply names, a caller's file goes to the public Internet or the storage
  * itself.
  */
-function uploadPlace({ rest, tools }: Fal, given: unknown): Pick<Place, 'upload_url' | 'fetch'> {
+function uploadAddress(
+  { rest, tools }: Fal,
+  given: unknown,
+): Pick<UploadTarget, 'upload_url' | 'fetch'> {
   const { origin } = new URL(rest);
   const text = String(given);
   const isOwn = URL.canParse(text) && new URL(text).origin === origin;
@@ -113,15 +116,15 @@ function refusal(fal: Fal, reply: Reply): NotUploaded {
   return new NotUploaded({ ...outcome, message });
 }
 
-async function putWhole(fal: Fal, place: Place, file: InputFile, signal: AbortSignal) {
+async function putAtOnce(fal: Fal, target: UploadTarget, file: InputFile, signal: AbortSignal) {
   const body = file.size === 0 ? new Uint8Array() : await file.open();
   const headers = {
     'content-type': file.content_type,
     // Such storages take no body of unknown length.
     'content-length': String(file.size),
   };
-  const { href: url } = place.upload_url;
-  await put(fal, { ...place, url }, body, headers, wholeTimeoutMs, signal);
+  const { href: url } = target.upload_url;
+  await put(fal, { ...target, url }, body, headers, putTimeoutMs, signal);
 }
 
 /** Sends bytes to an address that needs no key, so our key stays here. */
@@ -139,19 +142,19 @@ async function put(
   return reply;
 }
 
-async function putParts(fal: Fal, place: Place, file: InputFile, signal: AbortSignal) {
-  const { origin, pathname, search } = place.upload_url;
+async function putParts(fal: Fal, target: UploadTarget, file: InputFile, signal: AbortSignal) {
+  const { origin, pathname, search } = target.upload_url;
   const at = (step: string) => `${origin}${pathname}/${step}${search}`;
   const parts: { partNumber: number; etag: string }[] = [];
   for await (const bytes of inParts(await file.open())) {
     const partNumber = parts.length + 1;
-    const part = { ...place, url: at(String(partNumber)) };
+    const part = { ...target, url: at(String(partNumber)) };
     const reply = await put(fal, part, bytes, {}, partTimeoutMs, signal);
     const etag = objectIn(reply)?.etag ?? reply.headers.etag;
     if (typeof etag !== 'string') throw notUploaded('busy', 'its storage lost a part of a file');
     parts.push({ partNumber, etag });
   }
-  const reply = await place.fetch.request({
+  const reply = await target.fetch.request({
     method: 'POST',
     url: at('complete'),
     headers: { 'content-type': 'application/json' },

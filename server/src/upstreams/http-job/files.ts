@@ -3,7 +3,7 @@ import { extensionOf } from '../../core/request/content-type.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import { whyOfFault } from '../replies.ts';
-import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
+import { dataUri, InputRefused, openMedia, mapMedia } from '../inputs.ts';
 import type { InputFile, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import type { Options } from './options.ts';
 import { textAt } from './path.ts';
@@ -29,7 +29,7 @@ export class NotHandedOver extends Error {
  *
  * @throws InputRefused, NotHandedOver
  */
-export function placeFiles(
+export function handOverFiles(
   job: StartJob,
   options: Options,
   wire: Wire,
@@ -49,7 +49,7 @@ export function placeFiles(
     if (data_uri_max_bytes > 0) throw tooLarge(field, data_uri_max_bytes);
     throw new InputRefused(`${field} must be a public https address for this model.`);
   };
-  return placeMedia(job, async (value, field) => {
+  return mapMedia(job, async (value, field) => {
     if (!Object.hasOwn(job.files, value) && /^https?:/i.test(value)) return value;
     // The same file in two fields is handed over once.
     const known = handed.get(value);

@@ -12,7 +12,7 @@ import {
   type Upstream,
   type UpstreamTools,
 } from '../upstream.ts';
-import { NotHandedOver, placeFiles } from './files.ts';
+import { NotHandedOver, handOverFiles } from './files.ts';
 import { readOptions, type CallForm, type Options } from './options.ts';
 import { textAt, valueAt, valuesAt, type Path } from './path.ts';
 import { jobState } from './result.ts';
@@ -69,7 +69,7 @@ function classOf({ idempotency_header, id }: Options, callsBack: boolean): Upstr
 
 async function start(parts: Parts, job: StartJob): Promise<StartOutcome> {
   const { options, wire, tools } = parts;
-  const outcome = await placeFiles(job, options, wire, tools).then(
+  const outcome = await handOverFiles(job, options, wire, tools).then(
     (input) => submit(parts, job, input),
     (error: unknown): StartOutcome => {
       if (error instanceof NotHandedOver) return error.outcome;

@@ -7,7 +7,7 @@ import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { readChunks, tidied } from './chunks.ts';
-import { placeMessages } from './messages.ts';
+import { messagesForUpstream } from './messages.ts';
 import type { Options } from './options.ts';
 import { errorIn, headOf, type Wire } from './wire.ts';
 
@@ -171,7 +171,7 @@ async function bodyOf(call: ChatCall, options: Options, tools: UpstreamTools): P
   return {
     ...rest,
     model: call.model,
-    messages: await placeMessages(messages, options.inline_images, call, tools),
+    messages: await messagesForUpstream(messages, options.inline_images, call, tools),
     ...(max_tokens !== undefined && { [options.token_limit]: max_tokens }),
     ...(call.stream && { stream: true }),
     ...(call.stream && options.include_usage && { stream_options: { include_usage: true } }),

@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../../lib/json.ts';
 import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { openMedia, placeMedia, InputRefused } from '../inputs.ts';
+import { openMedia, mapMedia, InputRefused } from '../inputs.ts';
 import { collectMedia } from '../outputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
@@ -61,7 +61,7 @@ async function sortOut(
 ): Promise<{ files: FormPart[]; fields: Json }> {
   const files: FormPart[] = [];
   const read = fileReader(imageMaxBytes);
-  const input = await placeMedia(job, async (value, field) => {
+  const input = await mapMedia(job, async (value, field) => {
     const name = mediaParts[field];
     if (name === undefined) throw new InputRefused(`${field} is not taken by this model.`);
     const file = await openMedia(value, field, job, tools);

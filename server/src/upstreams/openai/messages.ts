@@ -7,9 +7,13 @@ const fileMaxBytes = 20 * 1024 * 1024;
 const filesMaxBytes = 60 * 1024 * 1024;
 
 /** The value at `at`, as a `data:` address or as it came. */
-type Place = (value: string, at: string, of: 'image' | 'file' | 'audio') => Promise<Placed>;
+type HandOver = (
+  value: string,
+  at: string,
+  of: 'image' | 'file' | 'audio',
+) => Promise<HandedOverFile>;
 
-interface Placed {
+interface HandedOverFile {
   value: string;
   file_name?: string | undefined;
 }
@@ -19,7 +23,7 @@ interface Placed {
  * have none of our files. With `inline` all media are: an upstream on the own network could be led
  * to fetch what no caller may see. Throws `InputRefused`.
  */
-export async function placeMessages(
+export async function messagesForUpstream(
   messages: unknown,
   inline: boolean,
   { files = {}, signal }: Pick<ChatCall, 'files' | 'signal'>,
@@ -27,12 +31,12 @@ export async function placeMessages(
 ): Promise<unknown> {
   if (!Array.isArray(messages)) return messages;
   let left = filesMaxBytes;
-  const place: Place = (value, at, of) =>
-    placeOne(value, at, of).catch((error: unknown) => {
+  const handOver: HandOver = (value, at, of) =>
+    handOverOne(value, at, of).catch((error: unknown) => {
       if (error instanceof InputRefused) error.param = at;
       throw error;
     });
-  const placeOne: Place = async (value, at, of) => {
+  const handOverOne: HandOver = async (value, at, of) => {
     const stored = Object.hasOwn(files, value) ? files[value]! : null;
     const isAddress = /^https?:/i.test(value);
     // Bare base64: there is nothing to replace.
@@ -49,33 +53,33 @@ export async function placeMessages(
     left -= data.length;
     return { value: data, file_name: file.file_name };
   };
-  const placed: unknown[] = [];
+  const filled: unknown[] = [];
   for (const [i, message] of messages.entries()) {
     const isList = isObject(message) && Array.isArray(message.content);
-    placed.push(isList ? await withParts(message, `messages[${i}].content`, place) : message);
+    filled.push(isList ? await withParts(message, `messages[${i}].content`, handOver) : message);
   }
-  return placed;
+  return filled;
 }
 
 async function withParts(
   message: Record<string, unknown>,
   at: string,
-  place: Place,
+  handOver: HandOver,
 ): Promise<unknown> {
   const content: unknown[] = [];
   for (const [i, part] of itemsOf(message.content).entries())
-    content.push(isObject(part) ? await withFile(part, `${at}[${i}]`, place) : part);
+    content.push(isObject(part) ? await withFile(part, `${at}[${i}]`, handOver) : part);
   return { ...message, content };
 }
 
 async function withFile(
   part: Record<string, unknown>,
   at: string,
-  place: Place,
+  handOver: HandOver,
 ): Promise<Record<string, unknown>> {
   const { image_url: image, file, input_audio: audio } = part;
   if (isObject(image) && typeof image.url === 'string') {
-    const { value: url } = await place(image.url, `${at}.image_url.url`, 'image');
+    const { value: url } = await handOver(image.url, `${at}.image_url.url`, 'image');
     return { ...part, image_url: { ...image, url } };
   }
   if (isObject(file)) {
@@ -83,13 +87,13 @@ async function withFile(
     const named = file_id == null ? file.file_data : file_id;
     if (typeof named !== 'string') return part;
     const field = file_id == null ? 'file_data' : 'file_id';
-    const { value, file_name } = await place(named, `${at}.file.${field}`, 'file');
+    const { value, file_name } = await handOver(named, `${at}.file.${field}`, 'file');
     // Most servers take a file only with a name.
     const filename = file.filename ?? file_name ?? (value === named ? undefined : 'file');
     return { ...part, file: { ...rest, file_data: value, ...(filename != null && { filename }) } };
   }
   if (isObject(audio) && typeof audio.data === 'string') {
-    const { value } = await place(audio.data, `${at}.input_audio.data`, 'audio');
+    const { value } = await handOver(audio.data, `${at}.input_audio.data`, 'audio');
     // Here the data has no type in front.
     const data = value === audio.data ? value : value.replace(/^data:[^,]*,/, '');
     return { ...part, input_audio: { ...audio, data } };

@@ -1,7 +1,7 @@
 import type { RequestCall } from '../../lib/outbound/fetch.ts';
 import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import type { Json } from '../../lib/json.ts';
-import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
+import { dataUri, InputRefused, openMedia, mapMedia } from '../inputs.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
@@ -77,13 +77,13 @@ async function addressOf(
   return dataUri(file, field, dataMaxBytes);
 }
 
-/** The input without fields that a caller must not set; media as `place` returns them. */
+/** The input without fields that a caller must not set; media as `handOver` returns them. */
 async function fieldsOf(
   job: StartJob,
-  place: (value: string, field: string) => Promise<null>,
+  handOver: (value: string, field: string) => Promise<null>,
 ): Promise<Json> {
-  const placed = await placeMedia(job, place);
-  const kept = Object.entries(placed).filter(
+  const filled = await mapMedia(job, handOver);
+  const kept = Object.entries(filled).filter(
     ([name, value]) => value !== null && !keptBack.has(name) && !isEmptied(value),
   );
   return Object.fromEntries(kept);

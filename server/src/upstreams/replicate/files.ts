@@ -7,7 +7,7 @@ import {
   handedOver,
   HandOverFailed,
   InputRefused,
-  placeMedia,
+  mapMedia,
 } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
@@ -43,19 +43,20 @@ export async function placedInput(
     uploaded.set(key, address);
     return address;
   };
-  const placed = await placeMedia(job, async (value, field) => {
-    if (Object.hasOwn(job.files, value)) return placeStored(job.files[value]!, field, value, once);
+  const filled = await mapMedia(job, async (value, field) => {
+    if (Object.hasOwn(job.files, value))
+      return handOverStored(job.files[value]!, field, value, once);
     if (/^(?:https?|data):/i.test(value)) return value;
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
   });
-  const given = Object.entries(placed).filter(([, value]) => value !== null);
+  const given = Object.entries(filled).filter(([, value]) => value !== null);
   const input = Object.fromEntries(given);
   return (await lightened(input, 'input', once, 0)) as Record<string, unknown>;
 }
 
 type Once = (key: string, file: InputFile) => Promise<string>;
 
-async function placeStored(file: InputFile, field: string, key: string, once: Once) {
+async function handOverStored(file: InputFile, field: string, key: string, once: Once) {
   if (file.size <= inlineMaxBytes) return dataUri(file, field, inlineMaxBytes);
   if (file.size <= uploadMaxBytes) return once(key, file);
   if (file.link) return file.link;

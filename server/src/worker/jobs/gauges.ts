@@ -39,7 +39,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
     [
       { name: names.waiting, labels, help: 'Requests that wait for the upstream; at most 10000.' },
       { name: names.oldest, labels, help: 'How long the oldest of them has waited.' },
-      { name: names.inUse, labels, help: 'Places at the upstream that are taken.' },
+      { name: names.inUse, labels, help: 'Slots at the upstream that are taken.' },
       { name: names.paused, labels, help: 'How long the upstream will be paused; 0: it works.' },
       {
         name: names.models,

@@ -22,7 +22,7 @@ export const queue: Guard[] = [
     guards: 'places are counted by one worker at a time',
     file: 'src/db/requests/queue.ts',
     edits: [["where name = ${upstream} and model = '' for update`", 'where name = ${upstream}`']],
-    test: 'test/db/queue_places.test.ts',
+    test: 'test/db/queue-slots.test.ts',
     name: 'a second worker waits for the first to count',
   },
   {

@@ -85,11 +85,11 @@ export const upstreams: Guard[] = [
     name: 'goes nowhere else where its answer was lost',
   },
   {
-    guards: 'a start that goes elsewhere takes a place there',
+    guards: 'a start that goes elsewhere takes a slot there',
     file: 'src/db/requests/queue.ts',
     edits: [['and ${lane.concurrency}::int > (select', 'and 1000000 > (select']],
     test: 'test/worker/routing.test.ts',
-    name: 'waits for a place where the next one is full',
+    name: 'waits for a slot where the next one is full',
   },
   {
     guards: 'a start that goes elsewhere goes to the model that is meant there',
@@ -160,7 +160,7 @@ export const upstreams: Guard[] = [
     name: 'without a signature',
   },
   {
-    guards: 'a hanging upstream leaves places to the others',
+    guards: 'a hanging upstream leaves slots to the others',
     file: 'src/worker/worker.ts',
     edits: [
       [

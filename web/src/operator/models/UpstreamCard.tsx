@@ -133,14 +133,14 @@ function Figures({ upstream }: { upstream: Upstream }) {
   const share = concurrency ? (in_use * 100) / concurrency : 0;
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="md">
-      <Figure label={t('places')}>
+      <Figure label={t('slots')}>
         {concurrency === null ? in_use : t('of', { used: in_use, all: concurrency })}
         <Progress
           value={Math.min(100, share)}
           size="sm"
           mt={6}
           color={share >= 100 ? 'orange' : 'fare'}
-          aria-label={t('places')}
+          aria-label={t('slots')}
         />
       </Figure>
       <Figure

@@ -162,7 +162,7 @@ function WaitsFor({ row }: { row: OpenRequest }) {
       </Text>
       {until !== null && (
         <Note>
-          {t(`by.${what === 'rest' || what === 'retry' ? what : 'other'}`)} <When at={until} />
+          {t(`by.${what === 'pause' || what === 'retry' ? what : 'other'}`)} <When at={until} />
         </Note>
       )}
       {row.message !== null && (

@@ -91,7 +91,7 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
     },
     { label: t('oldest'), number: true, cell: (row) => age(row.oldest_seconds) },
     {
-      label: t('places'),
+      label: t('slots'),
       number: true,
       cell: ({ in_use, concurrency }) => (
         <span className="number">

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sampleForm } from '../../../core/catalog/media-input.ts';
-import { openMedia, placeMedia } from '../../inputs.ts';
+import { openMedia, mapMedia } from '../../inputs.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../../upstream.ts';
 import type { Workshop } from '../jobs/workshop.ts';
 import type { SampleKind } from '../media/sample.ts';
@@ -26,7 +26,7 @@ export async function gatherInputs(
   download: UpstreamTools['download'],
 ): Promise<Media[]> {
   const found: { field: string; value: string }[] = [];
-  await placeMedia(job, async (value, field) => found.push({ value, field }));
+  await mapMedia(job, async (value, field) => found.push({ value, field }));
   if (found.length > filesMax)
     throw new Refusal(`At most ${filesMax} files can be given; there are ${found.length}.`);
   const media: Media[] = [];

@@ -6,13 +6,13 @@ import { claim, customer, submit } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
-/** The moment in which one worker has taken places and nobody can see it yet. */
+/** The moment in which one worker has taken slots and nobody can see it yet. */
 
 let database: TestDatabase;
 before(async () => void (database = await testDatabase()));
 after(() => database.close());
 
-test('a second worker waits for the first to count, and finds no place left', async () => {
+test('a second worker waits for the first to count, and finds no slot left', async () => {
   const { db } = database;
   const upstream = 'narrow';
   const lane = { upstream, concurrency: 3 };
@@ -44,7 +44,7 @@ test('a second worker waits for the first to count, and finds no place left', as
       return waiting !== undefined;
     });
     await first.query('commit');
-    assert.deepEqual(await second, [], 'three places had four jobs');
+    assert.deepEqual(await second, [], 'three slots had four jobs');
     const [next] = await claim(db, upstream);
     assert.equal(next!.id, newcomer);
   } finally {
