@@ -10,7 +10,7 @@ import {
   setPrice,
 } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
-import { act, commandLine } from '../operations/act.ts';
+import { runAction, commandLine } from '../operations/operator-action.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 /** Far above any real amount, and far below the limit of a balance's column. */
@@ -93,7 +93,7 @@ async function setStatus(
   const row = await withDatabase(context, async (db) => {
     const { id, status: before } = await needAccount(db, email);
     const action = status === 'active' ? 'account.resume' : 'account.suspend';
-    await act(db, commandLine, action, async (inside) => {
+    await runAction(db, commandLine, action, async (inside) => {
       const answer = await accounts.setStatus(inside, id, status);
       return { answer, account_id: id, details: { status, before: { status: before } } };
     });
@@ -107,7 +107,7 @@ export async function price(context: Context, email: string, factor: string): Pr
   const price_ppm = ppmOf(factor);
   const row = await withDatabase(context, async (db) => {
     const { id, price_ppm: before } = await needAccount(db, email);
-    await act(db, commandLine, 'account.price', async (inside) => {
+    await runAction(db, commandLine, 'account.price', async (inside) => {
       const answer = await setPrice(inside, id, price_ppm);
       return { answer, account_id: id, details: { price_ppm, before: { price_ppm: before } } };
     });

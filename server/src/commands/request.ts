@@ -10,7 +10,7 @@ import { isOneOf } from '../lib/records.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
-import { act, commandLine } from '../operations/act.ts';
+import { runAction, commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
 import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
@@ -66,7 +66,7 @@ export async function show(
 export async function cancel(context: Context, requestId: string): Promise<void> {
   const id = idOf(requestId);
   const answer = await withDatabase(context, (db) =>
-    act(db, commandLine, 'request.cancel', async (within) => {
+    runAction(db, commandLine, 'request.cancel', async (within) => {
       const found = await cancelRequest(within, id);
       if (found === null) throw notThere(requestId);
       if (found.isCancelled) return found.done;

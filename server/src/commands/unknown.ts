@@ -4,7 +4,7 @@ import * as queue from '../db/requests/queue.ts';
 import * as resolutions from '../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../lib/id.ts';
 import { Refused } from '../operations/refused.ts';
-import { commandLine } from '../operations/act.ts';
+import { commandLine } from '../operations/operator-action.ts';
 import {
   resolvedMax,
   resolveOutcomes,

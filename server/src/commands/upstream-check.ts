@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
-import { act, commandLine } from '../operations/act.ts';
+import { runAction, commandLine } from '../operations/operator-action.ts';
 import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import { isWell, type Look } from '../upstreams/look.ts';
 import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
@@ -59,7 +59,7 @@ export async function resume(
   const names = await definedNames(context.config);
   if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
   const was_paused = await withDatabase(context, async (db) => {
-    const ended = act(db, commandLine, 'upstream.wake', async (within) => {
+    const ended = runAction(db, commandLine, 'upstream.wake', async (within) => {
       const answer = await endPause(within, name, model);
       return { answer, target: name, details: { model, was_paused: answer } };
     });

@@ -4,7 +4,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { laws } from '../../src/ledger/laws.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { adjust } from '../../src/operations/accounts/deposit.ts';
-import { act, commandLine } from '../../src/operations/act.ts';
+import { runAction, commandLine } from '../../src/operations/operator-action.ts';
 import {
   createVouchers,
   redeemVoucher,
@@ -503,7 +503,7 @@ before(async () => {
   const [voucher, redeemed] = await createVouchers(db, sort);
   const expires_at = new Date(Date.now() + 60_000);
   const [expiring, taken] = await createVouchers(db, { ...sort, expires_at });
-  await act(db, commandLine, 'books.prove', async () => ({ answer: null }));
+  await runAction(db, commandLine, 'books.prove', async () => ({ answer: null }));
   await voidVoucher(db, taken!.id);
   await redeemVoucher(db, { account_id: fourth.account_id, code: redeemed!.code });
   Object.assign(ids, {

@@ -5,7 +5,7 @@ import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
 import * as people from '../../db/accounts/people.ts';
 import { isUuid } from '../../lib/id.ts';
-import type { Operator } from '../../operations/act.ts';
+import type { Operator } from '../../operations/operator-action.ts';
 import {
   inviteMember,
   removeMember,

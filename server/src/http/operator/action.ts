@@ -1,5 +1,5 @@
 import type { Database } from '../../lib/sql/sql.ts';
-import { act, type Done } from '../../operations/act.ts';
+import { runAction, type ActionResult } from '../../operations/operator-action.ts';
 import {
   endpoint,
   type Answer,
@@ -20,7 +20,7 @@ import type { WebDeps } from '../session/visit.ts';
 type ReadRow = [string, Endpoint];
 
 /** Runs in one transaction with its row of the log, on the database that it is given. */
-type Work<A> = (db: Database) => Promise<Done<A>>;
+type Work<A> = (db: Database) => Promise<ActionResult<A>>;
 
 /** Becomes an endpoint once its name in the log is known. */
 export interface Action {
@@ -37,7 +37,7 @@ export function action<const S extends Shapes>(
       const { person_id, email } = call.visit.session;
       const done = async () => {
         const work = await prepare(call, deps);
-        return act(deps.db, { person_id, email }, name, work);
+        return runAction(deps.db, { person_id, email }, name, work);
       };
       return inWords(done());
     });

@@ -92,5 +92,5 @@ export const correct = action(
 
 /** The operation writes its row of the log itself. */
 function done(answer: Booked) {
-  return { answer, noted: true as const };
+  return { answer, logged: true as const };
 }

@@ -172,7 +172,7 @@ export const resolve = action(
       const done = await resolveOutcome(db, visit.session, of, found);
       if (done === null) throw new ApiError('not_found');
       const { outcome, cost: cost_usd_micro } = found;
-      return { answer: { request_id, attempt, outcome, cost_usd_micro }, noted: true };
+      return { answer: { request_id, attempt, outcome, cost_usd_micro }, logged: true };
     };
   },
 );
@@ -192,7 +192,7 @@ export const resolveMany = action(
     const found = findingOf(body);
     return async (db) => {
       const answer = await resolveOutcomes(db, visit.session, selected, found);
-      return { answer, noted: true };
+      return { answer, logged: true };
     };
   },
 );

@@ -69,7 +69,7 @@ export const create = action(
     };
     return async (db) => ({
       answer: { data: await createVouchers(db, wanted, visit.session) },
-      noted: true,
+      logged: true,
     });
   },
 );
@@ -81,7 +81,7 @@ export const cancel = action(
     const voucher_id = idOf(params.voucher_id);
     return async (db) => {
       await voidVoucher(db, voucher_id, visit.session);
-      return { answer: { status: 'void' as const }, noted: true };
+      return { answer: { status: 'void' as const }, logged: true };
     };
   },
 );

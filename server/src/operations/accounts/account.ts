@@ -4,7 +4,7 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { commandLine, noteBooking } from '../act.ts';
+import { commandLine, logBooking } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
@@ -36,7 +36,7 @@ export async function createAccount(
       books.deposit(made.transfer_id, id, first_deposit, made.reference);
       writeBooks(tx, books);
       const booked = { account_id: id, amount: first_deposit, reason: null, ...made };
-      noteBooking(tx, commandLine, booked);
+      logBooking(tx, commandLine, booked);
     }
     return inserted;
   });

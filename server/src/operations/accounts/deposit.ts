@@ -6,7 +6,7 @@ import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import { Refused } from '../refused.ts';
-import { commandLine, noteBooking, type Author } from '../act.ts';
+import { commandLine, logBooking, type Author } from '../operator-action.ts';
 
 export const referenceMax = 255;
 export const reasonMax = 1000;
@@ -84,7 +84,7 @@ async function book(
         throw new Refused('That would take more than the account has available.');
       }
       writeBooks(tx, books);
-      noteBooking(tx, by, { account_id, amount, reference, reason, transfer_id: id });
+      logBooking(tx, by, { account_id, amount, reference, reason, transfer_id: id });
       return { ...books.funds(account_id), transfer_id: id, replayed: false };
     });
   } catch (error) {

@@ -12,7 +12,7 @@ import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
 import { Refused } from '../refused.ts';
-import { noteTeam } from '../act.ts';
+import { logTeamChange } from '../operator-action.ts';
 
 const nameMax = 100;
 const resetSeconds = 3600;
@@ -110,7 +110,7 @@ async function use(
     throw new Refused('This invitation is used up or no longer good. Ask again.');
   if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
   const done = { action: 'team.join', account_id, target: email, details: { role } };
-  await noteTeam(tx, { person_id, email }, done);
+  await logTeamChange(tx, { person_id, email }, done);
 }
 
 /**

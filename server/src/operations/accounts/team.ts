@@ -6,7 +6,7 @@ import * as people from '../../db/accounts/people.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
 import { Refused } from '../refused.ts';
-import { noteTeam, type Operator } from '../act.ts';
+import { logTeamChange, type Operator } from '../operator-action.ts';
 import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 
 /** Most people and open invitations of one account together. */
@@ -27,7 +27,7 @@ export function setRole(
     if (!before || !(await members.setRole(tx, member))) return false;
     if (role !== 'owner') await invitations.withdrawBy(tx, member);
     const details = { role, before: { role: before.role } };
-    await noteTeam(tx, by, { action: 'team.role', account_id, target: before.email, details });
+    await logTeamChange(tx, by, { action: 'team.role', account_id, target: before.email, details });
     return true;
   });
 }
@@ -44,7 +44,7 @@ export function removeMember(
     if (!before || !(await members.remove(tx, member))) return false;
     await invitations.withdrawBy(tx, member);
     const { email: target, role } = before;
-    await noteTeam(tx, by, { action: 'team.remove', account_id, target, details: { role } });
+    await logTeamChange(tx, by, { action: 'team.remove', account_id, target, details: { role } });
     return true;
   });
 }
@@ -83,7 +83,12 @@ export async function inviteMember(
     if ((await people.countMembers(tx, account_id)) + open.length >= peopleMax)
       throw new Refused(`An account has at most ${peopleMax} people, invited ones included.`);
     const { role } = wanted;
-    await noteTeam(tx, by, { action: 'team.invite', account_id, target: email, details: { role } });
+    await logTeamChange(tx, by, {
+      action: 'team.invite',
+      account_id,
+      target: email,
+      details: { role },
+    });
     const made = { account_id, email, role, invited_by: by.person_id, vouched: false };
     return insertInvitation(tx, made);
   });
@@ -100,7 +105,7 @@ export function withdrawInvitation(
     const withdrawn = await invitations.withdraw(tx, id, account_id);
     if (!withdrawn) return false;
     const { email: target, role } = withdrawn;
-    await noteTeam(tx, by, { action: 'team.withdraw', account_id, target, details: { role } });
+    await logTeamChange(tx, by, { action: 'team.withdraw', account_id, target, details: { role } });
     return true;
   });
 }

@@ -7,7 +7,7 @@ import { findReference } from '../../ledger/statement.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
-import { commandLine, note, type Author } from '../act.ts';
+import { commandLine, logAction, type Author } from '../operator-action.ts';
 
 /** Most vouchers of one call: each has a line of its own. */
 export const vouchersMax = 1000;
@@ -51,7 +51,7 @@ export async function createVouchers(
     const all = { amount_usd_micro: amount, expires_at, note: text, created_by };
     await vouchers.insertMany(tx, rows, all);
     const details = { amount_usd_micro: String(amount), count, expires_at, first_id: made[0]!.id };
-    note(tx, by, { action: 'voucher.create', target: text, details });
+    logAction(tx, by, { action: 'voucher.create', target: text, details });
   });
   return made;
 }
@@ -64,7 +64,7 @@ export async function voidVoucher(
 ): Promise<void> {
   const found = await db.tx(async (tx) => {
     const after = await vouchers.cancel(tx, id);
-    if (after?.redeemed_at === null) note(tx, by, { action: 'voucher.void', target: id });
+    if (after?.redeemed_at === null) logAction(tx, by, { action: 'voucher.void', target: id });
     return after;
   });
   if (!found)

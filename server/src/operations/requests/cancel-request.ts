@@ -1,7 +1,7 @@
 import type { Ending, Status } from '../../core/request/request.ts';
 import { findMany } from '../../db/requests/requests.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import type { Done } from '../act.ts';
+import type { ActionResult } from '../operator-action.ts';
 import { endMany } from './settle.ts';
 
 export interface Cancelling {
@@ -9,7 +9,7 @@ export interface Cancelling {
   isCancelled: boolean;
   status: Status;
   ending: Ending;
-  done: Done<{ request_id: string; status: Status }>;
+  done: ActionResult<{ request_id: string; status: Status }>;
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as stopped from '../../db/stopped-models.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { act, type Author, type Done } from '../act.ts';
+import { runAction, type Author, type ActionResult } from '../operator-action.ts';
 
 interface ModelState {
   model_id: string;
@@ -16,13 +16,16 @@ export async function stopModel(
   by: Author,
   model_id: string,
   reason: string | null,
-): Promise<Done<ModelState>> {
+): Promise<ActionResult<ModelState>> {
   await stopped.insert(db, model_id, by.email);
   const details = reason === null ? {} : { details: { reason } };
   return { answer: { model_id, stopped: true }, target: model_id, ...details };
 }
 
-export async function resumeModel(db: Database, model_id: string): Promise<Done<ModelState>> {
+export async function resumeModel(
+  db: Database,
+  model_id: string,
+): Promise<ActionResult<ModelState>> {
   await stopped.remove(db, model_id);
   return { answer: { model_id, stopped: false }, target: model_id };
 }
@@ -35,7 +38,7 @@ export function stopOrResume(
   wanted: { stop: boolean; reason: string | null },
 ): Promise<unknown> {
   const action = wanted.stop ? 'model.stop' : 'model.resume';
-  return act(db, by, action, (within) =>
+  return runAction(db, by, action, (within) =>
     wanted.stop ? stopModel(within, by, model_id, wanted.reason) : resumeModel(within, model_id),
   );
 }

@@ -2,7 +2,7 @@ import * as resolutions from '../../db/requests/unknown-outcomes.ts';
 import { bookCosts, type OutcomeId } from '../../db/accounts/revenue.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
-import { note as log, type Author } from '../act.ts';
+import { logAction as log, type Author } from '../operator-action.ts';
 
 /** Failure codes after which we don't know whether the upstream charged us. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);

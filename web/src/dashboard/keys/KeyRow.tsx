@@ -12,14 +12,14 @@ import { useKeyChange, type Defaults } from './key-data.ts';
 import styles from './Keys.module.css';
 import { Refused } from './Refused.tsx';
 
-export type Deed = 'edit' | 'rotate' | 'revoke';
+export type KeyAction = 'edit' | 'rotate' | 'revoke';
 
 /** A key in the list. `onOpen` is null for members who may only view. */
 export function KeyRow(props: {
   shown: Key;
   defaults: Defaults;
   refused: RefusedCalls[];
-  onOpen: ((what: Deed) => void) | null;
+  onOpen: ((what: KeyAction) => void) | null;
 }) {
   const { shown, onOpen } = props;
   const isOver = shown.state !== 'active';
@@ -30,7 +30,7 @@ export function KeyRow(props: {
         <Month shown={shown} />
         <Used shown={shown} defaults={props.defaults} />
         <Box className={styles.menu}>
-          {onOpen && shown.state !== 'revoked' && <Deeds shown={shown} onOpen={onOpen} />}
+          {onOpen && shown.state !== 'revoked' && <KeyActions shown={shown} onOpen={onOpen} />}
         </Box>
         {props.refused.length > 0 && (
           <div className={styles.note}>
@@ -152,13 +152,13 @@ function Used({ shown, defaults }: { shown: Key; defaults: Defaults }) {
   );
 }
 
-function Deeds({ shown, onOpen }: { shown: Key; onOpen: (what: Deed) => void }) {
+function KeyActions({ shown, onOpen }: { shown: Key; onOpen: (what: KeyAction) => void }) {
   const { t } = useTranslation('keys');
   const name = shown.is_studio ? t('studio_name') : shown.name;
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('deeds', { name })}>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('actions', { name })}>
           <IconDots size={18} />
         </ActionIcon>
       </Menu.Target>

@@ -19,7 +19,7 @@ export interface Author {
 export const commandLine: Author = { person_id: null, email: 'command line' };
 
 /** The result of an action: the answer, and what the log keeps of it, without secrets. */
-export interface Done<Answer = unknown> {
+export interface ActionResult<Answer = unknown> {
   answer: Answer;
   /** The account concerned, if any. */
   account_id?: string | null;
@@ -28,18 +28,18 @@ export interface Done<Answer = unknown> {
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;
   /** The operation has written its log row itself. */
-  noted?: true;
+  logged?: true;
   /** Called after the commit, for hints to other processes. */
   after?: () => void;
 }
 
 /** Writes a row of the log, in the transaction that it describes. */
-export function note(
+export function logAction(
   tx: Transaction,
   by: Author,
-  done: Omit<Done, 'answer'> & { action: string },
+  result: Omit<ActionResult, 'answer'> & { action: string },
 ): void {
-  const { action, account_id = null, target = null, details } = done;
+  const { action, account_id = null, target = null, details } = result;
   const who = { person_id: by.person_id, by_email: by.email };
   operatorLog.insert(tx, {
     id: newId(),
@@ -52,7 +52,7 @@ export function note(
 }
 
 /** The log row of a deposit (without a reason) or a correction. The audit compares the two. */
-export function noteBooking(
+export function logBooking(
   tx: Transaction,
   by: Author,
   booked: {
@@ -66,36 +66,36 @@ export function noteBooking(
   const { account_id, amount, reference, reason, transfer_id } = booked;
   const action = reason === null ? 'account.credit' : 'account.adjust';
   const told = { amount_usd_micro: String(amount), reference, ...(reason !== null && { reason }) };
-  note(tx, by, { action, account_id, details: { ...told, transfer_id, replayed: false } });
+  logAction(tx, by, { action, account_id, details: { ...told, transfer_id, replayed: false } });
 }
 
 /**
  * The log row of a change to an operator account's people. Its owners run the service, so nobody
  * becomes or ceases to be an operator without such a row. `account_id` is locked by the caller.
  */
-export async function noteTeam(
+export async function logTeamChange(
   tx: Transaction,
   by: Operator,
-  done: { action: string; account_id: string; target: string; details: Record<string, unknown> },
+  result: { action: string; account_id: string; target: string; details: Record<string, unknown> },
 ): Promise<void> {
-  if (!(await accounts.lock(tx, done.account_id)).is_operator) return;
-  note(tx, by, done);
+  if (!(await accounts.lock(tx, result.account_id)).is_operator) return;
+  logAction(tx, by, result);
 }
 
 /**
  * Runs an operator's action and writes its log row in one transaction. Everything that `work` does
  * with its database belongs to that transaction; after a deadlock it runs again.
  */
-export async function act<Answer>(
+export async function runAction<Answer>(
   db: Database,
   by: Author,
   action: string,
-  work: (db: Database) => Promise<Done<Answer>>,
+  work: (db: Database) => Promise<ActionResult<Answer>>,
 ): Promise<Answer> {
   const { answer, after } = await db.tx(async (tx) => {
-    const done = await work(within(db, tx));
-    if (!done.noted) note(tx, by, { ...done, action });
-    return done;
+    const result = await work(within(db, tx));
+    if (!result.logged) logAction(tx, by, { ...result, action });
+    return result;
   });
   after?.();
   return answer;
