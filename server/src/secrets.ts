@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { codeOf, fieldOf, messageOf } from './lib/unknown.ts';
-import { writeWhole } from './lib/write-whole.ts';
+import { writeAtomically } from './lib/write-atomically.ts';
 import { ConfigError, dataDir, secretMinLength, type Config } from './config.ts';
 
 /** The secrets that sign links to outputs: given, or generated once and kept in the data folder. */
@@ -33,7 +33,7 @@ export function keptSecret(config: Config): string | null {
  */
 export function keepSecret(config: Config, secret: string, beside: boolean): string {
   const path = beside ? `${pathOf(config)}.imported` : pathOf(config);
-  inWords(path, () => writeWhole(path, secret, { replaces: true }));
+  inWords(path, () => writeAtomically(path, secret, { replaces: true }));
   return path;
 }
 
@@ -42,7 +42,7 @@ function makeSecret(config: Config): string {
   const secret = randomBytes(32).toString('hex');
   try {
     // Another process starting in this folder may be faster: then its secret is used here too.
-    inWords(path, () => writeWhole(path, secret, { replaces: false }));
+    inWords(path, () => writeAtomically(path, secret, { replaces: false }));
   } catch (error) {
     if (codeOf(fieldOf(error, 'cause')) !== 'EEXIST') throw error;
   }

@@ -142,10 +142,10 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FareboxError)) throw error;
     // A reply that is not streamed is always generated to its end.
-    const isWhole = json || finishes(talk);
-    const costs = leftText(error, isWhole, '`fare list`');
+    const isComplete = json || finishes(talk);
+    const costs = leftText(error, isComplete, '`fare list`');
     if (!json) remark(quiet, costs);
-    const charged = isWhole ? null : await chargeOf(talk, talk.open[0]);
+    const charged = isComplete ? null : await chargeOf(talk, talk.open[0]);
     if (charged !== null) remark(quiet, `Charged ${formatUsd(charged)}.`);
     throw new Stop(exits.interrupted, 'interrupted', json ? costs : '');
   } finally {
@@ -161,9 +161,13 @@ function finishes({ models, model }: Talk): boolean {
 /**
  * The charge of a reply whose caller left, in words; `where` says where the charge will be shown.
  */
-function leftText({ mayHaveBeenAccepted }: FareboxError, isWhole: boolean, where: string): string {
+function leftText(
+  { mayHaveBeenAccepted }: FareboxError,
+  isComplete: boolean,
+  where: string,
+): string {
   if (!mayHaveBeenAccepted) return 'Nothing was charged.';
-  return isWhole
+  return isComplete
     ? `The model finishes this reply, and all of it is charged: ${where} shows it.`
     : `You may be charged for the part already received: ${where} shows it.`;
 }

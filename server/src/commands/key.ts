@@ -108,8 +108,8 @@ export async function limit(
 ): Promise<void> {
   const limits = {
     monthly_limit_usd_micro: given(options.limitUsd, usd),
-    rpm: given(options.rpm, whole),
-    open_jobs: given(options.openJobs, whole),
+    rpm: given(options.rpm, wholeNumber),
+    open_jobs: given(options.openJobs, wholeNumber),
   };
   if (Object.values(limits).every((limit) => limit === undefined)) {
     throw new Refused('Say what to change: --limit-usd, --rpm or --open-jobs.');
@@ -176,7 +176,7 @@ async function knownModels({ config }: Context, ids: string[]): Promise<string[]
   return [...new Set(ids)];
 }
 
-function whole(text: string): number {
+function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new Refused(`"${text}" is no whole number above 0.`);
   return Number(text);
 }

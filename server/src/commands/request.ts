@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import { statuses } from '../core/request/request.ts';
 import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
-import { findWhole } from '../db/accounts/margins.ts';
+import { findFull } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
@@ -109,9 +109,9 @@ function notThere(requestId: string): Refused {
 type Found = NonNullable<Awaited<ReturnType<typeof load>>>;
 
 async function load(db: Database, id: string) {
-  const [[row], whole, transfers, attempts, deliveries] = await Promise.all([
+  const [[row], full, transfers, attempts, deliveries] = await Promise.all([
     requests.findCards(db, [id]),
-    findWhole(db, id),
+    findFull(db, id),
     movementsOf(db, id),
     requests.attemptsOf(db, id),
     deliveriesOf(db, id),
@@ -119,7 +119,7 @@ async function load(db: Database, id: string) {
   if (!row) return null;
   const { email } = await needAccount(db, row.account_id);
   const { quote, input, error_message, webhook_url, quantity } = row;
-  const { cost_usd_micro = null, error_cause: cause = null } = whole ?? {};
+  const { cost_usd_micro = null, error_cause: cause = null } = full ?? {};
   // As in the log: an upstream may repeat one of our keys.
   const error_cause = cause === null ? null : redact(cause);
   const about = { quote, quantity, cost_usd_micro, error_message, error_cause, webhook_url };

@@ -21,7 +21,7 @@ describe('headAnd', () => {
       const all = Buffer.concat(chunks);
       const { head, stream } = await headAnd(Readable.from(chunks), n);
       assert.deepEqual(Buffer.from(head), all.subarray(0, n));
-      assert.deepEqual(await whole(stream), all);
+      assert.deepEqual(await readAll(stream), all);
     });
     await fc.assert(property);
   });
@@ -30,7 +30,7 @@ describe('headAnd', () => {
     const source = watched([10, 10, 10]);
     const { stream } = await headAnd(source.bytes, 15);
     assert.equal(source.given, 2);
-    await whole(stream);
+    await readAll(stream);
     assert.equal(source.given, 3);
   });
 
@@ -42,7 +42,7 @@ describe('headAnd', () => {
     }
     await assert.rejects(headAnd(breaks(), 4), broken);
     const { stream } = await headAnd(breaks(), 3);
-    await assert.rejects(whole(stream), broken);
+    await assert.rejects(readAll(stream), broken);
   });
 });
 
@@ -58,7 +58,7 @@ describe('every wrapper', () => {
   for (const [name, wrap] of Object.entries(wrappers)) {
     test(`${name} passes all bytes on and then stays at the end`, async () => {
       const stream = await wrap(watched([5, 0, 9, 1]).bytes);
-      assert.equal((await whole(stream)).length, 15);
+      assert.equal((await readAll(stream)).length, 15);
       assert.deepEqual(await stream[Symbol.asyncIterator]().next(), {
         done: true,
         value: undefined,
@@ -227,7 +227,7 @@ describe('abortable', () => {
 
   test('does not read from a source when the signal was aborted before, but releases it', async () => {
     const source = watched([5]);
-    await assert.rejects(whole(abortable(source.bytes, AbortSignal.abort())), {
+    await assert.rejects(readAll(abortable(source.bytes, AbortSignal.abort())), {
       name: 'AbortError',
     });
     assert.equal(source.given, 0);
@@ -238,7 +238,7 @@ describe('abortable', () => {
     const abort = new AbortController();
     const add = mock.method(abort.signal, 'addEventListener');
     const remove = mock.method(abort.signal, 'removeEventListener');
-    await whole(abortable(watched([1, 2, 3]).bytes, abort.signal));
+    await readAll(abortable(watched([1, 2, 3]).bytes, abort.signal));
     assert.equal(add.mock.callCount(), 4);
     assert.equal(remove.mock.callCount(), 4);
   });
@@ -268,6 +268,6 @@ function watched(sizes: number[]): { bytes: Bytes; given: number; released: numb
   return source;
 }
 
-async function whole(stream: Bytes): Promise<Buffer> {
+async function readAll(stream: Bytes): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(stream));
 }

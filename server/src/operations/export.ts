@@ -90,7 +90,7 @@ async function write(
     // It expired meanwhile.
     if (body === null) continue;
     const size = Number(object.size);
-    await tar.add(`${entryNames.media}${object.storage_key}`, size, whole(body, object));
+    await tar.add(`${entryNames.media}${object.storage_key}`, size, completeBody(body, object));
     manifest.files += 1;
     manifest.bytes += size;
   }
@@ -130,7 +130,7 @@ async function writeTables(
 }
 
 /** Passes the bytes of an object on. Throws `Refused` if they have changed. */
-async function* whole(
+async function* completeBody(
   body: AsyncIterable<Uint8Array>,
   { storage_key, size, sha256 }: snapshot.StoredObject,
 ): AsyncGenerator<Uint8Array> {

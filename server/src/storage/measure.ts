@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { Threads, ThreadTimeout } from '../lib/threads.ts';
 import { hasCode } from './intake.ts';
 import { plainText } from './plain-text.ts';
-import { isCutShort } from './whole.ts';
+import { isTruncated } from './truncation.ts';
 
 /** In whole pixels, as displayed: rotation is applied. Measures that the type lacks are absent. */
 export interface Measures {
@@ -55,8 +55,8 @@ export async function measure(
   const limitMs = options.limitMs ?? 10_000;
   try {
     const signal = AbortSignal.timeout(limitMs);
-    const cutShort = await untilAborted(isCutShort(path, content_type, signal), signal);
-    if (cutShort) throw new Unmeasurable('cut short');
+    const truncated = await untilAborted(isTruncated(path, content_type, signal), signal);
+    if (truncated) throw new Unmeasurable('cut short');
     const track = content_type.startsWith('video/') || content_type.startsWith('audio/');
     if (track) return inPixels(await inThread({ path, content_type }, limitMs));
     return inPixels(await untilAborted(measureStill(path, content_type, signal), signal));
@@ -69,8 +69,8 @@ export async function measure(
 function inPixels({ width, height, ...rest }: Measures): Measures {
   if (width === undefined || height === undefined) return rest;
   if (Math.max(width, height) > maxPixels) throw new Unmeasurable(`${width} × ${height} pixels`);
-  const whole = (side: number) => Math.max(1, Math.round(side));
-  return { ...rest, width: whole(width), height: whole(height) };
+  const pixels = (side: number) => Math.max(1, Math.round(side));
+  return { ...rest, width: pixels(width), height: pixels(height) };
 }
 
 async function measureStill(

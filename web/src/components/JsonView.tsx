@@ -73,7 +73,7 @@ function Members(props: {
 
 function Words({ text }: { text: string }) {
   const { t } = useTranslation('common');
-  const [whole, setWhole] = useState(false);
+  const [whole, setComplete] = useState(false);
   const isLong = text.length > textMax;
   return (
     <>
@@ -81,7 +81,13 @@ function Words({ text }: { text: string }) {
         {JSON.stringify(isLong && !whole ? `${text.slice(0, textMax)}…` : text)}
       </span>
       {isLong && (
-        <Anchor component="button" type="button" size="xs" ml={6} onClick={() => setWhole(!whole)}>
+        <Anchor
+          component="button"
+          type="button"
+          size="xs"
+          ml={6}
+          onClick={() => setComplete(!whole)}
+        >
           {whole ? t('less') : t('whole', { count: text.length })}
         </Anchor>
       )}

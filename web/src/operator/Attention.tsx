@@ -28,7 +28,7 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
 };
 
 /** Problems whose count is not the number of names. */
-const namesWhole = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcomes']);
+const namesAll = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcomes']);
 
 /** Problems that need the operator. */
 export function Attention() {
@@ -101,7 +101,7 @@ function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) 
         <RowName span>{text}</RowName>
       )}
       {names !== '' && `: ${names}`}
-      {of.length > 0 && of.length < count && !namesWhole.has(what) && ' …'}
+      {of.length > 0 && of.length < count && !namesAll.has(what) && ' …'}
       {since !== undefined && (
         <>
           {` · ${t('since')} `}

@@ -40,8 +40,8 @@ export function newVoucherCode(random: (bytes: number) => Buffer): string {
 export function parseVoucherCode(typed: unknown): string | null {
   if (typeof typed !== 'string' || typed.length > typedMax) return null;
   const text = typed.toUpperCase().replace(/[\s\p{Pd}]/gu, '');
-  const isWhole = text.length === prefix.length + length && text.startsWith(prefix);
-  const digits = Array.from(isWhole ? text.slice(prefix.length) : text, digitOf);
+  const hasForm = text.length === prefix.length + length && text.startsWith(prefix);
+  const digits = Array.from(hasForm ? text.slice(prefix.length) : text, digitOf);
   if (digits.length !== length || digits.includes(-1)) return null;
   const [plain, weighted] = sums(digits);
   if (plain !== 0 || weighted !== 0) return null;

@@ -142,7 +142,7 @@ const cases: [what: string, said: Said, failed: boolean, bill: Expected][] = [
 describe('chargeableUsage', () => {
   for (const [what, said, failed, bill] of cases) {
     test(what, () => {
-      const end = failed ? 'broken' : said.left ? 'given_up' : 'whole';
+      const end = failed ? 'broken' : said.left ? 'given_up' : 'complete';
       const delivered = { completion: completion(said), end } as const;
       const got = chargeableUsage(chat, max_tokens, model, delivered);
       if (typeof bill?.prompt_tokens !== 'string') return assert.deepEqual(got, bill);
@@ -162,7 +162,7 @@ describe('chargeableUsage', () => {
     const bill = chargeableUsage({ body, files: {} }, max_tokens, seen, left);
     const whole = chargeableUsage({ body, files: {} }, max_tokens, seen, {
       completion: said,
-      end: 'whole',
+      end: 'complete',
     });
     assert.ok(bill!.prompt_tokens >= 3 * 4_096, String(bill!.prompt_tokens));
     assert.ok(bill!.prompt_tokens <= estimatePromptTokens(body, 100_000));
@@ -178,15 +178,15 @@ describe('chargeableUsage', () => {
     const promptOf = (row: Parameters<typeof chargeableUsage>[2], end: DeliveryEnd) =>
       chargeableUsage(prompt, max_tokens, row, { completion: completion({ content: text }), end })!
         .prompt_tokens;
-    assert.ok(promptOf({ ...seen, on_disconnect: 'finish' }, 'whole') > 2 ** 17);
+    assert.ok(promptOf({ ...seen, on_disconnect: 'finish' }, 'complete') > 2 ** 17);
     assert.ok(promptOf(seen, 'given_up') > 2 ** 17);
-    assert.equal(promptOf(seen, 'whole'), 3 + 2 ** 10);
+    assert.equal(promptOf(seen, 'complete'), 3 + 2 ** 10);
   });
 
   test('a reply without choices is an empty one that a caller did not wait for', () => {
     const nothing = { prompt_tokens: 0, completion_tokens: 0 };
     for (const choices of [undefined, null, [], 'x', [null]]) {
-      const delivered = { completion: { choices }, end: 'whole' } as const;
+      const delivered = { completion: { choices }, end: 'complete' } as const;
       assert.deepEqual(chargeableUsage(chat, max_tokens, model, delivered), nothing);
     }
   });
@@ -199,9 +199,15 @@ describe('chargeableUsage', () => {
     const whole = { prompt_tokens, completion_tokens: max_tokens };
     const early = { prompt_tokens: 9, completion_tokens: 1 };
     const rows: [what: string, row: typeof outside, said: Said, end: DeliveryEnd, bill: Bill][] = [
-      ['whole, with usage', thinks, { content: text, finish: 'stop', usage: used }, 'whole', used],
-      ['whole, without usage', outside, { content: text, finish: 'stop' }, 'whole', bound],
-      ['whole, without usage, may think', thinks, { content: text }, 'whole', whole],
+      [
+        'whole, with usage',
+        thinks,
+        { content: text, finish: 'stop', usage: used },
+        'complete',
+        used,
+      ],
+      ['whole, without usage', outside, { content: text, finish: 'stop' }, 'complete', bound],
+      ['whole, without usage, may think', thinks, { content: text }, 'complete', whole],
       ['given up after some words', outside, { content: text }, 'given_up', bound],
       ['given up after some words, may think', thinks, { content: text }, 'given_up', whole],
       ['given up before any word, may think', thinks, {}, 'given_up', whole],

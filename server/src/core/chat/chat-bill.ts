@@ -23,7 +23,7 @@ export interface Delivered {
  * stop. `given_up`: we stopped reading, because the caller left or the time was up. `oversized`: it
  * was larger than we read, which only log probabilities cause.
  */
-export type DeliveryEnd = 'whole' | 'broken' | 'given_up' | 'oversized';
+export type DeliveryEnd = 'complete' | 'broken' | 'given_up' | 'oversized';
 
 export interface Bill {
   prompt_tokens: number;
@@ -58,7 +58,7 @@ export function chargeableUsage(
   const isCut = end === 'given_up' || end === 'oversized';
   const usage = isBound && isCut && !hasFinished ? null : usageOf(completion);
   if (usage !== null) {
-    const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'whole', isBound);
+    const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'complete', isBound);
     return { prompt_tokens, completion_tokens: usage.completion_tokens };
   }
   // A caller who left the operator's own server before anything came pays nothing.
@@ -81,8 +81,8 @@ function promptTokens(
 ): number {
   if (isBound) return boundPromptTokens({ ...body, files }, model);
   // Only a stream can be broken off to make its images cheap.
-  const isWhole = end === 'whole' || stream === false;
-  const rule = isWhole ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
+  const isComplete = end === 'complete' || stream === false;
+  const rule = isComplete ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
   return countPromptTokens({ ...body, files }, model.context_tokens, rule);
 }
 

@@ -82,7 +82,7 @@ export function readCount(model: Priceable, input: Input): number | undefined {
   if (value === undefined) return undefined;
   const word = model.max_unit === 'count' ? 'count' : 'images';
   const maximum = limitOf(model, word, COUNT_MAX);
-  if (isWhole(value) && value >= 1 && value <= maximum) return value;
+  if (isInteger(value) && value >= 1 && value <= maximum) return value;
   const rule = `must be a whole number from 1 to ${maximum}`;
   throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
 }
@@ -124,7 +124,7 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
 
 /** A whole number of tokens from 0. Required: without it there is no price. */
 export function readTokens(value: unknown, field: 'input_tokens' | 'output_tokens'): number {
-  if (isWhole(value) && value >= 0 && value <= TOKENS_MAX) return value;
+  if (isInteger(value) && value >= 0 && value <= TOKENS_MAX) return value;
   const rule = `must be a whole number from 0 to ${TOKENS_MAX}`;
   throw unpriceable(field, rule, { type: 'integer', minimum: 0, maximum: TOKENS_MAX });
 }
@@ -200,11 +200,11 @@ function isSize(value: unknown): value is Size {
 }
 
 function isSide(value: unknown): value is number {
-  return isWhole(value) && value >= 1 && value <= SIDE_MAX;
+  return isInteger(value) && value >= 1 && value <= SIDE_MAX;
 }
 
 /** Safe integers only: past 2^53 a number no longer says which one is meant. */
-function isWhole(value: unknown): value is number {
+function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 

@@ -4,7 +4,7 @@ const textMax = 300;
 /** This many equal characters in a row are no accident: the upstream has repeated the input. */
 const windowLength = 12;
 /** A shorter text of the input, such as a size or a name, reveals nothing. */
-const wholeMin = 4;
+const textMin = 4;
 /** Only the beginning of an input is searched for; more would take too long. */
 const inputMax = 100_000;
 
@@ -14,7 +14,7 @@ export function withoutInput(text: string, input: unknown): string {
   collect(input, asked);
   let shown = text.slice(0, 2 * textMax);
   for (const each of asked) {
-    if (each.length >= wholeMin && each.length < windowLength) shown = shown.replaceAll(each, '…');
+    if (each.length >= textMin && each.length < windowLength) shown = shown.replaceAll(each, '…');
   }
   return cut(shown, asked.join('\n').slice(0, inputMax)).slice(0, textMax);
 }

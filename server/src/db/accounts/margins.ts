@@ -33,7 +33,7 @@ export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]>
 }
 
 /** One request whole, without its input and output. */
-export interface WholeRow extends MarginRow {
+export interface FullRow extends MarginRow {
   account_id: string;
   email: string;
   key_id: string;
@@ -60,8 +60,8 @@ export interface WholeRow extends MarginRow {
   outputs: number;
 }
 
-export async function findWhole(db: Connection, id: string): Promise<WholeRow | null> {
-  const [row] = await db.run<WholeRow>(sql`
+export async function findFull(db: Connection, id: string): Promise<FullRow | null> {
+  const [row] = await db.run<FullRow>(sql`
     select r.id, r.account_id, c.email, r.key_id, k.name as key_name, k.prefix as key_prefix,
       k.last4 as key_last4, r.model_id, r.kind, r.upstream, r.upstream_model, r.status,
       r.quoted_usd_micro, r.charged_usd_micro,

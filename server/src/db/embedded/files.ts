@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { codeOf } from '../../lib/unknown.ts';
-import { writeWhole } from '../../lib/write-whole.ts';
+import { writeAtomically } from '../../lib/write-atomically.ts';
 import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
 
 export interface ClusterPaths {
@@ -127,7 +127,7 @@ function makeHome(dataDir: string, systemDir: string): string {
   makeFolder(systemDir, 0o755);
   const home = path.join(systemDir, `${hash(dataDir)}-${randomBytes(3).toString('hex')}`);
   makeFolder(home, mode);
-  writeWhole(path.join(dataDir, POINTER), `${home}\n`, { replaces: true });
+  writeAtomically(path.join(dataDir, POINTER), `${home}\n`, { replaces: true });
   return home;
 }
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/requests/deliveries.ts';
-import { findInput, findWhole, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
+import { findInput, findFull, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
 import { idsBelow, reach } from '../../db/requests/request-pages.ts';
 import { attemptsOf } from '../../db/requests/requests.ts';
 import { redact } from '../../lib/log.ts';
@@ -137,7 +137,7 @@ function view<Row extends MarginRow>(row: Row) {
 export const read = endpoint({ reply: OperatorRequest }, async ({ params }, { db }) => {
   const id = idOf(params.request_id);
   const [row, attempts, deliveries] = await Promise.all([
-    findWhole(db, id),
+    findFull(db, id),
     attemptsOf(db, id),
     sent.ofRequest(db, id),
   ]);

@@ -114,7 +114,7 @@ export const list = endpoint(
       queue.upstreamStates(db, defined),
       keyStates(db, deps.upstreams),
       latelyOf(db, hour),
-      wholeDay(db),
+      fullDay(db),
     ]);
     const names = states.map(({ name }) => name);
     const resting = await queue.pausedModels(db, names);
@@ -208,7 +208,7 @@ interface Day {
 const newestDays = new WeakMap<Database, { at: number; figures: Promise<Day> }>();
 
 /** As it was read a moment ago, or read anew; several readers share one reading. */
-function wholeDay(db: Database): Promise<Day> {
+function fullDay(db: Database): Promise<Day> {
   const known = newestDays.get(db);
   if (known && performance.now() - known.at < dayFreshMs) return known.figures;
   const figures = readDay(db);
@@ -235,14 +235,14 @@ function figuresOf(name: string, lately: Lately) {
     error_ppm: ended === 0 ? null : Math.round((failed * 1_000_000) / ended),
     starts: start?.starts ?? 0,
     starts_refused: start?.refused ?? 0,
-    start_median_ms: whole(start?.start_median_ms),
-    start_p95_ms: whole(start?.start_p95_ms),
-    run_median_ms: whole(run?.run_median_ms),
-    run_p95_ms: whole(run?.run_p95_ms),
+    start_median_ms: wholeMs(start?.start_median_ms),
+    start_p95_ms: wholeMs(start?.start_p95_ms),
+    run_median_ms: wholeMs(run?.run_median_ms),
+    run_p95_ms: wholeMs(run?.run_p95_ms),
   };
 }
 
-function whole(ms: number | null | undefined): number | null {
+function wholeMs(ms: number | null | undefined): number | null {
   return ms === null || ms === undefined ? null : Math.round(ms);
 }
 

@@ -123,7 +123,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** Collects the reply, and stops reading at `maxBytes`. */
-export class WholeReply extends Exchange {
+export class BufferedReply extends Exchange {
   private readonly resolve: (reply: Reply) => void;
   private readonly reject: (error: FetchError) => void;
   private readonly chunks: Uint8Array[] = [];

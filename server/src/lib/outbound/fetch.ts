@@ -7,7 +7,7 @@ import { Agent, type Dispatcher } from 'undici';
 
 import { judgeUrl } from './address.ts';
 import { createConnector, defaultPort, hostList } from './connect.ts';
-import { WholeReply, type Reply } from './exchange.ts';
+import { BufferedReply, type Reply } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
 import type { Lookup } from './lookup.ts';
 import { StreamedReply, type StreamReply } from './streamed-reply.ts';
@@ -104,7 +104,10 @@ export function createFetch(options: FetchOptions): Fetch {
   };
   const agent = createAgent(options, isExempt, own);
 
-  function dispatch(call: Call, exchangeFor: (host: string) => WholeReply | StreamedReply): void {
+  function dispatch(
+    call: Call,
+    exchangeFor: (host: string) => BufferedReply | StreamedReply,
+  ): void {
     const verdict = judgeUrl(call.url, rules);
     if (!verdict.ok) throw new FetchError('blocked', `the URL ${verdict.reason}`);
     const { origin, host, pathname, search } = verdict.url;
@@ -125,7 +128,7 @@ export function createFetch(options: FetchOptions): Fetch {
   return {
     request: (call) =>
       new Promise((resolve, reject) => {
-        dispatch(call, (host) => new WholeReply(host, call, resolve, reject));
+        dispatch(call, (host) => new BufferedReply(host, call, resolve, reject));
       }),
     stream: (call) =>
       new Promise((resolve, reject) => {

@@ -75,7 +75,7 @@ export async function reply(
   // A caller who left gets none of the reply.
   const said = isLeft ? { ...rest, choices: [] } : withCallTypes(rest);
   const completion = { ...said, ...identity(run), object: 'chat.completion' };
-  const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'whole';
+  const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'complete';
   const settled = await settle(run, deps, { completion, end });
   if (settled.failed) throw new ApiError('submit_failed', { cause: error ?? 'finished in error' });
   return settled;
@@ -134,7 +134,7 @@ async function* forward(
       // Only now: a caller who left meanwhile did not get this chunk.
       gatherer.add(offered);
     }
-    end = 'whole';
+    end = 'complete';
     if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
     end = isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, gatherer);
@@ -148,8 +148,8 @@ async function* forward(
     end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, gatherer) : 'given_up';
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
-    const completion = { ...gatherer.completion(end === 'whole'), ...identity(run) };
-    done(await settle(run, deps, { completion, end }, end === 'whole'));
+    const completion = { ...gatherer.completion(end === 'complete'), ...identity(run) };
+    done(await settle(run, deps, { completion, end }, end === 'complete'));
   }
 }
 
@@ -179,13 +179,13 @@ function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: Pick<Gatherer, 'add'>,
-): Promise<'whole' | 'broken' | 'oversized'> {
+): Promise<'complete' | 'broken' | 'oversized'> {
   try {
     for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
       if (hasBroken(next.value, gatherer)) return 'broken';
       gatherer.add(next.value);
     }
-    return 'whole';
+    return 'complete';
   } catch (error) {
     // What came before the fault is billed.
     return isOversized(error) ? 'oversized' : 'broken';

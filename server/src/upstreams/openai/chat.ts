@@ -40,7 +40,7 @@ export function createChat(
       return outcomeUnprepared(error);
     }
     try {
-      if (!call.stream) return await whole(call, body, wire, firstMs);
+      if (!call.stream) return await unstreamed(call, body, wire, firstMs);
       // A caller with a time limit for the first byte needs to know whether it has come.
       const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
       return await streamed(call, body, wire, tools, { ...times, ...peek });
@@ -57,7 +57,7 @@ interface Times {
   peekMs: number;
 }
 
-async function whole(
+async function unstreamed(
   { model, signal }: ChatCall,
   body: string,
   wire: Wire,

@@ -32,8 +32,8 @@ export function Upstreams() {
   const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
   const found = useLive('GET /upstreams');
   const shown = found.data?.data.filter((each) => fits(each, only as Filter));
-  const live = shown?.filter(isShownWhole);
-  const missing = shown?.filter((each) => !isShownWhole(each)) ?? [];
+  const live = shown?.filter(isShownInFull);
+  const missing = shown?.filter((each) => !isShownInFull(each)) ?? [];
   return (
     <>
       <PageTitle title={t('common:nav.upstreams')} text={t('text')}>
@@ -81,7 +81,7 @@ export function Upstreams() {
 }
 
 /** An upstream with work now or recently is shown in full, even if its variables are missing. */
-function isShownWhole(each: Upstream): boolean {
+function isShownInFull(each: Upstream): boolean {
   return each.set_up || each.waiting > 0 || each.in_use > 0;
 }
 

@@ -52,7 +52,7 @@ export function Composer(props: {
   const short = price && allowance ? shortage(allowance, price, false) : null;
   const writer =
     isWriting && props.models.find(({ id }) => id === conversation.messages.at(-1)?.model);
-  const isChargedWhole = writer && writer.on_disconnect === 'finish';
+  const isChargedInFull = writer && writer.on_disconnect === 'finish';
   const isUploading = coming.some(({ failure }) => failure === null);
   const reason = ((): string | null => {
     if (status !== 'active') return t('studio:blocked.suspended');
@@ -173,7 +173,7 @@ export function Composer(props: {
       </Box>
       <Group justify="space-between" gap="xs" mt={6} px={4}>
         <Note aria-live="polite">
-          {isChargedWhole
+          {isChargedInFull
             ? t('stop_finish')
             : (reason ?? (
                 <>

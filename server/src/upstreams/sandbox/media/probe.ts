@@ -87,8 +87,8 @@ async function probeTracks(path: string, field: string): Promise<MediaFacts | nu
     if (!track) return null;
     recognised = true;
     const seconds = await track.computeDuration();
-    const isWhole = (await hasBothEnds(track)) && (audio === null || (await hasBothEnds(audio)));
-    if (!isWhole || !(seconds > 0)) throw new Refusal(`${field} is empty or damaged.`);
+    const isComplete = (await hasBothEnds(track)) && (audio === null || (await hasBothEnds(audio)));
+    if (!isComplete || !(seconds > 0)) throw new Refusal(`${field} is empty or damaged.`);
     if (seconds > secondsMax) throw new Refusal(`${field} is longer than ${secondsMax} seconds.`);
     if (!video) return { kind: 'audio', width: 0, height: 0, seconds };
     const size = { width: await video.getDisplayWidth(), height: await video.getDisplayHeight() };

@@ -94,7 +94,7 @@ export function orderOf(task: string, input: Input, media: Media[]): Order {
   return {
     task,
     prompt,
-    seed: whole(input.seed, 'seed', 0, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+    seed: wholeNumber(input.seed, 'seed', 0, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
     count: countOf(task, input),
     format: formatOf(input),
     size: sizeFor(task, input, media),
@@ -121,7 +121,7 @@ function promptOf({ prompt }: Input): string {
 function countOf(task: Task, input: Input): number {
   const isLayers = task === 'layer-decomposition';
   const asked = isLayers ? (input.num_layers ?? input.num_images) : input.num_images;
-  return whole(asked, 'num_images', isLayers ? 4 : 1, 1, isLayers ? layersMax : imagesMax);
+  return wholeNumber(asked, 'num_images', isLayers ? 4 : 1, 1, isLayers ? layersMax : imagesMax);
 }
 
 function formatOf(input: Input): Order['format'] {
@@ -220,7 +220,13 @@ function startOf(task: Task, input: Input, media: Media[]): number {
   throw new Refusal(`start_seconds must be below the video's length of ${length} s.`);
 }
 
-function whole(value: unknown, field: string, other: number, low: number, high: number): number {
+function wholeNumber(
+  value: unknown,
+  field: string,
+  other: number,
+  low: number,
+  high: number,
+): number {
   const found = number(value, field, other, low, high);
   if (!Number.isInteger(found)) throw new Refusal(`${field} must be a whole number.`);
   return found;

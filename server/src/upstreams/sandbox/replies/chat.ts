@@ -45,7 +45,7 @@ export function createChat(speed: number): (call: ChatCall) => Promise<ChatOutco
     const reply = replyOf(call, faults, tokens, speed);
     if (call.stream) return { outcome: 'stream', chunks: stream(reply) };
     try {
-      return await wholeReply(reply);
+      return await fullReply(reply);
     } catch {
       return { outcome: 'unknown', message: 'The connection to the sandbox broke.' };
     }
@@ -117,7 +117,7 @@ function piecesOfCall({ request_id }: ChatCall): (call: ToolCall, index: number)
   };
 }
 
-async function wholeReply(reply: Reply): Promise<ChatOutcome> {
+async function fullReply(reply: Reply): Promise<ChatOutcome> {
   const { call, faults, pieces, speed } = reply;
   await firstToken(reply);
   if (faults.breaks) throw new Error('broken off, as asked');

@@ -5,7 +5,7 @@ import { open, type FileHandle } from 'node:fs/promises';
  * transfer, which a header alone does not show. Only lengths are read, nothing is decoded. Formats
  * that do not state lengths count as whole.
  */
-export async function isCutShort(
+export async function isTruncated(
   path: string,
   contentType: string,
   signal: AbortSignal,

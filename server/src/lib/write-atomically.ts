@@ -4,7 +4,11 @@ import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
  * Writes a private file that is whole or absent, even if the disk is full or the power fails. If it
  * exists and `replaces` is false, throws `EEXIST`.
  */
-export function writeWhole(file: string, text: string, { replaces }: { replaces: boolean }): void {
+export function writeAtomically(
+  file: string,
+  text: string,
+  { replaces }: { replaces: boolean },
+): void {
   const draft = `${file}.${process.pid}.part`;
   try {
     writeFileSync(draft, text, { mode: 0o600, flush: true });
