@@ -10,7 +10,7 @@ import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial-accounts.ts';
 
 /** Longer work reports its progress on stderr at times. */
-const quietMs = 3_000;
+const intervalMs = 3_000;
 
 export async function exportSnapshot(context: Context, file: string): Promise<void> {
   const { config } = context;
@@ -139,10 +139,10 @@ function keep(config: Config, given: string): Kept {
 }
 
 function teller(doing: string, { err }: Context): (what: string) => void {
-  let toldAt = performance.now();
+  let shownAt = performance.now();
   return (what) => {
-    if (performance.now() - toldAt < quietMs) return;
-    toldAt = performance.now();
+    if (performance.now() - shownAt < intervalMs) return;
+    shownAt = performance.now();
     err(`${doing} ${what}`);
   };
 }

@@ -27,12 +27,12 @@ const { operator } = trialAccounts;
 /** Starts everything on this machine with a demo account, and prints how to use it. */
 export async function trial(context: Context): Promise<void> {
   const { config } = context;
-  const quiet =
+  const fewLogs =
     config.FAREBOX_LOG_LEVEL === 'info'
       ? { ...config, FAREBOX_LOG_LEVEL: 'warn' as const }
       : config;
   const settings = {
-    ...quiet,
+    ...fewLogs,
     // No load balancer sends calls here, and Ctrl-C should not take seconds.
     FAREBOX_DRAIN_SECONDS: 0,
     FAREBOX_SIGN_UP: config.FAREBOX_SIGN_UP ?? ('open' as const),

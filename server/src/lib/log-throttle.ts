@@ -7,7 +7,7 @@ export class LogThrottle {
   due(subject: string): number | null {
     const now = performance.now();
     const logged = this.#logged.get(subject);
-    if (logged && now - logged.at < quietMs) {
+    if (logged && now - logged.at < intervalMs) {
       logged.since++;
       return null;
     }
@@ -18,7 +18,7 @@ export class LogThrottle {
   }
 }
 
-const quietMs = 60_000;
+const intervalMs = 60_000;
 const subjectsMax = 1_000;
 
 /** Logs errors of one kind when a line is due, with the number of errors that it covers. */

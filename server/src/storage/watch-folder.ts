@@ -30,12 +30,12 @@ export function watchFolder({
   pollMs = 5000,
   watch: notices = true,
 }: WatchOptions): () => void {
-  let quiet: NodeJS.Timeout | undefined;
+  let debounce: NodeJS.Timeout | undefined;
   let closed = false;
   const touched = () => {
     if (closed) return;
-    clearTimeout(quiet);
-    quiet = setTimeout(onChange, debounceMs).unref();
+    clearTimeout(debounce);
+    debounce = setTimeout(onChange, debounceMs).unref();
   };
   const poll = setInterval(async () => {
     if (await differs()) touched();
@@ -48,7 +48,7 @@ export function watchFolder({
   }
   return () => {
     closed = true;
-    clearTimeout(quiet);
+    clearTimeout(debounce);
     clearInterval(poll);
     watcher?.close();
   };

@@ -21,7 +21,7 @@ export interface BearerApi {
   /** Any status is a reply. @throws FetchError */
   send(call: ApiCall): Promise<Reply>;
   /** A text without our key, in case a reply repeated it. */
-  quiet(text: string): string;
+  redact(text: string): string;
 }
 
 export function createBearerApi(
@@ -45,6 +45,6 @@ export function createBearerApi(
         body: json === undefined ? (body ?? null) : JSON.stringify(json),
       });
     },
-    quiet: (text) => (key === null || key === '' ? text : text.replaceAll(key, '…')),
+    redact: (text) => (key === null || key === '' ? text : text.replaceAll(key, '…')),
   };
 }

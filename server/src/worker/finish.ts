@@ -5,7 +5,7 @@ import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
 import { failures, type FailureCode } from '../core/errors.ts';
 import { withDefaults } from '../core/catalog/model-input.ts';
 import { charge, chargedQuantity } from '../core/price/price.ts';
-import { withoutInput } from '../core/request/quiet.ts';
+import { redactInput } from '../core/request/redact.ts';
 import { quoteFromJson } from '../core/price/quote-json.ts';
 import type { Ending, Output, Transition } from '../core/request/request.ts';
 import { routeTo } from '../core/request/routing.ts';
@@ -324,6 +324,6 @@ export function fail(
   message: string,
   { cost = null, cause = message }: { cost?: bigint | null; cause?: string } = {},
 ): Ending {
-  const shown = withoutInput(cause, row.input);
+  const shown = redactInput(cause, row.input);
   return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost, cause: shown };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { mediaInputs } from '../core/catalog/media-input.ts';
-import { withoutInput } from '../core/request/quiet.ts';
+import { redactInput } from '../core/request/redact.ts';
 import { upstreamFields, upstreamInput } from '../core/catalog/model-input.ts';
 import type { Transition } from '../core/request/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
@@ -295,7 +295,7 @@ async function noteFailure(
   { route: { upstream, model }, key }: Called,
   { log, circuit }: StepDeps,
 ): Promise<void> {
-  const cause = withoutInput(failed.message, row.input);
+  const cause = redactInput(failed.message, row.input);
   const { id: request_id, account_id, model_id } = row;
   const { outcome } = failed;
   const why = outcome === 'unknown' ? undefined : failed.why;

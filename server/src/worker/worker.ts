@@ -1,6 +1,6 @@
 import type { ModelUpstream } from '../core/catalog/catalog.ts';
 import { stepFor, type Step, type Transition } from '../core/request/request.ts';
-import { withoutInput } from '../core/request/quiet.ts';
+import { redactInput } from '../core/request/redact.ts';
 import { routeAfter } from '../core/request/routing.ts';
 import { loadClaimed, type Claimed } from '../db/requests/requests.ts';
 import {
@@ -374,7 +374,7 @@ class ClaimingWorker implements Worker {
     const { log, circuit } = this.#deps;
     const upstream = startedAt(row, this.#deps) ?? { name: row.started_upstream ?? row.upstream };
     const { message, why, retry_after_ms } = refused;
-    const cause = withoutInput(message, row.input);
+    const cause = redactInput(message, row.input);
     const { model_id } = row;
     try {
       return await circuit.pollRefused(upstream, { model_id, why, message, cause, retry_after_ms });

@@ -3,7 +3,7 @@ import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { isOfKey } from '../../core/catalog/upstream-key.ts';
 import type { Chat } from '../../core/chat/chat.ts';
 import type { Quote } from '../../core/price/price.ts';
-import { withoutInput } from '../../core/request/quiet.ts';
+import { redactInput } from '../../core/request/redact.ts';
 import { goesOn } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
 import { canonicalJson } from '../../lib/json.ts';
@@ -88,7 +88,7 @@ export async function callRoutes(
       // A call that was aborted says nothing about the upstream.
       if (signal.aborted) return called;
       const { message } = outcome;
-      const cause = withoutInput(message, run.chat.body);
+      const cause = redactInput(message, run.chat.body);
       const { account_id, model } = run;
       const failed = { ...outcome, account_id, model_id: model.id, cause };
       await deps.circuit.failed({ ...route, key }, failed);

@@ -11,7 +11,7 @@ import {
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, toldCost } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
-import { withoutInput } from '../../core/request/quiet.ts';
+import { redactInput } from '../../core/request/redact.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import type { Json } from '../../lib/json.ts';
 import type { ChatOutcome } from '../../upstreams/upstream.ts';
@@ -222,7 +222,7 @@ async function refused(
     code,
     message: publicText(outcome),
     cost_usd_micro: null,
-    cause: withoutInput(message, run.chat.body),
+    cause: redactInput(message, run.chat.body),
   });
   if (outcome.outcome === 'rejected') {
     const { unasked, param } = outcome;

@@ -55,7 +55,7 @@ export function createComfyui(settings: UpstreamSettings, tools: UpstreamTools):
     async check(signal) {
       try {
         const reply = await api.send({ path: '/system_stats', signal });
-        if (reply.status !== 200) return api.quiet(saidBy(reply));
+        if (reply.status !== 200) return api.redact(saidBy(reply));
         const isComfy = asObject(asObject(jsonOf(reply.body))?.system) !== null;
         return isComfy ? null : 'what answers at its address is no ComfyUI';
       } catch (error) {
@@ -80,7 +80,7 @@ async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
     const files = await uploadedFiles(job, workflow, `farebox-${prompt_id}`, api, tools);
     prompt = filledPrompt(workflow, seed === null ? job.input : { ...job.input, seed }, files);
   } catch (error) {
-    return quieted(outcomeUnprepared(error), api);
+    return redacted(outcomeUnprepared(error), api);
   }
   const handle = { prompt_id, workflow: workflow.name, ...(seed !== null && { seed }) };
   const json = { prompt, prompt_id, extra_data: { farebox: handle } };
@@ -102,7 +102,7 @@ async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
     };
   }
   const refused = refusedPrompt(reply, workflow) ?? outcomeOfReply(reply, tools.now());
-  return quieted(refused, api);
+  return redacted(refused, api);
 }
 
 /**
@@ -140,7 +140,7 @@ async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<
   const state = (await end()) ?? queuedState(id, await readQueue(signal, parts)) ?? (await end());
   if (state === null)
     return { state: 'missing', message: 'neither history nor queue know the job' };
-  return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
+  return state.state === 'failed' ? { ...state, message: api.redact(state.message) } : state;
 }
 
 /** Null if the queue does not have the job. */
@@ -198,22 +198,23 @@ async function historyOf(id: string, signal: AbortSignal, { api, tools }: Parts)
   const reply = await api.send({ path, maxBytes: historyMaxBytes, signal });
   const entries = asObject(jsonOf(reply.body));
   if (reply.status !== 200 || entries === null)
-    throw pollFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
+    throw pollFault(outcomeOfReply(reply, tools.now()), api.redact(saidBy(reply)));
   // An unexpected body with status 200 does not mean that the job is missing.
   if (Object.keys(entries).length > 0 && !Object.hasOwn(entries, id))
-    throw new Error(api.quiet(saidBy(reply)));
+    throw new Error(api.redact(saidBy(reply)));
   return asObject(entries[id]);
 }
 
 async function readQueue(signal: AbortSignal, { api, tools }: Parts): Promise<Queue> {
   const reply = await api.send({ path: '/queue', maxBytes: queueMaxBytes, signal });
   const queue = reply.status === 200 ? queueOf(jsonOf(reply.body)) : null;
-  if (queue === null) throw pollFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
+  if (queue === null)
+    throw pollFault(outcomeOfReply(reply, tools.now()), api.redact(saidBy(reply)));
   return queue;
 }
 
-function quieted<T extends StartOutcome>(outcome: T, { quiet }: Api): T {
-  return 'message' in outcome ? { ...outcome, message: quiet(outcome.message) } : outcome;
+function redacted<T extends StartOutcome>(outcome: T, { redact }: Api): T {
+  return 'message' in outcome ? { ...outcome, message: redact(outcome.message) } : outcome;
 }
 
 function saidBy(reply: Reply): string {

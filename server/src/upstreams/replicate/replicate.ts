@@ -74,7 +74,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
     async check(signal) {
       try {
         const reply = await api.send({ path: '/account', signal });
-        if (reply.status !== 200) return api.quiet(saidBy(reply));
+        if (reply.status !== 200) return api.redact(saidBy(reply));
         const { username } = objectOf(jsonOf(reply.body));
         return typeof username === 'string' ? null : 'what answers at its address is no Replicate';
       } catch (error) {
@@ -146,8 +146,8 @@ function refusalOf(
   return said;
 }
 
-function withoutKey<T extends StartOutcome>(outcome: T, { quiet }: BearerApi): T {
-  return 'message' in outcome ? { ...outcome, message: quiet(outcome.message) } : outcome;
+function withoutKey<T extends StartOutcome>(outcome: T, { redact }: BearerApi): T {
+  return 'message' in outcome ? { ...outcome, message: redact(outcome.message) } : outcome;
 }
 
 async function poll(
@@ -160,11 +160,12 @@ async function poll(
   const path = `/predictions/${id}`;
   const reply = await api.send({ path, maxBytes: predictionMaxBytes, signal });
   if (reply.status === 404) return { state: 'missing', message: 'it knows no such prediction' };
-  if (reply.status !== 200) throw pollFault(refusalOf(reply, api, tools), api.quiet(saidBy(reply)));
+  if (reply.status !== 200)
+    throw pollFault(refusalOf(reply, api, tools), api.redact(saidBy(reply)));
   const prediction = predictionOf(jsonOf(reply.body));
   if (prediction?.id !== id) throw new Error('it answered 200 without the prediction');
   const state = stateOfPrediction(prediction);
-  return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
+  return state.state === 'failed' ? { ...state, message: api.redact(state.message) } : state;
 }
 
 /** Escaped although the handle comes from our own rows, because it becomes part of an address. */

@@ -79,7 +79,7 @@ export const operator: Guard[] = [
   {
     guards: 'a verb beside a service leaves it its PostgreSQL',
     file: 'src/db/embedded.ts',
-    edits: [['(await hasOtherClients(this.connection.host))', 'place.cluster === ""']],
+    edits: [['(await hasOtherClients(this.connection.host))', 'paths.cluster === ""']],
     test: 'test/db/embedded.test.ts',
     name: 'leaves the server to another process, to a client, and else stops it',
   },

@@ -11,8 +11,8 @@ export const queue: Guard[] = [
     file: 'src/db/requests/queue.ts',
     edits: [
       [
-        'greatest(${lane.concurrency}::int - coalesce(sum(places), 0), 0)::int',
-        'greatest(${lane.concurrency}::int - coalesce(sum(places), 0) * 0, 0)::int',
+        'greatest(${lane.concurrency}::int - coalesce(sum(slots), 0), 0)::int',
+        'greatest(${lane.concurrency}::int - coalesce(sum(slots), 0) * 0, 0)::int',
       ],
     ],
     test: 'test/db/queue.test.ts',

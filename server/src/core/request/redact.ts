@@ -9,7 +9,7 @@ const textMin = 4;
 const inputMax = 100_000;
 
 /** At most 300 characters; parts that also occur in `input` become "…". */
-export function withoutInput(text: string, input: unknown): string {
+export function redactInput(text: string, input: unknown): string {
   const asked: string[] = [];
   collect(input, asked);
   let shown = text.slice(0, 2 * textMax);

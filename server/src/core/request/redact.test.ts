@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { withoutInput } from './quiet.ts';
+import { redactInput } from './redact.ts';
 
 const prompt = 'a secret plan for the lighthouse at dawn, told to nobody';
 
@@ -19,12 +19,12 @@ describe('a text for the log', () => {
     ['keeps short words that tell nothing', 'no 2k', { resolution: '2k' }, 'no 2k'],
   ];
   for (const [what, text, input, shown] of table) {
-    test(what, () => assert.equal(withoutInput(text, input), shown));
+    test(what, () => assert.equal(redactInput(text, input), shown));
   }
 
   test('is short, and made in no time from the largest input', () => {
     const began = performance.now();
-    const shown = withoutInput('x'.repeat(1e6), { prompt: 'y'.repeat(1e7) });
+    const shown = redactInput('x'.repeat(1e6), { prompt: 'y'.repeat(1e7) });
     assert.equal(shown.length, 300);
     assert.ok(performance.now() - began < 1_000);
   });
