@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 import { startApp } from '../server/src/app.ts';
-import { openStore } from '../server/src/store.ts';
+import { openServiceDatabase } from '../server/src/database.ts';
 import { readConfig } from '../server/src/config.ts';
 import { createLog } from '../server/src/lib/log.ts';
 import { createInstant, createWaiting } from './instant.ts';
@@ -35,7 +35,7 @@ async function service(): Promise<number> {
     ...process.env,
   });
   const log = createLog(config.FAREBOX_LOG_LEVEL);
-  const store = await openStore(config, 'bench service', log);
+  const database = await openServiceDatabase(config, 'bench service', log);
   const instant = createInstant(process.env.BENCH_UPSTREAM ?? null);
   const { http = true, worker = false, batchMax } = options;
   const batches =
@@ -44,7 +44,7 @@ async function service(): Promise<number> {
       : { batches: { max: batchMax, concurrency: config.FAREBOX_DATABASE_POOL } };
   const app = await startApp({
     config,
-    store,
+    database: database,
     log,
     http,
     worker,

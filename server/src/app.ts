@@ -28,7 +28,7 @@ import type { BatchBounds } from './operations/requests/batched.ts';
 import { createQueueView } from './operations/upstreams/queue-view.ts';
 import { openServices, ownNames, type Services } from './services.ts';
 import type { CatalogStore } from './storage/catalog.ts';
-import type { Store } from './store.ts';
+import type { ServiceDatabase } from './database.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
 import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
@@ -59,7 +59,7 @@ export interface App {
 
 export interface AppOptions {
   config: Config;
-  store: Store;
+  database: ServiceDatabase;
   log: Logger;
   http: boolean;
   worker: boolean;
@@ -76,8 +76,8 @@ export interface AppOptions {
 }
 
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, store, log } = options;
-  const { db } = store;
+  const { config, database, log } = options;
+  const { db } = database;
   const times = options.times ?? usualTimes;
   const { storageMs: probeMs, beatMs } = times;
   const services = await openServices({ ...options, db, probeMs, beatMs });

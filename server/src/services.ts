@@ -26,7 +26,7 @@ import { openStorage } from './storage/index.ts';
 import { Spool } from './storage/spool.ts';
 import type { Storage } from './storage/storage.ts';
 import { watchStorage, type WatchedStorage } from './storage/watched.ts';
-import type { Store } from './store.ts';
+import type { ServiceDatabase } from './database.ts';
 import { createDownload } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
@@ -85,7 +85,7 @@ export interface ServicesOptions {
   config: Config;
   db: Database;
   /** Knows the embedded database, if there is one. */
-  store?: Pick<Store, 'embedded'>;
+  database?: Pick<ServiceDatabase, 'embedded'>;
   log: Logger;
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
@@ -125,7 +125,7 @@ export async function openServices({
   const spool = await openSpool(config);
   rememberFolder(config);
   const storage = watchMedia(media, log, options.probeMs);
-  const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
+  const disks = disksOf(config, storage, options.database?.embedded?.cluster ?? null);
   const everyMs = options.beatMs;
   const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
   addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation });

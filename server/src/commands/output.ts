@@ -1,7 +1,7 @@
 import { dataDir, type Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { openStore, type StoreOptions } from '../store.ts';
+import { openServiceDatabase, type DatabaseOptions } from '../database.ts';
 
 /** Where a command reads its settings and writes its lines. */
 export interface Terminal {
@@ -25,20 +25,20 @@ export interface Context extends Terminal {
 export async function withDatabase<T>(
   context: Context,
   work: (db: Database, applied: string[]) => Promise<T>,
-  options: StoreOptions = { migrates: false },
+  options: DatabaseOptions = { migrates: false },
 ): Promise<T> {
   const log = createLog('warn');
-  const store = await openStore(
+  const database = await openServiceDatabase(
     { ...context.config, FAREBOX_DATABASE_POOL: 2 },
     'farebox command',
     log,
     options,
   );
   try {
-    tellOfNew(context, store.applied);
-    return await work(store.db, store.applied);
+    tellOfNew(context, database.applied);
+    return await work(database.db, database.applied);
   } finally {
-    await store.close();
+    await database.close();
   }
 }
 

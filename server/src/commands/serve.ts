@@ -1,6 +1,6 @@
 import { startApp, type App } from '../app.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
-import { openStore } from '../store.ts';
+import { openServiceDatabase } from '../database.ts';
 import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
@@ -73,18 +73,22 @@ export async function live(
   // From here on, so that stopping during the start leaves no PostgreSQL running.
   const asked = stopSignal();
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
-  const store = await openStore(config, parts.http ? 'farebox serve' : 'farebox worker', log);
+  const database = await openServiceDatabase(
+    config,
+    parts.http ? 'farebox serve' : 'farebox worker',
+    log,
+  );
   let app: App | undefined;
   try {
-    await judge?.(store.db);
-    app = await startApp({ config, store, log, ...parts }).catch((error: unknown) => {
+    await judge?.(database.db);
+    app = await startApp({ config, database: database, log, ...parts }).catch((error: unknown) => {
       throw inWords(error, config, parts.http ? 'PORT' : 'FAREBOX_WORKER_PORT');
     });
     await started(app);
     log.info({ signal: await asked }, 'stopping');
   } finally {
     await app?.stop();
-    await store.close();
+    await database.close();
     folder?.release();
   }
   log.info({}, 'stopped');

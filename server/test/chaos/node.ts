@@ -1,5 +1,5 @@
 import { startApp } from '../../src/app.ts';
-import { openStore } from '../../src/store.ts';
+import { openServiceDatabase } from '../../src/database.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { setClockOff } from './clock.ts';
@@ -13,7 +13,7 @@ setClockOff(Number(process.env.CHAOS_CLOCK_OFF_MS ?? 0));
 const [role, upstreamUrl] = process.argv.slice(2) as [string, string?];
 const config = readConfig();
 const log = createLog(config.FAREBOX_LOG_LEVEL);
-const store = await openStore(config, `chaos ${role}`, log);
+const database = await openServiceDatabase(config, `chaos ${role}`, log);
 const remotes = (address: string) =>
   new Map(
     (['A', 'B', 'C'] as const).map((kind) => {
@@ -23,7 +23,7 @@ const remotes = (address: string) =>
   );
 const app = await startApp({
   config,
-  store,
+  database: database,
   log,
   http: true,
   worker: role !== 'http',

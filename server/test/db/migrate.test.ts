@@ -15,7 +15,7 @@ import {
 import { audit } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { openStore } from '../../src/store.ts';
+import { openServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 let database: TestDatabase;
@@ -345,7 +345,12 @@ describe('settings that lose what was committed', () => {
     const DATABASE_URL = `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}`;
     const log = createLog('silent', { write() {} });
     const open = (env: object, options = {}) =>
-      openStore(readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }), 'test', log, options);
+      openServiceDatabase(
+        readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }),
+        'test',
+        log,
+        options,
+      );
     try {
       await assert.rejects(open({}), /^Error: PostgreSQL has fsync = off; Farebox needs on\.$/);
       await assert.rejects(
@@ -353,9 +358,9 @@ describe('settings that lose what was committed', () => {
         /at migration 0/,
         'it was migrated before it was looked at',
       );
-      const store = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
-      assert.equal((await store.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
-      await store.close();
+      const database = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
+      assert.equal((await database.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
+      await database.close();
     } finally {
       await embedded.stop();
       rmSync(dir, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { after, before, beforeEach, mock, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
-import { openStore, type Store } from '../../src/store.ts';
+import { openServiceDatabase, type ServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { until } from '../kit/until.ts';
@@ -16,7 +16,7 @@ const dir = mkdtempSync(join(tmpdir(), 'farebox-outage-'));
 const lines: string[] = [];
 let database: TestDatabase;
 let line: DatabaseLine;
-let store: Store;
+let service: ServiceDatabase;
 let skipped = 0;
 before(async () => {
   const now = performance.now.bind(performance);
@@ -25,11 +25,11 @@ before(async () => {
   line = await openLine(database.url);
   const log = createLog('info', { write: (text) => void lines.push(text) });
   const env = { DATABASE_URL: line.url, FAREBOX_UNSAFE_DATABASE: 'on', FAREBOX_DATA_DIR: dir };
-  store = await openStore(readConfig(env), 'outage', log);
+  service = await openServiceDatabase(readConfig(env), 'outage', log);
 });
 after(async () => {
   mock.restoreAll();
-  await store.close();
+  await service.close();
   await line.close();
   await database.close();
   rmSync(dir, { recursive: true, force: true });
@@ -45,7 +45,7 @@ const said = (of: RegExp) =>
     .filter(({ msg }) => of.test(msg))
     .map(({ msg, count }) => [msg, count]);
 const told = () => said(/^the database/);
-const ask = () => store.db.run(sql`select 1 as one`);
+const ask = () => service.db.run(sql`select 1 as one`);
 
 /** The server does not notice at once that a connection is gone, and goes on sleeping. */
 let asleep = 0;
@@ -53,7 +53,7 @@ let asleep = 0;
 /** Breaks so many connections, each at work. */
 async function busy(count: number): Promise<unknown[]> {
   const asked = Array.from({ length: count }, () =>
-    store.db.run(sql`select pg_sleep(60)`).catch((error: unknown) => error),
+    service.db.run(sql`select pg_sleep(60)`).catch((error: unknown) => error),
   );
   asleep += count;
   await until('they run', async () => {
@@ -90,10 +90,10 @@ test('it is one line a minute, with how many it stands for, and one when it is b
 test('connections that were lost while they idled are one line, without what they held', async () => {
   await Promise.all([ask(), ask(), ask()]);
   lines.length = 0;
-  const { total } = store.db.stats();
+  const { total } = service.db.stats();
   assert.ok(total >= 3);
   line.cut();
-  await until('they are gone', async () => store.db.stats().total === 0);
+  await until('they are gone', async () => service.db.stats().total === 0);
   assert.equal(said(/connection was lost/).length, 1);
   assert.ok(lines.join('').length < 2_000, lines.join(''));
   assert.doesNotMatch(lines.join(''), /secretKey|select 1/);

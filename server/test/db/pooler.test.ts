@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { openStore } from '../../src/store.ts';
+import { openServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
@@ -96,16 +96,16 @@ pool_mode = ${mode}
     await once(running!, 'exit');
   }
   const open = (url: string) =>
-    openStore(
+    openServiceDatabase(
       readConfig({ DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' }),
       'test',
       createLog('silent'),
     );
 
   test('it works in session mode, with its limits in force', async () => {
-    const store = await open(await pooler('session'));
+    const database = await open(await pooler('session'));
     try {
-      const [row] = await store.db.run<Record<string, string>>(
+      const [row] = await database.db.run<Record<string, string>>(
         rawSql(`select current_setting('plan_cache_mode') as plans,
           current_setting('statement_timeout') as statement,
           current_setting('idle_in_transaction_session_timeout') as idle`),
@@ -113,19 +113,19 @@ pool_mode = ${mode}
       assert.deepEqual(row, { plans: 'force_generic_plan', statement: '15s', idle: '15s' });
       const counts = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
-          store.db.run<{ i: number }>(sql`select ${i}::int as i`),
+          database.db.run<{ i: number }>(sql`select ${i}::int as i`),
         ),
       );
       assert.deepEqual(
         counts.map(([each]) => each!.i),
         counts.map((_, i) => i),
       );
-      const session = await store.db.connect();
+      const session = await database.db.connect();
       const { rows } = await session.query('show statement_timeout');
       assert.deepEqual(rows, [{ statement_timeout: '0' }]);
       await session.end();
     } finally {
-      await store.close();
+      await database.close();
       await stopped();
     }
   });

@@ -213,10 +213,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...overrides,
     });
     const log = createLog('info', { write: (line) => lines.push(line) });
-    const store = { db, embedded, applied: [], close: async () => {} };
+    const opened = { db, embedded, applied: [], close: async () => {} };
     const app = await startApp({
       config,
-      store,
+      database: opened,
       log,
       http,
       worker: true,

@@ -64,7 +64,7 @@ export const operator: Guard[] = [
   },
   {
     guards: 'a database that may lose what it committed is refused',
-    file: 'src/store.ts',
+    file: 'src/database.ts',
     edits: [['if (unsafe.length > 0)', 'if (unsafe.length > 99)']],
     test: 'test/db/migrate.test.ts',
     name: 'stop the service from starting',
@@ -72,7 +72,7 @@ export const operator: Guard[] = [
   {
     guards: 'a verb leaves no PostgreSQL behind',
     file: 'src/commands/output.ts',
-    edits: [['    await store.close();', '    await store.db.close();']],
+    edits: [['    await database.close();', '    await database.db.close();']],
     test: 'test/commands/verbs.test.ts',
     name: 'a verb starts the embedded database for itself and leaves none behind',
   },

@@ -19,7 +19,7 @@ const statementTimeoutMs = 15_000;
 /** Wrong password, role, database or grants: the server's own message explains it. */
 const refusalCodes = new Set(['28000', '28P01', '3D000', '42501']);
 
-export interface Store {
+export interface ServiceDatabase {
   db: Database;
   embedded: Embedded | null;
   /** Names of the migrations that this call has applied. */
@@ -27,7 +27,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+export interface DatabaseOptions {
   /**
    * False: a schema of another version is refused, because a short command must not migrate a
    * database that an older service is using. Default: true.
@@ -39,12 +39,12 @@ export interface StoreOptions {
  * Connects to the configured database, or starts the embedded one if none is configured; migrates
  * the schema, or checks that it is current. Throws `Refused` if the database cannot be used.
  */
-export async function openStore(
+export async function openServiceDatabase(
   config: Config,
   name: string,
   log: Logger,
-  { migrates = true }: StoreOptions = {},
-): Promise<Store> {
+  { migrates = true }: DatabaseOptions = {},
+): Promise<ServiceDatabase> {
   const embedded = config.DATABASE_URL === null ? await embed(config, log) : null;
   const outage = new Outage(log);
   const db = openDatabase({
