@@ -887,6 +887,8 @@ export type SendResult = {
   /** Null: no answer came. */
   status: number | null;
   error: string | null;
+  /** The fault of the network behind it. */
+  fault: string | null;
   duration_ms: number;
 };
 
@@ -898,6 +900,8 @@ export type Delivery = {
   /** Null: no answer came. */
   status: number | null;
   error: string | null;
+  /** The fault of the network behind it. */
+  fault: string | null;
   duration_ms: number;
   created_at: string;
 };

@@ -22,8 +22,25 @@ export class ApiFailure extends Error {
   }
 }
 
+/** A fault of a model's input, with the broken rule in values. */
+interface InputFault {
+  code: 'field';
+  path: string;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+/** What an `invalid_input` has to say of each field. */
+export function faultsIn({ errors = [], rules = [] }: Record<string, unknown>): InputFault[] {
+  const found = errors as { path: string; message: string }[];
+  const all = rules as Record<string, unknown>[];
+  return found.map((each, i) => ({ ...each, code: 'field', details: all[i] }));
+}
+
 /** No whole reply came. The text is ours: each browser has its own, in English. */
 export class Unreachable extends Error {
+  readonly code = 'unreachable';
+
   constructor() {
     super('The service cannot be reached. Check the connection and try again.');
     this.name = 'Unreachable';

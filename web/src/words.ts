@@ -1,6 +1,7 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { everywhere } from './words/everywhere.ts';
+import type { Failed } from './words/russian.ts';
 
 /** The texts of the pages. Each part adds its own, in all languages, when it is loaded. */
 
@@ -34,18 +35,18 @@ export function setLanguage(language: Language): void {
   learn(language);
 }
 
-let inRussian: ((text: string) => string) | undefined;
+let russian: typeof import('./words/russian.ts') | undefined;
 
-/** A text of the service, which is English, in the page language. */
-export function said(text: string): string {
-  return i18next.language === 'ru' && inRussian ? inRussian(text) : text;
+/** An error in the page language; in the service's English where that has no sentence for it. */
+export function said(failed: Failed): string {
+  return (i18next.language === 'ru' && russian?.inRussian(failed)) || failed.message;
 }
 
 /** Only for Russian pages. */
 function learn(language: Language): void {
-  if (language !== 'ru' || inRussian) return;
-  void import('./words/in-russian.ts').then((words) => {
-    ({ inRussian } = words);
+  if (language !== 'ru' || russian) return;
+  void import('./words/russian.ts').then((words) => {
+    russian = words;
     // Renders again what is already shown.
     return i18next.changeLanguage(i18next.language);
   });

@@ -4,6 +4,8 @@
  * The documentation and the OpenAPI document are tested against this table in both directions.
  */
 
+import type { Reason } from './reasons.ts';
+
 export type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
@@ -142,6 +144,8 @@ export type FailureCode = keyof typeof failures;
 export interface ApiErrorOptions {
   /** Text for the caller, in place of the catalogue's. */
   message?: string;
+  /** Why, where the code does not say it: `details.reason`. */
+  reason?: Reason;
   /** The field or header at fault. */
   param?: string;
   /** Public, structured facts: numbers, allowed values. */
@@ -173,10 +177,14 @@ export class ApiError extends Error {
     this.status = options.status ?? entry.status;
     this.type = entry.type;
     this.param = options.param ?? null;
-    this.details = options.details;
+    this.details = detailsOf(options);
     this.headers = options.headers ?? {};
     this.expected = options.expected ?? false;
   }
+}
+
+function detailsOf({ reason, details }: ApiErrorOptions): Record<string, unknown> | undefined {
+  return reason === undefined ? details : { reason, ...details };
 }
 
 function e(status: number, type: ErrorType, message: string): Entry {

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ApiError } from '../core/errors.ts';
+import type { Why } from '../core/reasons.ts';
 import { isCalendarDay } from '../lib/calendar-day.ts';
 import { isUuid } from '../lib/id.ts';
 import type { Static, TObject, TSchema } from './schema.ts';
@@ -54,21 +55,26 @@ function refusal(error: ErrorObject): ApiError {
     const allowed = Object.keys((error.parentSchema as TObject).properties ?? {});
     const name = fieldName([...at, odd]);
     const message = `There is no field ${name}. Allowed: ${allowed.join(', ')}.`;
-    return new ApiError('bad_request', { message, param: name });
+    return new ApiError('bad_request', {
+      message,
+      reason: 'field_unknown',
+      param: name,
+      details: { allowed },
+    });
   }
   if (keyword === 'required') {
     const missing = String(params.missingProperty);
     const name = fieldName([...at, missing]);
     const field = (error.parentSchema as TObject).properties[missing]!;
-    return badField(name, ruleOf(field as Rule));
+    return badField(name, ...ruleOf(field as Rule));
   }
-  return badField(fieldName(at), ruleOf(error.parentSchema as Rule));
+  return badField(fieldName(at), ...ruleOf(error.parentSchema as Rule));
 }
 
 /** `bad_request` for a field that is not what it must be. */
-export function badField(name: string, rule: string): ApiError {
+export function badField(name: string, rule: string, details?: Why): ApiError {
   const message = `${name} must be ${rule}.`;
-  return new ApiError('bad_request', { message, param: name });
+  return new ApiError('bad_request', { message, param: name, details });
 }
 
 /** `models`, `0` → `models[0]` */
@@ -96,10 +102,18 @@ interface Rule {
   nullable?: boolean;
 }
 
-/** What a field must be, in words. */
-function ruleOf(rule: Rule): string {
+/** What a field must be, in words and in values. */
+function ruleOf(rule: Rule): [words: string, limits: Why | undefined] {
   const words = valueRule(rule);
-  return rule.nullable ? `${words}, or null` : words;
+  return [rule.nullable ? `${words}, or null` : words, rule.rule ? undefined : limitsOf(rule)];
+}
+
+function limitsOf(rule: Rule): Why {
+  const { type, minimum, maximum, minItems: min_items, maxItems: max_items } = rule;
+  const { minLength: min_length, maxLength: max_length } = rule;
+  const one_of = rule.enum?.filter((each) => each !== null);
+  const format = rule.pattern?.includes('[1-9][0-9]') ? 'usd_micro' : rule.format;
+  return { type, format, one_of, minimum, maximum, min_length, max_length, min_items, max_items };
 }
 
 function valueRule(rule: Rule): string {

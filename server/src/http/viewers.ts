@@ -44,7 +44,7 @@ export function accessOver(viewer: Viewer): ApiError {
   const message = overWords(viewer);
   return 'key_hash' in viewer
     ? new ApiError('unauthorized', { message, headers: challenge })
-    : new ApiError('forbidden', { message });
+    : new ApiError('forbidden', { message, reason: 'access_over' });
 }
 
 export function createViewers(options: Options): Viewers {
@@ -106,6 +106,8 @@ export function createViewers(options: Options): Viewers {
 function tooManyOpen(): ApiError {
   return new ApiError('rate_limited', {
     message: `You have ${openMax} streams open, as many as one person may. Close a page first.`,
+    reason: 'pages_too_many',
+    details: { limit: openMax },
     headers: { 'retry-after': String(againSeconds) },
   });
 }

@@ -105,13 +105,19 @@ export const inputScenarios = {
       name: 'a field that is required',
       call: (w) => w.queue({}),
       param: 'prompt',
-      details: { errors: [{ path: '/prompt', message: 'is required' }] },
+      details: {
+        errors: [{ path: '/prompt', message: 'is required' }],
+        rules: [{ reason: 'field_missing' }],
+      },
     },
     {
       name: 'two fields at once',
       call: (w) => w.film({ prompt: 5, resolution: '480p', duration_seconds: 5 }),
       param: 'prompt',
-      details: { errors: [{ path: '/prompt', message: 'must be string' }] },
+      details: {
+        errors: [{ path: '/prompt', message: 'must be string' }],
+        rules: [{ type: 'string' }],
+      },
     },
     {
       name: 'a file that is not there',

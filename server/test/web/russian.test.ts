@@ -1,276 +1,247 @@
+/** People who read Russian are told in Russian why the service refused, with its values. */
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
-import { test } from 'node:test';
-import { inRussian } from '../../../web/src/words/in-russian.ts';
-import { sentences } from '../../../web/src/words/service-ru.ts';
+import { after, before, describe, test } from 'node:test';
+import { inRussian, sentences } from '../../../web/src/words/russian.ts';
 import { errors, failures } from '../../src/core/errors.ts';
-import { readSource } from '../layout/source.ts';
+import { reasons } from '../../src/core/reasons.ts';
+import { faults } from '../../src/lib/outbound/fetch-error.ts';
+import { limitKey } from '../../src/operations/accounts/key.ts';
+import { createVouchers, voidVoucher } from '../../src/operations/accounts/voucher.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import {
+  operatorOf,
+  person,
+  startWebService,
+  stranger,
+  type Answer,
+  type Person,
+} from '../kit/web.ts';
 
-/** People who read Russian are told in Russian what the service says in English. */
+const catalogue = [errors, failures, faults].flatMap((each) => Object.keys(each));
 
-const root = path.resolve(import.meta.dirname, '../../..');
-/** Where the texts are that somebody may meet on a page. */
-const rooms = /\/src\/(core|http|lib|operations|upstreams|worker)\//;
-/** Read by programs, by those who run the service from a shell, or in documents. */
-const elsewhere =
-  /http\/(api\/)?(docs|fal|callbacks|openapi|guide)|-schema\.|worker\/jobs|core\/(\w+\/)?(fal|catalog|snapshot|chat-schema)|operations\/(export|import)\.|lib\/metrics|upstreams\/.*(offers|misfits|callback|look)\.|sandbox\/(drawing|media\/analyse|replies\/answer)|letters\.ts|\.test\.ts$/;
-const notShown = new Set([
-  // To programs.
-  'Poll the status_url.',
-  'GET /v1/openapi.json lists the routes.',
-  // With what stands around it.
-  '{} {}.',
-  'No model has the id "{}".',
-  'GET /v1/models lists them.',
-  'GET /v1/models lists the ids, to be used exactly as listed.',
-  'GET /v1/openapi.json lists what is.',
-  'Offered: {}.',
-  'No tools are offered.',
-  'The model id is missing.',
-  '{} GET /v1/models lists the ids, to be used exactly as listed.',
-  'Check the address, or upload the file and give its file_id.',
-  // The sign-in library tells its reason, which has its words.
-  'No strangers.',
-  'The passkey did not ask who holds it: set a PIN or a fingerprint up on the device.',
-  // To callers of the API alone.
-  'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.',
-  // To the log, and to other parts of the service.
-  'It took too long.',
-  'The worker stops.',
-  'The lease was lost.',
-  'The step took too long.',
-  'The lease could not be renewed.',
-]);
+/** What no Russian text needs other words for: formats, fields, commands. */
+const names = /\b(http|https|base64|data|id|role|true|false|null|webhook_url)\b/g;
+/** Such as `/v1/models`, `PDF`, `Idempotency-Key`, `2027-01-31T00:00:00.000Z`. */
+const signs = /\S*[\d/]\S*|\b[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z-]+\b|«voucher:»/g;
 
-interface Text {
-  file: string;
-  text: string;
-  /** The code before it. */
-  before: string;
+function assertRussian(text: string | null, about: string): void {
+  assert.match(text ?? '', /[а-я]{3}/, about);
+  assert.doesNotMatch(text!.replaceAll(signs, ' ').replaceAll(names, ' '), /[a-z]{2}/i, about);
 }
 
-/** Every text of the code in files so named, with `{}` for what is put in. */
-function texts(place: RegExp, except = elsewhere): Text[] {
-  const folder = path.join(root, 'server/src');
-  return fs
-    .readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => `server/src/${name}`)
-    .filter((file) => file.endsWith('.ts') && rooms.test(file) && !except.test(file))
-    .filter((file) => place.test(file))
-    .flatMap(textsOf);
-}
+describe('in Russian there is a sentence', () => {
+  test('for every code and every reason of the catalogue, and for nothing else', () => {
+    const known = ['unreachable', 'field', ...catalogue, ...reasons];
+    assert.deepEqual(Object.keys(sentences).toSorted(), known.toSorted());
+  });
 
-function textsOf(file: string): Text[] {
-  const { code, literals } = readSource(file, fs.readFileSync(path.join(root, file), 'utf8'));
-  const found: (Text & { end: number })[] = [];
-  for (const { start, text: raw, tag } of literals.toSorted((a, b) => a.start - b.start)) {
-    const text = raw.replaceAll('${}', '{}').replaceAll(/\\(['"`])/g, '$1');
-    const end = code.indexOf(code[start]!, start + 1) + 1;
-    const last = found.at(-1);
-    // A long text in pieces.
-    if (last && /^\s*\+\s*$/.test(code.slice(last.end, start))) {
-      last.text += text;
-      last.end = end;
-    } else if (tag === '')
-      found.push({ file, text, before: code.slice(Math.max(0, start - 80), start), end });
+  test('with no word of another language', () => {
+    for (const form of Object.values(sentences).flat())
+      assertRussian(form.replaceAll(/\{\w+\}/g, '7'), form);
+  });
+
+  test('for every code without any details', () => {
+    for (const code of catalogue) assertRussian(inRussian({ code, message: '7' }), code);
+  });
+
+  test('but none for what a newer service says', () => {
+    assert.equal(inRussian({ code: 'new', message: 'New.', details: { reason: 'newer' } }), null);
+    const details = { reason: 'newer' };
+    assert.equal(
+      inRussian({ code: 'not_found', message: 'Gone.', details }),
+      'В этом аккаунте такого нет.',
+    );
+  });
+
+  test("around a model's own words, which stay as they are", () => {
+    assert.equal(
+      inRussian({ code: 'upstream_rejected', message: 'NSFW content (code 7).' }),
+      'Модель отклонила ввод: «NSFW content (code 7).»',
+    );
+    assert.equal(
+      inRussian({ code: 'bad_request', message: 'The body ended early.' }),
+      'Запрос не принят: «The body ended early.»',
+    );
+  });
+});
+
+test('what a value must be is said by its limits', () => {
+  const told: [object, string][] = [
+    [{ type: 'integer', minimum: 1, maximum: 100 }, 'целое число от 1 до 100'],
+    [{ type: 'number', exclusive_minimum: 0, maximum: 9.5 }, 'число больше 0 и не больше 9,5'],
+    [{ type: 'string', one_of: ['1k', '2k'] }, 'одно из: 1k, 2k'],
+    [{ type: 'string', min_length: 1, max_length: 64 }, 'текст длиной от 1 до 64 знаков'],
+    [{ max_length: 64 }, 'длиной не больше 64 знаков'],
+    [{ type: 'boolean' }, 'true или false'],
+    [{ type: 'string', format: 'usd_micro' }, 'целое число микродолларов'],
+  ];
+  for (const [details, rule] of told) {
+    const error = { code: 'bad_request', message: 'x', param: 'size', details: { ...details } };
+    assert.equal(inRussian(error), `size: ожидается ${rule}.`);
   }
-  return found;
-}
-
-/** Names that look like words: of fields, of what they may hold, of formats. */
-const names = new Set(
-  (
-    'http https base64 data url id file text role content refusal format input width height ' +
-    'png jpeg webp true false null csv json function custom active all'
-  ).split(' '),
-);
-/** A field, quotes, commands, and what no sentence is made of: `image_url`, `/v1/models`, `MP4`, `2.50 USD`. */
-const noWords =
-  /^\S+: |«[^»]*»|"[^"]*"|npm run build|curl --data-binary @file|\S*[\d_/{}]\S*|[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z0-9-]+\b/g;
-const properNames = /\b(ComfyUI|Replicate|Host|Allow)\b/g;
-
-/** The words of a Russian text that are English. */
-function englishIn(text: string): string[] {
-  const words =
-    text
-      .replaceAll(noWords, ' ')
-      .replaceAll(properNames, ' ')
-      .match(/[a-z]\w+/gi) ?? [];
-  return words.filter((word) => !names.has(word));
-}
-
-function isRussian(text: string): boolean {
-  return /[а-я]{3}/.test(text) && englishIn(text).length === 0;
-}
-
-function missing(told: Text[], sentence: (text: string) => string): string[] {
-  return told
-    .filter(({ text }) => !notShown.has(text))
-    .map(({ file, text }) => ({ file, text: inRussian(sentence(text.replaceAll('{}', '7'))) }))
-    .filter(({ text }) => !isRussian(text))
-    .map(({ file, text }) => `${file}: ${text}`);
-}
-
-/** Before the description of a field in a schema. */
-const ofSchema =
-  /\b(text|textOf|integer|number|boolean|list|listOf|choice|anything|amount|time|moment|url|id|\w*icroUsd)\((\w+,|\[[^[]*\],)?\s*$|\b(listOf|record)\(.*, $|description:\s*$/;
-
-const hole = /\{(?:=|\.\.\.|)\}/;
-
-test('every code of the catalogue has a text in Russian', () => {
-  const told = [...Object.entries(errors), ...Object.entries(failures)].map(([code, entry]) => ({
-    code,
-    text: inRussian(typeof entry === 'string' ? entry : entry.message),
-  }));
-  assert.ok(told.length > 25);
-  for (const { code, text } of told) assert.ok(isRussian(text), `${code}: ${text}`);
 });
 
-test('so has every sentence that a call can answer with, or a request end with', () => {
-  const told = texts(/./).filter(
-    ({ text, before }) => /^(["A-Z{]|\w+ must )[^]* [^]*\.$/.test(text) && !ofSchema.test(before),
-  );
-  assert.ok(told.length > 200);
-  assert.deepEqual(
-    missing(told, (text) => text),
-    [],
-  );
-});
+describe('the calls of the pages', () => {
+  let service: Service;
+  let account: TestAccount;
+  let owner: Person;
+  let operator: Person;
+  before(async () => {
+    service = await startWebService({ env: { FAREBOX_RPM: '600' } });
+    account = await service.account({ usd: 0.005 });
+    owner = await person(service, { [account.account_id]: 'owner' });
+    operator = await operatorOf(service);
+  });
+  after(() => service.stop());
 
-test('so has all that can be wrong with a field or an address', () => {
-  const wrong = texts(/\/(core|http|lib)\//).filter(
-    ({ text, before }) =>
-      (/\b(unpriceable|invalid|badMessages|no|refuse)\([^()]*$/.test(before) && / /.test(text)) ||
-      /^(must|is not acceptable|asks|names?|makes) /.test(text),
-  );
-  const form = texts(/\/(core|http)\//).filter(({ before }) =>
-    /\b(bad|badField)\([^()]*,\s*$/.test(before),
-  );
-  assert.ok(wrong.length > 30 && form.length > 15);
-  assert.deepEqual(
-    missing(wrong, (text) => `rpm ${text}.`),
-    [],
-  );
-  assert.deepEqual(
-    missing(form, (text) => `rpm must be ${text}.`),
-    [],
-  );
-});
+  const mine = (method: string, path: string, body?: object) =>
+    owner.of(account.account_id).call(method, path, body);
+  const act = (method: string, path: string, body: object = {}) =>
+    operator.call(method, `/api/operator${path}`, body);
+  const assertTold = ({ body, text }: Answer, russian: string) => {
+    assert.ok(body?.error, text);
+    assert.equal(inRussian(body.error)?.replaceAll('\u00a0', ' '), russian, text);
+  };
 
-test('and nothing is kept that the service does not say any more', () => {
-  const ofPages = fs.readFileSync(path.join(root, 'web/src/api.ts'), 'utf8');
-  const all = [...texts(/./, /\.test\.ts$/).map(({ text }) => text), ofPages].join('\n');
-  const pieces = (english: string) =>
-    english.split(hole).map((piece) => piece.replaceAll(/^[:". ]+|[:". ]+$/g, ''));
-  const gone = sentences
-    .map(([english]) => english)
-    .filter((english) => !pieces(english).every((piece) => all.includes(piece)))
-    // The schema checker's own.
-    .filter((english) => !/^must (NOT|match|be multiple of|be [<>]=?) /.test(english))
-    // Put together by http/validate.ts.
-    .filter((english) => !/ (of at most|of at least|(above 0|micro-USD) as) /.test(english));
-  assert.deepEqual(gone, []);
-});
+  test('about keys are refused in Russian', async () => {
+    const key = await mine('POST', '/keys', { name: 'first' });
+    const { key_id } = key.body;
+    const told: [object, string][] = [
+      [{ name: 'a', rpm: 601 }, 'rpm: не больше 600. За большим обратитесь к оператору.'],
+      [{ name: 'a', rpm: 0 }, 'rpm: ожидается целое число от 1 до 1 000 000.'],
+      [{ name: '\u200b' }, 'В имени должно быть от 1 до 100 знаков в одну строку, без невидимых.'],
+      [{ name: 'a', expires_at: '2020-01-01T00:00:00.000Z' }, 'Срок должен быть в будущем.'],
+      [{ name: 'a', models: ['none/such'] }, 'Модели none/such нет.'],
+      [
+        { name: 'a', monthly_limit_usd_micro: '-1' },
+        'monthly_limit_usd_micro: ожидается целое число микродолларов.',
+      ],
+    ];
+    for (const [body, russian] of told) assertTold(await mine('POST', '/keys', body), russian);
+    const limits = { rpm: 60, monthly_limit_usd_micro: 2_500_000n };
+    await limitKey(service.db, key_id, limits);
+    assertTold(
+      await mine('PATCH', `/keys/${key_id}`, { rpm: 61 }),
+      'Оператор ограничил rpm значением 60: его можно снизить, но не поднять и не убрать.',
+    );
+    assertTold(
+      await mine('PATCH', `/keys/${key_id}`, { monthly_limit_usd_micro: null }),
+      'Оператор ограничил monthly_limit_usd_micro значением 2.5 USD: его можно снизить, но не поднять и не убрать.',
+    );
+    assert.equal((await mine('DELETE', `/keys/${key_id}`)).status, 200);
+    const gone = 'Ключ отозван, изменить его нельзя. Создайте другой.';
+    assertTold(await mine('DELETE', `/keys/${key_id}`), gone);
+    assertTold(await mine('PATCH', `/keys/${key_id}`, { name: 'again' }), gone);
+  });
 
-test('no sentence is half translated, whatever stands in it', () => {
-  const half = sentences
-    .map(([english]) => english)
-    // Others' words come over as they are.
-    .filter((english) => !english.includes('{...}'))
-    .flatMap((english) => [english, `image_url ${english}.`])
-    .map((english) => english.split(hole).join('well lit and in plain English'))
-    .filter((said) => inRussian(said) !== said && englishIn(inRussian(said)).length > 0);
-  assert.deepEqual(half, []);
-  const own = [
-    'prompt must be in English.',
-    'prompt must be positive.',
-    'prompt must be short and clear.',
-    'prompt must have a subject.',
-    'image must be at least 300x300 pixels.',
-    'image_url needs more light.',
-    'The picture is empty.',
-    'The input must show one face.',
-    "The input does not fit the model's schema: /prompt must be polite.",
-  ];
-  for (const said of own) assert.equal(inRussian(said), said);
-});
+  test('about vouchers and webhooks too', async () => {
+    const wanted = { amount: 1_000_000n, count: 2, expires_at: null, note: null };
+    const [voided, redeemed] = await createVouchers(service.db, wanted);
+    await voidVoucher(service.db, voided!.id);
+    const other = await service.account();
+    const another = await person(service, { [other.account_id]: 'owner' });
+    const body = { code: redeemed!.code };
+    assert.equal((await another.of(other.account_id).call('POST', '/vouchers', body)).status, 200);
+    const told: [string, string][] = [
+      [
+        'FB-XXXX',
+        'Это не код ваучера, или в нём ошибка. Он выглядит так: FB-XXXX-XXXX-XXXX-XXXX-XXXX.',
+      ],
+      [voided!.code, 'Оператор отозвал этот ваучер.'],
+      [redeemed!.code, 'Этот ваучер уже использован.'],
+    ];
+    for (const [code, russian] of told)
+      assertTold(await mine('POST', '/vouchers', { code }), russian);
+    assertTold(
+      await mine('POST', '/webhooks/test', { url: 'https://10.0.0.1/hook' }),
+      'url: нужен полный публичный адрес (http, https) без пробелов, имени пользователя и пароля.',
+    );
+    assertTold(
+      await mine('POST', '/webhooks/retire'),
+      'Действует только один секрет, он остаётся. Сначала создайте другой.',
+    );
+    const { body: sent } = await mine('POST', '/webhooks/test', {
+      url: 'https://nobody.example.com/',
+    });
+    assert.equal(inRussian({ code: sent.fault, message: sent.error }), 'Имя сервера не найдено');
+  });
 
-test('figures and names come over, and what is wrong with a field', () => {
-  const told: [string, string][] = [
-    [
-      'This key may make 600 calls a minute. Wait 12 s.',
-      'Этот ключ может делать 600 вызовов в минуту. Подождите 12 с.',
-    ],
-    [
-      'All keys of this account together may have 8 chat calls open at once. Wait until one has ended.',
-      'Аккаунт со всеми его ключами не может вести больше 8 чатов одновременно. Дождитесь конца одного из них.',
-    ],
-    [
-      'You have 64 streams and waits open on this server, as many as are left for all others. Nothing was charged; wait until one has ended, and retry with backoff.',
-      'На этом сервере у вас открытых потоков и ожиданий: 64, столько же осталось на всех остальных. Деньги не списаны; дождитесь конца одного и повторите позже.',
-    ],
-    [
-      'messages[0].content[1] is of the type input_audio, which acme/chat does not take; it takes text, image. Models that take it: acme/hears.',
-      'messages[0].content[1]: тип input_audio модель acme/chat не принимает; она принимает: text, image. Его принимают модели: acme/hears.',
-    ],
-    [
-      'This key has 1 open job, as many as it may. Wait for one to end, or cancel one.',
-      'Открытых заданий у ключа: 1, больше нельзя. Дождитесь конца одного или отмените его.',
-    ],
-    ['rpm must be a whole number from 1 to 1000000.', 'rpm: нужно целое число от 1 до 1000000.'],
-    ['sound must be a boolean.', 'sound: нужно true или false.'],
-    ['resolution must be one of 1k, 2k.', 'resolution: нужно одно из: 1k, 2k.'],
-    [
-      "The input does not fit the model's schema: /seed must be <= 9.",
-      'Ввод не подходит модели. /seed: не больше 9.',
-    ],
-    [
-      'webhook_url is not acceptable: must be an https URL.',
-      'webhook_url: не подходит: нужен адрес https.',
-    ],
-    ['a.example: its certificate has expired', 'a.example: срок сертификата истёк'],
-    [
-      'The input does not fit the model\'s schema: /size must be one of "a", "b"; or an object with width and height.',
-      'Ввод не подходит модели. /size: нужно одно из: "a", "b" или объект с width и height.',
-    ],
-    ['field must be a text; or null.', 'field: нужно текст или null.'],
-    ['The model refused the input: too dark', 'Модель отклонила ввод: too dark'],
-    [
-      'The model refused the input: prompt must not be empty.',
-      'Модель отклонила ввод: prompt: нельзя оставить пустым.',
-    ],
-    [
-      'image_url must be an image, but the file is a video.',
-      'image_url: нужно изображение, а этот файл: видео.',
-    ],
-    [
-      'aspect_ratio must look like 16:9, from 1:8 to 8:1.',
-      'aspect_ratio: нужно как 16:9, от 1:8 до 8:1.',
-    ],
-    ['output_format must be png, jpeg or webp.', 'output_format: нужно png, jpeg или webp.'],
-    [
-      'At most 4000000 pixels can be made; asked: 4096 x 4096.',
-      'Можно не больше 4000000 пикселей; запрошено: 4096 x 4096.',
-    ],
-    [
-      'This key may use fake/chat and 2 more, but not fake/image. Use another key, or let this one use it: in the dashboard.',
-      'Этому ключу разрешено: fake/chat и ещё 2, но не fake/image. Возьмите другой ключ или разрешите в кабинете.',
-    ],
-    [
-      'These bytes are of no type that is taken: images, video, audio, PDF and plain text.',
-      'Файлы такого вида не принимаются. Можно: изображения, видео, звук, PDF и простой текст.',
-    ],
-    ['size must be "full HD".', 'size: нужно "full HD".'],
-    [
-      "The input does not fit the model's schema: /input needs video_url or image_url.",
-      'Ввод не подходит модели. /input: нужно одно из: video_url, image_url.',
-    ],
-  ];
-  for (const [english, russian] of told) assert.equal(inRussian(english), russian);
-});
+  test('about people, by their role and address', async () => {
+    const { account_id } = account;
+    const reader = await person(service, { [account_id]: 'read_only' });
+    assertTold(
+      await reader.of(account_id).call('POST', '/keys', { name: 'a' }),
+      'Ваша роль (read_only) этого не позволяет.',
+    );
+    assertTold(
+      await mine('POST', '/invitations', { email: reader.email, role: 'billing' }),
+      `${reader.email} уже в этом аккаунте.`,
+    );
+    assertTold(
+      await mine('PATCH', `/members/${owner.id}`, { role: 'billing' }),
+      'В аккаунте должен остаться хотя бы один владелец. Сначала назначьте другого.',
+    );
+    assertTold(await mine('DELETE', '/invitations/none'), 'Приглашение уже принято или отозвано.');
+    assertTold(await stranger(service).call('GET', '/api/me'), 'Сначала войдите.');
+    assertTold(await mine('GET', '/requests/none'), 'В этом аккаунте такого нет.');
+  });
 
-test('what a model says in its own words stays as it is', () => {
-  assert.equal(inRussian('NSFW content (code 7).'), 'NSFW content (code 7).');
-  assert.equal(inRussian(''), '');
+  test('of the studio, with the field and its limits', async () => {
+    const told: [object, string][] = [
+      [{ prompt: 'a', num_images: 99 }, 'num_images: ожидается целое число от 1 до 4.'],
+      [{ num_images: 1 }, 'Ввод не подходит модели, поле prompt. Это поле нужно заполнить.'],
+      [{ prompt: 7 }, 'Ввод не подходит модели, поле prompt. Ожидается текст.'],
+      [
+        { prompt: 'a cat' },
+        'Нужен резерв $0.01, а доступно $0.005. Пополните баланс и отправьте запрос снова.',
+      ],
+    ];
+    for (const [body, russian] of told)
+      assertTold(await mine('POST', '/v1/queue/fake/image', body), russian);
+    assertTold(
+      await mine('POST', '/v1/queue/fake/imag', {}),
+      'Такой модели нет. Может быть, fake/image?',
+    );
+  });
+
+  test('of the console', async () => {
+    const at = `/accounts/${account.account_id}`;
+    const booked = { amount_usd_micro: '1000', reference: 'once' };
+    assert.equal((await act('POST', `${at}/credit`, booked)).status, 200);
+    const told: [string, string, object, string][] = [
+      [
+        'POST',
+        `${at}/credit`,
+        { ...booked, amount_usd_micro: '7' },
+        'Платёж с номером «once» уже проведён для другого.',
+      ],
+      [
+        'POST',
+        `${at}/adjust`,
+        { amount_usd_micro: '-9000000', reference: 'fix', reason: 'a' },
+        'На аккаунте столько не доступно.',
+      ],
+      [
+        'POST',
+        '/accounts',
+        { email: 'nobody', invite: false },
+        '«nobody» не адрес электронной почты.',
+      ],
+      [
+        'POST',
+        '/accounts',
+        { email: account.email, invite: false },
+        `Адрес ${account.email} уже занят.`,
+      ],
+      ['PUT', `/accounts/${operator.id}/price`, { price_ppm: 1 }, 'В этом аккаунте такого нет.'],
+    ];
+    for (const [method, path, body, russian] of told)
+      assertTold(await act(method, path, body), russian);
+    assert.equal((await act('POST', `${at}/suspend`)).status, 200);
+    assertTold(
+      await mine('POST', '/keys', { name: 'a' }),
+      'Аккаунт приостановлен. Обратитесь к оператору.',
+    );
+    assert.equal((await act('POST', `${at}/resume`)).status, 200);
+  });
 });

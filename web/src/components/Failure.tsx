@@ -4,6 +4,7 @@ import { useLocale } from './text/locale.ts';
 import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { ApiFailure, Unreachable } from '../api.ts';
 import { said } from '../words.ts';
 
 /**
@@ -53,7 +54,7 @@ export function messageOf(error: unknown, labels: Record<string, string> = {}): 
       text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), (_name, at: number) =>
         at === 0 ? label : `“${label}”`,
       ),
-    said(error.message),
+    error instanceof ApiFailure || error instanceof Unreachable ? said(error) : error.message,
   );
 }
 

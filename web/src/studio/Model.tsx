@@ -7,7 +7,7 @@ import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
 import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiFailure } from '../api.ts';
+import { ApiFailure, faultsIn } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure, showFailure } from '../components/Failure.tsx';
@@ -137,7 +137,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   };
 
   const shown = unpriced instanceof ApiFailure && unpriced.param ? unpriced : null;
-  const errors = shown ? { [shown.param!]: said(shown.message), ...wrong } : wrong;
+  const errors = shown ? { [shown.param!]: said(shown), ...wrong } : wrong;
   const bar = (
     <RunBar
       quote={quote}
@@ -196,14 +196,14 @@ const sizes = ['num_images', 'image_size', 'width', 'height', 'resolution', 'asp
 function useWrong(error: unknown, setWrong: (wrong: Wrong) => void): void {
   useEffect(() => {
     if (!(error instanceof ApiFailure) || error.status !== 400) return;
-    const list = (error.details.errors ?? []) as { path: string; message: string }[];
+    const list = faultsIn(error.details);
     const wrong: Wrong = {};
-    for (const { path, message } of list) {
-      const [, name = '', ...inside] = path.split('/').map(unescaped);
+    for (const fault of list) {
+      const [, name = '', ...inside] = fault.path.split('/').map(unescaped);
       const place = inside.length > 0 ? `${inside.join('.')}: ` : '';
-      if (name !== '') wrong[name] ??= `${place}${said(message)}`;
+      if (name !== '') wrong[name] ??= `${place}${said(fault)}`;
     }
-    if (list.length === 0 && error.param) wrong[error.param] = said(error.message);
+    if (list.length === 0 && error.param) wrong[error.param] = said(error);
     setWrong(wrong);
   }, [error, setWrong]);
 }

@@ -1,5 +1,6 @@
 import { isBase64 } from '../../lib/base64.ts';
 import { ApiError } from '../errors.ts';
+import type { Why } from '../reasons.ts';
 import { parseFileId } from '../request/id.ts';
 
 /** Where a model input names media: a URL, or a caller's file, in any field whose name says so. */
@@ -38,8 +39,10 @@ export function isMediaField(name: string): boolean {
 function visit(value: unknown, path: string, isMedia: boolean, found: MediaInputs): void {
   if (typeof value === 'string') {
     if (!isMedia || value === '') return;
-    if (!noteMedia(value, path, found)) throw invalid(path, mediaForms);
-    if (isTooMuch(found)) throw invalid('', tooMuch);
+    if (!noteMedia(value, path, found))
+      throw invalid(path, mediaForms, { reason: 'media_invalid' });
+    if (isTooMuch(found))
+      throw invalid('', tooMuch, { reason: 'media_too_many', limit: mediaInputsMax });
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, found));
   } else if (typeof value === 'object' && value !== null) {
@@ -93,11 +96,14 @@ export function fieldOf(path: string): string {
   return path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') || 'input';
 }
 
-/** One entry of `details.errors`; the path is a JSON pointer, '' for the whole input. */
-export function invalid(path: string, rule: string): ApiError {
+/**
+ * One entry of `details.errors`, with its rule in values in `details.rules`. The path is a JSON
+ * pointer, '' for the whole input.
+ */
+export function invalid(path: string, rule: string, why: Why = {}): ApiError {
   return new ApiError('invalid_input', {
     message: `${path === '' ? 'The input' : path} ${rule}.`,
     param: fieldOf(path),
-    details: { errors: [{ path, message: rule }] },
+    details: { errors: [{ path, message: rule }], rules: [why] },
   });
 }

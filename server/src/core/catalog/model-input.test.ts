@@ -36,9 +36,13 @@ const eitherOr = {
 };
 
 test('one of two fields is asked for, not each of them', () => {
-  const choice = { path: '', message: 'needs video_url or image_url' };
+  const rule = { reason: 'field_needed', fields: 'video_url, image_url' };
+  const choice = { path: '', message: 'needs video_url or image_url', rule };
   assert.deepEqual(validateInput(eitherOr, { audio_url: 'x' }), [choice]);
-  const both = [choice, { path: '/audio_url', message: 'is required' }];
+  const both = [
+    choice,
+    { path: '/audio_url', message: 'is required', rule: { reason: 'field_missing' } },
+  ];
   assert.deepEqual(validateInput(eitherOr, {}), both);
   // One with too many values to be told all faults of is told the same.
   const large = { audio_url: 'x', list: Array.from({ length: 3000 }, () => 0) };
@@ -76,6 +80,17 @@ describe('validateInput', () => {
     [[], '', /must be object/],
     ['x', '', /must be object/],
   ];
+  const rules: [unknown, object][] = [
+    [{ prompt: '' }, { min_length: 1 }],
+    [{ prompt: 5 }, { type: 'string' }],
+    [{ prompt: 'x', aspect_ratio: '2:1' }, { one_of: '"1:1", "16:9"' }],
+    [{ prompt: 'x', image_size: { 'a/b~c': 1 } }, { reason: 'field_unknown' }],
+  ];
+  for (const [input, rule] of rules) {
+    test(`says in values what ${JSON.stringify(input)} breaks`, () =>
+      assert.deepEqual(validateInput(model, input)![0]!.rule, rule));
+  }
+
   for (const [input, path, message] of bad) {
     test(`refuses ${JSON.stringify(input)}`, () => {
       const errors = validateInput(model, input);

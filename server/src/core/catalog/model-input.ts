@@ -9,7 +9,8 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject, objectOf } from '../../lib/json.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
-import { choiceWords, listOf, withoutOtherForms } from './input-choice.ts';
+import type { Why } from '../reasons.ts';
+import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { pricedFields } from '../price/priced-fields.ts';
@@ -19,6 +20,8 @@ export interface InputError {
   /** JSON pointer into the input; '' is the input itself. */
   path: string;
   message: string;
+  /** The broken rule in values. */
+  rule: Why;
 }
 
 type Schema = Record<string, unknown>;
@@ -96,7 +99,7 @@ function promptFault(maximum: number | null, input: unknown): InputError[] | nul
   const message =
     `counts as ${tokens} tokens, and this model takes at most ${maximum}; ` +
     'shorten it, or use fewer digits, signs and rare characters';
-  return [{ path: '/prompt', message }];
+  return [{ path: '/prompt', message, rule: { reason: 'prompt_too_long', tokens, maximum } }];
 }
 
 /**
@@ -258,10 +261,10 @@ function isSmall(input: unknown): boolean {
 
 function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
   const found = withoutOtherForms(errors ?? []).filter((error) => error.keyword !== 'if');
-  return found.slice(0, ERRORS_MAX).map((error) => ({
-    path: cut(pathOf(error)),
-    message: cut(messageOf(error), RULE_MAX),
-  }));
+  return found.slice(0, ERRORS_MAX).map((error) => {
+    const message = cut(messageOf(error), RULE_MAX);
+    return { path: cut(pathOf(error)), message, rule: ruleOf(error) };
+  });
 }
 
 /** For a missing or an unknown field, the field itself rather than the object around it. */
@@ -292,6 +295,40 @@ function messageOf(error: ErrorObject): string {
     default:
       return error.message ?? 'does not fit the schema';
   }
+}
+
+/** The broken rule in values, named as in the details of other errors. */
+function ruleOf({ keyword, params, schema }: ErrorObject): Why {
+  const { limit, type, multipleOf, allowedValues, allowedValue } = params as Record<
+    string,
+    unknown
+  >;
+  const fields = requiredByChoice(schema);
+  switch (keyword) {
+    case 'required':
+      return { reason: 'field_missing' };
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return { reason: 'field_unknown' };
+    case 'enum':
+    case 'const':
+      return { one_of: cut(listOf(allowedValues ?? [allowedValue]), RULE_MAX) };
+    case 'anyOf':
+    case 'oneOf':
+      if (fields === null) return { reason: 'form_unknown' };
+      return { reason: 'field_needed', fields: cut(fields.join(', '), RULE_MAX) };
+    case 'type':
+      return { type };
+    case 'multipleOf':
+      return { multiple_of: multipleOf };
+    default:
+      // Such as maxLength with its limit.
+      return typeof limit === 'number' ? { [snakeCase(keyword)]: limit } : {};
+  }
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function cut(text: string, most = WORDS_MAX): string {

@@ -31,7 +31,10 @@ function visit(value: unknown, at: string, name: string, found: MediaInputs): vo
   if (typeof value === 'string') {
     if (value !== '' && isReference(name, value)) note(value, at, name, found);
     if (isTooMuch(found)) {
-      throw badMessages('messages', `name more than ${mediaInputsMax} files and addresses`);
+      throw badMessages('messages', `name more than ${mediaInputsMax} files and addresses`, {
+        reason: 'media_too_many',
+        limit: mediaInputsMax,
+      });
     }
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => visit(item, `${at}[${i}]`, name, found));

@@ -2,6 +2,7 @@ import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import type { Modality } from '../catalog/catalog.ts';
 import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
 import { ApiError } from '../errors.ts';
+import type { Why } from '../reasons.ts';
 import { rebuilt, type Shape } from './known-fields.ts';
 
 /**
@@ -97,7 +98,8 @@ export function readMessages(messages: unknown, max: number): Json[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw badMessages('messages', 'must be a list with at least one message');
   }
-  if (messages.length > max) throw badMessages('messages', `must hold at most ${max} messages`);
+  if (messages.length > max)
+    throw badMessages('messages', `must hold at most ${max} messages`, { max_items: max });
   return messages.map((message, i) => readMessage(message, `messages[${i}]`));
 }
 
@@ -180,12 +182,12 @@ export function demandModalities(
             'No model takes it'
           : `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
             `Models that take it: ${named.join(', ')}`;
-      throw badMessages(`messages[${i}].content[${k}]`, wrong);
+      throw badMessages(`messages[${i}].content[${k}]`, wrong, { one_of: input_modalities });
     });
   });
 }
 
 /** `param`: the place, such as `messages[0].content`. */
-export function badMessages(param: string, wrong: string): ApiError {
-  return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param });
+export function badMessages(param: string, wrong: string, details?: Why): ApiError {
+  return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param, details });
 }

@@ -46,5 +46,5 @@ export function megapixels(
   const maximum = limitOf(model, 'megapixels', Infinity);
   if (total <= maximum) return total;
   const rule = `asks for ${total} megapixels in all; at most ${maximum} are allowed`;
-  throw unpriceable(size ? 'image_size' : 'resolution', rule, { maximum });
+  throw unpriceable(size ? 'image_size' : 'resolution', rule, { maximum, megapixels: total });
 }

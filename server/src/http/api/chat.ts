@@ -273,6 +273,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
     throw new ApiError('idempotency_conflict', {
       message:
         'The first call with this Idempotency-Key is still running. Send this one again in a moment.',
+      reason: 'first_call_open',
       headers: { 'retry-after': '1' },
     });
   }

@@ -93,6 +93,7 @@ async function take(
   if (!body)
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
+      reason: 'file_empty',
     });
   assertSpace(deps);
   // An unstated length is checked once it is known.
@@ -105,6 +106,7 @@ async function take(
   if (head.length === 0)
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
+      reason: 'file_empty',
     });
   const content_type = await sniff(head);
   if (content_type === null || !accepted.test(content_type)) {
@@ -206,6 +208,7 @@ async function assertRoom(account_id: string, size: number, deps: HttpDeps): Pro
 function neverPaid(): ApiError {
   return new ApiError('insufficient_balance', {
     message: 'Files are kept for accounts that have been topped up. Top up first, then upload.',
+    reason: 'top_up_first',
     details: {
       required_usd_micro: '1',
       available_usd_micro: '0',

@@ -1,8 +1,7 @@
-import { ApiError } from '../../core/errors.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
 import * as people from '../../db/accounts/people.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
-import { judgePublic } from '../../operations/requests/check-media.ts';
+import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import {
   amount,
   boolean,
@@ -51,10 +50,7 @@ export const write = endpoint(
   async ({ visit, body }, deps) => {
     const { low_balance_usd_micro: threshold = null, emails } = body;
     const webhook_url = body.webhook_url || null;
-    const bad = (reason: string) =>
-      new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
-    if (webhook_url !== null)
-      await judgePublic(webhook_url, deps, deps.settings.webhookHttpsOnly, bad);
+    if (webhook_url !== null) await judgeWebhook(webhook_url, 'webhook_url', deps);
     const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
     await alerts.put(deps.db, visit.account_id, { low_balance_usd_micro, emails, webhook_url });
     return settingsOf(visit.account_id, deps);

@@ -225,7 +225,10 @@ function view({ id: key_id, month, prefix, ...row }: keys.KeyRow) {
 function checkName(given: string): string {
   const trimmed = given.trim();
   if (trimmed !== '' && !unseen.test(trimmed)) return trimmed;
-  throw badField('name', `1 to 100 characters on one line, ${unseenWords}`);
+  throw badField('name', `1 to 100 characters on one line, ${unseenWords}`, {
+    reason: 'name_invalid',
+    max_length: 100,
+  });
 }
 
 /** Undefined: unchanged; null: removed. */
@@ -247,7 +250,11 @@ function limitsOf(
 function atMost(field: string, value: number | null | undefined, most: number): number | null {
   if (value === undefined || value === null) return null;
   if (value <= most) return value;
-  throw badField(field, `at most ${most}; ask the operator for more`);
+  throw badField(field, `at most ${most}; ask the operator for more`, {
+    reason: 'limit_too_high',
+    field,
+    maximum: most,
+  });
 }
 
 /** Ids of the catalog, or ids that the key has already: a model may be away for a while. */
@@ -255,6 +262,9 @@ function checkModels(models: string[], kept: string[], deps: WebDeps): string[] 
   const known = deps.catalog().models;
   for (const [i, model] of models.entries())
     if (!known.has(model) && !kept.includes(model))
-      throw badField(`models[${i}]`, 'the id of a model, as GET /v1/models lists it');
+      throw badField(`models[${i}]`, 'the id of a model, as GET /v1/models lists it', {
+        reason: 'model_unknown',
+        model,
+      });
   return [...new Set(models)];
 }

@@ -124,7 +124,7 @@ function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | '
   const first_id = `${text}${'00000000-0000-0000-0000-000000000000'.slice(text.length)}`;
   const last_id = `${text}${'ffffffff-ffff-ffff-ffff-ffffffffffff'.slice(text.length)}`;
   if (text.length <= 36 && isUuid(first_id) && isUuid(last_id)) return { first_id, last_id };
-  throw badField('id', 'the id of a request, or how it begins');
+  throw badField('id', 'the id of a request, or how it begins', { reason: 'request_id_invalid' });
 }
 
 /** GET /requests/choices: what the list can be narrowed to. */

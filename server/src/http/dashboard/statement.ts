@@ -191,7 +191,9 @@ async function filterOf(
   const wanted = query.kind?.split(',') ?? [];
   const known = kinds.filter((kind) => wanted.includes(kind));
   if (known.length !== new Set(wanted).size)
-    throw badField('kind', `one or more of ${kinds.join(', ')}, with commas between`);
+    throw badField('kind', `one or more of ${kinds.join(', ')}, with commas between`, {
+      one_of: kinds,
+    });
   const from = query.from === undefined ? null : new Date(query.from);
   const to = query.to === undefined ? null : new Date(query.to);
   const bounds = await seqsBetween(db, account_id, from, to);

@@ -173,6 +173,7 @@ export const withdraw = endpoint(
     if (!withdrawn) {
       throw new ApiError('not_found', {
         message: 'This invitation is accepted or withdrawn already.',
+        reason: 'invitation_closed',
       });
     }
     return { invitation_id };
@@ -190,5 +191,8 @@ function memberOf({ account_id, params }: Visit): { account_id: string; person_i
 }
 
 function nobody(): ApiError {
-  return new ApiError('not_found', { message: 'They do not belong to this account.' });
+  return new ApiError('not_found', {
+    message: 'They do not belong to this account.',
+    reason: 'member_unknown',
+  });
 }

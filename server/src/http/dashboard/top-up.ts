@@ -51,6 +51,7 @@ export const redeem = endpoint(
         message:
           'This is no voucher code, or there is a slip in it. It looks like FB-XXXX-XXXX-XXXX-XXXX-XXXX.',
         param: 'code',
+        reason: 'voucher_misspelt',
       });
     }
     const { account_id } = visit;

@@ -7,10 +7,11 @@ import * as deliveries from '../../db/requests/deliveries.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
+import { faultIn } from '../../lib/outbound/fetch-error.ts';
 import { isUuid, newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accounts/account.ts';
 import { sendNotification, type Sent } from '../../operations/requests/notification.ts';
-import { judgePublic } from '../../operations/requests/check-media.ts';
+import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import { pageFrom } from '../form.ts';
 import {
   boolean,
@@ -60,6 +61,7 @@ export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => 
 const result = {
   status: nullable(integer('Null: no answer came.')),
   error: nullable(text()),
+  fault: nullable(text('The fault of the network behind it.')),
   duration_ms: integer(),
 };
 const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));
@@ -71,15 +73,13 @@ export const test = endpoint(
     reply: SendResult,
   },
   async ({ visit, body: { url } }, deps) => {
-    const bad = (reason: string) =>
-      new ApiError('bad_webhook_url', { message: `url ${reason}.`, param: 'url' });
-    await judgePublic(url, deps, deps.settings.webhookHttpsOnly, bad);
+    await judgeWebhook(url, 'url', deps);
     const request_id = newId();
     const response_url = `${deps.links.baseUrl}/requests/${request_id}/response`;
     const body = JSON.stringify({ type: 'test', request_id, status: 'COMPLETED', response_url });
     const sent = await send(visit, deps, { id: `test_${request_id}`, url, body });
     await record(visit, deps, { cause: 'test', request_id: null, url }, sent);
-    return sent;
+    return withFault(sent);
   },
 );
 
@@ -97,12 +97,15 @@ export const resend = endpoint({ reply: SendResult }, async ({ visit, params }, 
   }
   const { webhook_url: url } = request;
   if (url === null)
-    throw new ApiError('bad_request', { message: 'This request has no webhook_url.' });
+    throw new ApiError('bad_request', {
+      message: 'This request has no webhook_url.',
+      reason: 'webhook_none',
+    });
   const body = notificationBody(request, await requests.findOutputs(db, [id]), links);
   const sent = await send(visit, deps, { id, url, body });
   await record(visit, deps, { cause: 'resend', request_id: id, url }, sent);
   if (sent.delivered) await deliveries.noteResent(db, id);
-  return sent;
+  return withFault(sent);
 });
 
 async function send(
@@ -114,6 +117,8 @@ async function send(
   if (!(await people.countTry(db, { id: newId(), key, ...sendsMax }))) {
     throw new ApiError('rate_limited', {
       message: `At most ${sendsMax.max} are sent by hand in a minute.`,
+      reason: 'sends_too_many',
+      details: { limit: sendsMax.max },
       headers: { 'retry-after': String(sendsMax.seconds) },
     });
   }
@@ -174,5 +179,9 @@ export const ofRequest = endpoint(
 );
 
 function view({ id: delivery_id, ...row }: deliveries.DeliveryRow) {
-  return { delivery_id, ...row };
+  return { delivery_id, ...withFault(row) };
+}
+
+function withFault<T extends { error: string | null }>(sent: T) {
+  return { ...sent, fault: sent.error && faultIn(sent.error) };
 }

@@ -209,7 +209,9 @@ function change<Wanted extends Partial<accounts.Switches>>(
 async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {
   const own = await people.membership(db, session.person_id, account_id);
   if (own?.role !== 'owner' || !own.is_operator) return;
-  throw new Refused('That would take the console away from you. Another operator can do it.');
+  throw new Refused('That would take the console away from you. Another operator can do it.', {
+    reason: 'own_console',
+  });
 }
 
 const count = integer(undefined, { minimum: 1, maximum: 1_000_000 });
@@ -244,7 +246,9 @@ export const limits = action(
     };
     return async (db) => {
       if ((await limitKey(db, key_id, wanted)) !== 'changed')
-        throw new Refused('This key is revoked: no call is made with it.');
+        throw new Refused('This key is revoked: no call is made with it.', {
+          reason: 'key_revoked',
+        });
       const details = { key_id, ...body, before };
       return { answer: body, account_id: account.id, target: key.name, details };
     };

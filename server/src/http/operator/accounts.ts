@@ -93,7 +93,10 @@ export const create = action(
   async ({ body, visit: { session } }, { web }) => {
     const { credit_usd_micro: credit, reference } = body;
     if (credit && !reference)
-      throw badField('reference', `a text of 1 to ${referenceMax} characters`);
+      throw badField('reference', `a text of 1 to ${referenceMax} characters`, {
+        reason: 'reference_invalid',
+        max_length: referenceMax,
+      });
     return async (db) => {
       const account = await createAccount(db, { email: body.email, is_operator: false });
       const { id: account_id, email } = account;

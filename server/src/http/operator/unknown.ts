@@ -203,5 +203,8 @@ function findingOf({ outcome, cost_usd_micro, note = null }: Static<typeof Findi
   if (outcome === 'did_not_run') return { outcome, cost: 0n, note };
   const cost = cost_usd_micro ? BigInt(cost_usd_micro) : null;
   if (cost !== null && cost <= costMaxUsdMicro) return { outcome, cost, note };
-  throw badField('cost_usd_micro', `from 0 to ${costMaxUsdMicro}`);
+  throw badField('cost_usd_micro', `from 0 to ${costMaxUsdMicro}`, {
+    minimum: '0',
+    maximum: String(costMaxUsdMicro),
+  });
 }

@@ -36,12 +36,14 @@ export const ask = endpoint(
     if (!web.hasMail) {
       throw new ApiError('forbidden', {
         message: 'This service sends no mail. Ask the operator to change your e-mail address.',
+        reason: 'mail_off',
       });
     }
     const email = await inWords(readEmail(body.email));
     if (email === before) {
       throw new ApiError('bad_request', {
         message: 'This is your address already.',
+        reason: 'email_same',
         param: 'email',
       });
     }
@@ -83,7 +85,11 @@ async function demandHolder(
       details: { reason: 'SESSION_NOT_FRESH' },
     });
   }
-  if (!password) throw badField('password', `a text of 1 to ${passwordMax} characters`);
+  if (!password)
+    throw badField('password', `a text of 1 to ${passwordMax} characters`, {
+      min_length: 1,
+      max_length: passwordMax,
+    });
   await throttle(deps, 'guess', person_id, guessesOfPerson);
   if (await verifyPassword(password, stored)) return;
   throw new ApiError('bad_request', {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import type { Reason } from '../../core/reasons.ts';
 import { signDevice, verifyDevice } from '../../core/request/signature.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as people from '../../db/accounts/people.ts';
@@ -163,9 +164,12 @@ export const signUp = openEndpoint(
     const { signUp: mode, hasMail } = deps.web;
     const { token = null } = body;
     if (mode === 'closed')
-      throw closed('Nobody can sign up here. Ask the operator for an account.');
+      throw closed('sign_up_off', 'Nobody can sign up here. Ask the operator for an account.');
     if (mode === 'invite' && token === null)
-      throw closed('Signing up needs an invitation. Ask the operator for one.');
+      throw closed(
+        'invitation_needed',
+        'Signing up needs an invitation. Ask the operator for one.',
+      );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
     const made = await inWords(makePerson(deps.db, wanted));
     // Not waited for: how long a letter takes would tell which one it is.
@@ -211,6 +215,7 @@ export const invitation = openEndpoint(
     if (found) return found;
     throw new ApiError('not_found', {
       message: 'This invitation is used up or no longer good. Ask again.',
+      reason: 'invitation_gone',
     });
   },
 );
@@ -262,10 +267,10 @@ export async function inWords<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    throw new ApiError('bad_request', { message: error.message, cause: error });
+    throw new ApiError('bad_request', { message: error.message, details: error.why, cause: error });
   }
 }
 
-function closed(message: string): ApiError {
-  return new ApiError('forbidden', { message });
+function closed(reason: Reason, message: string): ApiError {
+  return new ApiError('forbidden', { message, reason });
 }

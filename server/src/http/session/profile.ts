@@ -80,7 +80,11 @@ export const endSession = endpoint(
   async ({ visit, params }, { db }) => {
     const session_id = params.session_id!;
     const ended = isUuid(session_id) && (await end(db, visit.session.person_id, session_id));
-    if (!ended) throw new ApiError('not_found', { message: 'This browser is signed out already.' });
+    if (!ended)
+      throw new ApiError('not_found', {
+        message: 'This browser is signed out already.',
+        reason: 'session_over',
+      });
     return { session_id };
   },
 );
@@ -98,7 +102,10 @@ export const openAccount = endpoint(
   { reply: object({ account_id: id() }) },
   async ({ visit: { session } }, { db, web }) => {
     if (web.signUp !== 'open') {
-      throw new ApiError('forbidden', { message: 'Accounts are opened by invitation here.' });
+      throw new ApiError('forbidden', {
+        message: 'Accounts are opened by invitation here.',
+        reason: 'invitation_needed',
+      });
     }
     const { person_id: id, email } = session;
     return { account_id: await inWords(makeAccount(db, { id, email })) };

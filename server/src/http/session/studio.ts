@@ -70,7 +70,10 @@ function keyed(visit: Visit, caller: keys.Spender): Keyed {
 }
 
 function suspended(): ApiError {
-  return new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
+  return new ApiError('forbidden', {
+    message: 'This account is suspended. Ask the operator.',
+    reason: 'account_suspended',
+  });
 }
 
 /** GET /studio/allowance: all that decides whether the next request can be paid. */

@@ -22,6 +22,7 @@ export async function throttle(
   if (await mayTry(db, what, who, limit)) return;
   throw new ApiError('rate_limited', {
     message: 'Too many tries. Wait some minutes, then try again.',
+    reason: 'tries_too_many',
     headers: { 'retry-after': String(limit.seconds) },
   });
 }

@@ -81,6 +81,7 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   throw new ApiError('forbidden', {
     message:
       'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
+    reason: 'origin_foreign',
   });
 }
 
@@ -111,10 +112,17 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
     : null;
   if (!found) throw new ApiError('not_found');
   if (!may(found.role, right)) {
-    throw new ApiError('forbidden', { message: `Your role, ${found.role}, may not do this.` });
+    throw new ApiError('forbidden', {
+      message: `Your role, ${found.role}, may not do this.`,
+      reason: 'role_too_low',
+      details: { role: found.role },
+    });
   }
   if (found.status !== 'active' && right !== 'view') {
-    throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
+    throw new ApiError('forbidden', {
+      message: 'This account is suspended. Ask the operator.',
+      reason: 'account_suspended',
+    });
   }
   visit.account_id = account_id;
   visit.role = found.role;

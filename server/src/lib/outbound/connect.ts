@@ -8,7 +8,7 @@ import { callbackify } from 'node:util';
 import { buildConnector } from 'undici';
 
 import { isPublicAddress } from './address.ts';
-import { FetchError } from './fetch-error.ts';
+import { FetchError, faults } from './fetch-error.ts';
 import { createLookup, ownAddresses, systemLookup, type Lookup } from './lookup.ts';
 import { withTimeout } from '../with-timeout.ts';
 
@@ -111,9 +111,9 @@ async function resolve(hostname: string, lookup: Lookup, timeoutMs: number): Pro
     const addresses = await withTimeout(lookup(hostname), timeoutMs);
     if (addresses.length > 0) return addresses;
   } catch (cause) {
-    throw new FetchError('dns', 'the name did not resolve', { cause });
+    throw new FetchError('dns', faults.name_unresolved, { cause });
   }
-  throw new FetchError('dns', 'the name did not resolve');
+  throw new FetchError('dns', faults.name_unresolved);
 }
 
 function forSocket(resolve: (hostname: string) => Promise<string[]>): LookupFunction {
@@ -131,5 +131,5 @@ function forSocket(resolve: (hostname: string) => Promise<string[]>): LookupFunc
 }
 
 function blocked(): FetchError {
-  return new FetchError('blocked', 'does not lead to a public address');
+  return new FetchError('blocked', faults.not_public);
 }

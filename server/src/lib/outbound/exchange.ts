@@ -7,7 +7,7 @@
  */
 import type { Dispatcher } from 'undici';
 
-import { FetchError, kindOf, reasonOf, type FetchErrorKind } from './fetch-error.ts';
+import { FetchError, faults, kindOf, reasonOf, type FetchErrorKind } from './fetch-error.ts';
 
 export interface Limits {
   /** Limit of the whole call, to the last byte of the reply. */
@@ -65,7 +65,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
   begin(): boolean {
     const { signal, timeoutMs, idleTimeoutMs } = this.limits;
     if (signal?.aborted) {
-      this.stop('aborted', 'given up before it began');
+      this.stop('aborted', faults.given_up_before);
       return false;
     }
     if (timeoutMs !== undefined) this.deadline = setTimeout(onDeadline, timeoutMs, this);
@@ -76,7 +76,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
 
   /** Handles the signal's event. */
   handleEvent(): void {
-    this.stop('aborted', 'given up');
+    this.stop('aborted', faults.given_up);
   }
 
   onRequestStart(controller: Controller): void {
@@ -169,11 +169,11 @@ export class BufferedReply extends Exchange {
 }
 
 function onDeadline(exchange: Exchange): void {
-  exchange.stop('timeout', 'not finished in time');
+  exchange.stop('timeout', faults.too_late);
 }
 
 function onIdle(exchange: Exchange): void {
-  exchange.stop('timeout', 'nothing moved for too long');
+  exchange.stop('timeout', faults.idle);
 }
 
 function joined(headers: IncomingHeaders): ReplyHeaders {

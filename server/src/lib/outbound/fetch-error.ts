@@ -67,44 +67,70 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
 }
 
 /**
- * The reason in words for the person who gave the address; the texts of Node and undici are for
- * developers.
+ * What can fail on the way, in words for the person who gave the address; the texts of Node and
+ * undici are for developers. They follow the name of the host and a colon.
  */
-export function reasonOf(kind: FetchErrorKind, error: Error): string {
-  if (error instanceof FetchError) return error.message;
-  if (kind === 'tls') return tlsReasons[codeOf(error)] ?? 'no encrypted connection came about';
-  if (kind === 'protocol' && isParserError(error)) return 'what it answered is not HTTP';
-  return faultReasons[codeOf(error)] ?? kindReasons[kind] ?? (error.message || kind);
+export const faults = {
+  name_unresolved: 'the name did not resolve',
+  not_public: 'does not lead to a public address',
+  connection_refused: 'it refuses the connection: nothing listens there',
+  host_unreachable: 'it cannot be reached from here',
+  connection_late: 'no connection came about in time',
+  unencrypted: 'no encrypted connection came about',
+  certificate_of_other: 'its certificate is for another name',
+  certificate_expired: 'its certificate has expired',
+  certificate_early: 'its certificate is not valid yet',
+  certificate_self_signed: 'its certificate is self-signed',
+  certificate_untrusted: 'its certificate comes from nobody that is trusted here',
+  broken_off: 'the connection broke off',
+  not_http: 'what it answered is not HTTP',
+  headers_too_long: 'the headers of its answer are too long',
+  too_late: 'not finished in time',
+  idle: 'nothing moved for too long',
+  given_up: 'given up',
+  given_up_before: 'given up before it began',
+} as const;
+
+export type Fault = keyof typeof faults;
+
+/** The fault that the message of a `FetchError` names; null if it names none. */
+export function faultIn(message: string): Fault | null {
+  const names = Object.keys(faults) as Fault[];
+  return names.find((name) => message.endsWith(`: ${faults[name]}`)) ?? null;
 }
 
-const unreachable = 'it cannot be reached from here';
-const brokenOff = 'the connection broke off';
+/** The reason in words for the person who gave the address. */
+export function reasonOf(kind: FetchErrorKind, error: Error): string {
+  if (error instanceof FetchError) return error.message;
+  if (kind === 'protocol' && isParserError(error)) return faults.not_http;
+  const code = codeOf(error);
+  const fault =
+    kind === 'tls' ? (tlsFaults[code] ?? 'unencrypted') : (codeFaults[code] ?? kindFaults[kind]);
+  return fault ? faults[fault] : error.message || kind;
+}
 
-const kindReasons: Partial<Record<FetchErrorKind, string>> = {
-  connect_timeout: 'no connection came about in time',
-  reset: brokenOff,
+const kindFaults: Partial<Record<FetchErrorKind, Fault>> = {
+  connect_timeout: 'connection_late',
+  reset: 'broken_off',
 };
 
-const faultReasons: Record<string, string> = {
-  ECONNREFUSED: 'it refuses the connection: nothing listens there',
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of its answer are too long',
+const codeFaults: Record<string, Fault> = {
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'host_unreachable',
+  ENETUNREACH: 'host_unreachable',
+  UND_ERR_HEADERS_OVERFLOW: 'headers_too_long',
 };
 
-const selfSigned = 'its certificate is self-signed';
-const unproven = 'its certificate comes from nobody that is trusted here';
-
-const tlsReasons: Record<string, string> = {
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  HOSTNAME_MISMATCH: 'its certificate is for another name',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
-  SELF_SIGNED_CERT_IN_CHAIN: unproven,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unproven,
-  UNABLE_TO_GET_ISSUER_CERT: unproven,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unproven,
+const tlsFaults: Record<string, Fault> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_of_other',
+  HOSTNAME_MISMATCH: 'certificate_of_other',
+  CERT_HAS_EXPIRED: 'certificate_expired',
+  CERT_NOT_YET_VALID: 'certificate_early',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate_self_signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate_untrusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate_untrusted',
 };
 
 function isTlsCode(code: string): boolean {

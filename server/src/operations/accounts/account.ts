@@ -12,7 +12,11 @@ const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 /** The address as it is stored: in lower case. Throws `Refused` if it is not an e-mail address. */
 export function emailOf(given: string): string {
   const email = given.trim().toLowerCase();
-  if (!emailForm.test(email)) throw new Refused(`"${given}" is no e-mail address.`);
+  if (!emailForm.test(email))
+    throw new Refused(`"${given}" is no e-mail address.`, {
+      reason: 'email_invalid',
+      email,
+    });
   return email;
 }
 
@@ -40,7 +44,11 @@ export async function createAccount(
     }
     return inserted;
   });
-  if (!made) throw new Refused(`There is an account for ${email} already.`);
+  if (!made)
+    throw new Refused(`There is an account for ${email} already.`, {
+      reason: 'email_taken',
+      email,
+    });
   return needAccount(db, email);
 }
 
@@ -48,7 +56,9 @@ export async function createAccount(
 export async function needAccount(db: Database, emailOrId: string): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId.trim());
   if (!account)
-    throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`);
+    throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`, {
+      reason: 'account_unknown',
+    });
   return account;
 }
 
@@ -61,7 +71,9 @@ export const ppmMax = 100_000_000;
  */
 export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
   if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
-    throw new Refused('A price multiplier is a number from 0 to 100 with at most 6 decimals.');
+    throw new Refused('A price multiplier is a number from 0 to 100 with at most 6 decimals.', {
+      reason: 'multiplier_invalid',
+    });
   await accounts.setPrice(db, id, price_ppm);
 }
 
@@ -72,6 +84,7 @@ export function ppmOf(text: string): number {
   if (ppm >= 0 && ppm <= ppmMax) return ppm;
   throw new Refused(
     `"${text}" is no price multiplier: a number from 0 to 100 with at most 6 decimals, such as 0.85.`,
+    { reason: 'multiplier_invalid' },
   );
 }
 
@@ -81,7 +94,10 @@ export function ppmOf(text: string): number {
  */
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
-  if (!secrets) throw new Refused('Two secrets are active already. Drop the older with --retire.');
+  if (!secrets)
+    throw new Refused('Two secrets are active already. Drop the older with --retire.', {
+      reason: 'secrets_two',
+    });
   return secrets;
 }
 
@@ -89,6 +105,8 @@ export async function rotateWebhookSecret(db: Database, account_id: string): Pro
 export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)
-    throw new Refused('Only one secret is active, and it stays. Make another with --rotate.');
+    throw new Refused('Only one secret is active, and it stays. Make another with --rotate.', {
+      reason: 'secret_last',
+    });
   return secrets;
 }

@@ -29,7 +29,8 @@ export interface Booked extends Funds {
  * reference for anything else is `Refused`.
  */
 export function deposit(db: Database, wanted: Deposit, by: Author = commandLine): Promise<Booked> {
-  if (wanted.amount <= 0n) throw new Refused('A deposit must be more than 0.');
+  if (wanted.amount <= 0n)
+    throw new Refused('A deposit must be more than 0.', { reason: 'amount_not_positive' });
   return book(db, wanted, null, by);
 }
 
@@ -39,16 +40,18 @@ export function adjust(
   wanted: Deposit & { reason: string },
   by: Author = commandLine,
 ): Promise<Booked> {
-  if (wanted.amount === 0n) throw new Refused('A correction must not be 0.');
+  if (wanted.amount === 0n)
+    throw new Refused('A correction must not be 0.', { reason: 'correction_zero' });
   return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
 }
 
 /** Trimmed, on one line. Two texts that look the same would book a payment twice. */
-function plainText(name: string, given: string, max: number): string {
+function plainText(name: 'reason' | 'reference', given: string, max: number): string {
+  const why = { reason: `${name}_invalid`, max_length: max } as const;
   const text = given.trim();
-  if (unseen.test(text)) throw new Refused(`A ${name} has no control characters.`);
+  if (unseen.test(text)) throw new Refused(`A ${name} has no control characters.`, why);
   if (text.length < 1 || text.length > max) {
-    throw new Refused(`A ${name} has 1 to ${max} characters.`);
+    throw new Refused(`A ${name} has 1 to ${max} characters.`, why);
   }
   return text;
 }
@@ -62,7 +65,9 @@ async function book(
   const { account_id, amount } = wanted;
   const reference = plainText('reference', wanted.reference, referenceMax);
   if (isVoucherReference(reference))
-    throw new Refused('A reference that begins with "voucher:" belongs to a voucher.');
+    throw new Refused('A reference that begins with "voucher:" belongs to a voucher.', {
+      reason: 'reference_of_voucher',
+    });
   try {
     return await db.tx(async (tx) => {
       const books = await openBooks(tx, [account_id]);
@@ -74,14 +79,15 @@ async function book(
           earlier.kind === kind &&
           earlier.amount === amount &&
           earlier.reason === reason;
-        if (!same)
-          throw new Refused(`The reference "${reference}" was booked before for something else.`);
+        if (!same) throw used(reference);
         return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
       }
       const id = newId();
       if (reason === null) books.deposit(id, account_id, amount, reference);
       else if (!books.adjust(id, account_id, amount, reference, reason)) {
-        throw new Refused('That would take more than the account has available.');
+        throw new Refused('That would take more than the account has available.', {
+          reason: 'beyond_available',
+        });
       }
       writeBooks(tx, books);
       logBooking(tx, by, { account_id, amount, reference, reason, transfer_id: id });
@@ -90,8 +96,13 @@ async function book(
   } catch (error) {
     // Two accounts were given the same reference at the same moment; the other one was first.
     if (codeOf(error) === '23505') {
-      throw new Refused(`The reference "${reference}" was booked before for something else.`);
+      throw used(reference);
     }
     throw error;
   }
+}
+
+function used(reference: string): Refused {
+  const message = `The reference "${reference}" was booked before for something else.`;
+  return new Refused(message, { reason: 'reference_used', reference });
 }

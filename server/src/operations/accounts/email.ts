@@ -39,7 +39,10 @@ export async function askForEmail(
 export function confirmEmail(db: Database, token: string): Promise<Changed> {
   return db.tx(async (tx) => {
     const link = await people.takeEmailLink(tx, nameOf(token));
-    if (!link) throw new Refused('This link is used up or too old. Ask for another one.');
+    if (!link)
+      throw new Refused('This link is used up or too old. Ask for another one.', {
+        reason: 'link_gone',
+      });
     const [, session_id = '', email = ''] = link.identifier.split(' ');
     await sessions.endOthers(tx, link.person_id, session_id);
     return replace(tx, link.person_id, email);
@@ -51,7 +54,11 @@ export function changeEmail(db: Database, before: string, given: string): Promis
   const email = emailOf(given);
   return db.tx(async (tx) => {
     const person = await people.find(tx, before.trim());
-    if (!person) throw new Refused(`Nobody signs in with ${before}.`);
+    if (!person)
+      throw new Refused(`Nobody signs in with ${before}.`, {
+        reason: 'person_unknown',
+        email: before,
+      });
     await sessions.endAll(tx, person.id);
     return replace(tx, person.id, email);
   });
@@ -61,7 +68,11 @@ export function changeEmail(db: Database, before: string, given: string): Promis
 async function replace(tx: Transaction, person_id: string, email: string): Promise<Changed> {
   await people.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
-  if (before === null) throw new Refused(`There is somebody with the address ${email} already.`);
+  if (before === null)
+    throw new Refused(`There is somebody with the address ${email} already.`, {
+      reason: 'email_taken',
+      email,
+    });
   return { email, before };
 }
 

@@ -115,7 +115,10 @@ async function insertKey(
 ): Promise<{ key: string; key_id: string }> {
   demandName(wanted.name);
   if (await keys.hasLiving(tx, wanted.account_id, livingKeysMax)) {
-    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`);
+    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`, {
+      reason: 'keys_too_many',
+      limit: livingKeysMax,
+    });
   }
   const key = newKey(randomBytes);
   const key_id = newId();
@@ -159,10 +162,13 @@ export function changeKey(
   const { key_id, bounds, name, limits } = wanted;
   return db.tx(async (tx) => {
     const now = await changes.lock(tx, key_id);
-    if (!now || now.revoked) throw new Refused('This key is revoked: nothing of it changes.');
+    if (!now || now.revoked)
+      throw new Refused('This key is revoked: nothing of it changes.', { reason: 'key_revoked' });
     const fixed = [name, limits.expires_at, limits.models].some((value) => value !== undefined);
     if (now.is_studio && fixed) {
-      throw new Refused('The studio key keeps its name, never expires and may use all models.');
+      throw new Refused('The studio key keeps its name, never expires and may use all models.', {
+        reason: 'studio_key_fixed',
+      });
     }
     demandBelow(limits, now, bounds);
     if (name !== undefined) {
@@ -178,7 +184,11 @@ function demandBelow(limits: keys.Limits, now: changes.KeyHead, bounds: Bounds):
   for (const field of ['rpm', 'open_jobs'] as const) {
     const most = now[`${field}_ceiling`] ?? Math.max(bounds[field], now[field] ?? 0);
     if ((limits[field] ?? 0) > most)
-      throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`);
+      throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`, {
+        reason: 'limit_too_high',
+        field,
+        maximum: most,
+      });
   }
 }
 
@@ -202,6 +212,7 @@ function demandCeiling<T extends number | bigint>(
   throw new Refused(
     `The operator has set ${field} to at most ${words(ceiling)}: you can lower it, and neither ` +
       'raise it nor take it away.',
+    { reason: 'limit_of_operator', field, ceiling: words(ceiling) },
   );
 }
 
@@ -216,16 +227,27 @@ export function rotateKey(
 ): Promise<{ key: string; previous_until: Date | null }> {
   const { key_id, last4, overlap_hours } = wanted;
   if (!Number.isInteger(overlap_hours) || overlap_hours < 0 || overlap_hours > overlapMaxHours) {
-    throw new Refused(`An overlap has 0 to ${overlapMaxHours} whole hours.`);
+    throw new Refused(`An overlap has 0 to ${overlapMaxHours} whole hours.`, {
+      reason: 'overlap_invalid',
+      maximum: overlapMaxHours,
+    });
   }
   return db.tx(async (tx) => {
     const now = await changes.lock(tx, key_id);
-    if (!now || now.revoked) throw new Refused('This key is revoked. Make another one.');
-    if (now.is_studio) throw new Refused('Nobody has the text of the studio key to rotate it.');
-    if (now.expired) throw new Refused('This key has expired. Give it a later end first.');
+    if (!now || now.revoked)
+      throw new Refused('This key is revoked. Make another one.', { reason: 'key_revoked' });
+    if (now.is_studio)
+      throw new Refused('Nobody has the text of the studio key to rotate it.', {
+        reason: 'studio_key_secret',
+      });
+    if (now.expired)
+      throw new Refused('This key has expired. Give it a later end first.', {
+        reason: 'key_expired',
+      });
     if (now.last4 !== last4) {
       throw new Refused(
         'This key was rotated meanwhile, so that nothing was done now. Look at it again.',
+        { reason: 'key_rotated' },
       );
     }
     const key = newKey(randomBytes);
@@ -237,22 +259,25 @@ export function rotateKey(
 /** Ends the overlap of the last rotation now. Throws `Refused`. */
 export async function endOverlap(db: Database, key_id: string): Promise<void> {
   if (!(await changes.dropPrevious(db, key_id)))
-    throw new Refused('No earlier text of this key is good any more.');
+    throw new Refused('No earlier text of this key is good any more.', { reason: 'overlap_over' });
 }
 
 /** Revokes a key for good, from the next call on. Throws `Refused`. */
 export async function revokeKey(db: Database, key_id: string): Promise<void> {
   if (await keys.revoke(db, key_id)) return;
-  throw new Refused(
-    (await changes.isStudio(db, key_id))
-      ? 'The studio key is not revoked: set its monthly limit to 0 to stop it.'
-      : 'This key is revoked already.',
-  );
+  if (await changes.isStudio(db, key_id))
+    throw new Refused('The studio key is not revoked: set its monthly limit to 0 to stop it.', {
+      reason: 'studio_key_stays',
+    });
+  throw new Refused('This key is revoked already.', { reason: 'key_revoked' });
 }
 
 /** On one line, because it is shown in lists and typed to confirm a revocation. */
 function demandName(name: string): void {
   if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
-    throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`);
+    throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`, {
+      reason: 'name_invalid',
+      max_length: 100,
+    });
   }
 }

@@ -92,9 +92,14 @@ export function acceptInvitation(
 
 async function need(tx: Transaction, token: string, email: string) {
   const invitation = await invitations.findOpen(tx, hashToken(token));
-  if (!invitation) throw new Refused('This invitation is used up or no longer good. Ask again.');
+  if (!invitation)
+    throw new Refused('This invitation is used up or no longer good. Ask again.', {
+      reason: 'invitation_gone',
+    });
   if (invitation.email !== email)
-    throw new Refused('This invitation is for another e-mail address.');
+    throw new Refused('This invitation is for another e-mail address.', {
+      reason: 'invitation_of_other',
+    });
   return invitation;
 }
 
@@ -107,7 +112,9 @@ async function use(
   // A removal of the inviter is ordered before or after this.
   if (account_id) await members.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
-    throw new Refused('This invitation is used up or no longer good. Ask again.');
+    throw new Refused('This invitation is used up or no longer good. Ask again.', {
+      reason: 'invitation_gone',
+    });
   if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
   const done = { action: 'team.join', account_id, target: email, details: { role } };
   await logTeamChange(tx, { person_id, email }, done);
@@ -158,7 +165,7 @@ export function openAccount(db: Database, person: { id: string; email: string })
   return db.tx(async (tx) => {
     await people.lock(tx, person.id);
     if ((await people.memberships(tx, person.id)).length > 0)
-      throw new Refused('You belong to an account already.');
+      throw new Refused('You belong to an account already.', { reason: 'account_had' });
     return ownAccount(tx, person);
   });
 }
@@ -174,7 +181,10 @@ export async function createOwner(
   await db.tx(async (tx) => {
     const person = { id: newId(), name, email, email_verified: true, login_id: newId(), password };
     if (!(await people.insert(tx, person)))
-      throw new Refused(`There is somebody with the address ${email} already.`);
+      throw new Refused(`There is somebody with the address ${email} already.`, {
+        reason: 'email_taken',
+        email,
+      });
     await people.join(tx, { account_id, person_id: person.id, role: 'owner' });
   });
 }
@@ -222,7 +232,11 @@ export async function insertInvitation(
 /** The token of a link with which a person sets a new password within an hour. */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await people.find(db, email.trim());
-  if (!person) throw new Refused(`Nobody signs in with ${email}.`);
+  if (!person)
+    throw new Refused(`Nobody signs in with ${email}.`, {
+      reason: 'person_unknown',
+      email,
+    });
   const token = randomBytes(24).toString('base64url');
   const identifier = resetIdentifier(token);
   const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
@@ -268,7 +282,11 @@ export async function renamePerson(db: Database, id: string, name: string): Prom
 /** Removes the authenticator app of someone who has lost it. Throws `Refused`. */
 export async function dropTwoFactor(db: Database, email: string): Promise<void> {
   const person = await people.find(db, email.trim());
-  if (!person) throw new Refused(`Nobody signs in with ${email}.`);
+  if (!person)
+    throw new Refused(`Nobody signs in with ${email}.`, {
+      reason: 'person_unknown',
+      email,
+    });
   await db.tx((tx) => people.dropTwoFactor(tx, person.id));
 }
 
@@ -281,7 +299,10 @@ export function hashToken(token: string): Buffer {
 export function displayName(given: string): string {
   const name = given.trim();
   if (name.length < 1 || name.length > nameMax || unseen.test(name)) {
-    throw new Refused(`A name has 1 to ${nameMax} characters, ${unseenWords}.`);
+    throw new Refused(`A name has 1 to ${nameMax} characters, ${unseenWords}.`, {
+      reason: 'name_invalid',
+      max_length: nameMax,
+    });
   }
   return name;
 }

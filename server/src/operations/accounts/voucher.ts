@@ -31,14 +31,21 @@ export async function createVouchers(
   by: Author = commandLine,
 ): Promise<{ id: string; code: string }[]> {
   const { amount, count, expires_at } = wanted;
-  if (amount <= 0n) throw new Refused('A voucher must be worth more than 0.');
+  if (amount <= 0n)
+    throw new Refused('A voucher must be worth more than 0.', { reason: 'amount_not_positive' });
   if (!Number.isInteger(count) || count < 1 || count > vouchersMax)
-    throw new Refused(`From 1 to ${vouchersMax} vouchers are made at a time.`);
+    throw new Refused(`From 1 to ${vouchersMax} vouchers are made at a time.`, {
+      reason: 'vouchers_at_once',
+      limit: vouchersMax,
+    });
   if (expires_at !== null && !(expires_at.getTime() > Date.now()))
-    throw new Refused('A voucher expires at a moment to come.');
+    throw new Refused('A voucher expires at a moment to come.', { reason: 'end_passed' });
   const text = wanted.note?.trim() || null;
   if (text !== null && (text.length > noteMax || unseen.test(text)))
-    throw new Refused(`A note has at most ${noteMax} characters, on one line.`);
+    throw new Refused(`A note has at most ${noteMax} characters, on one line.`, {
+      reason: 'note_invalid',
+      max_length: noteMax,
+    });
   const made = Array.from({ length: count }, () => ({
     id: newId(),
     code: newVoucherCode(randomBytes),
@@ -68,10 +75,15 @@ export async function voidVoucher(
     return after;
   });
   if (!found)
-    throw new Refused(`There is no voucher with the id ${id}. "farebox voucher list" shows them.`);
+    throw new Refused(`There is no voucher with the id ${id}. "farebox voucher list" shows them.`, {
+      reason: 'voucher_unknown',
+    });
   if (found.redeemed_at === null) return;
   const when = found.redeemed_at.toISOString();
-  throw new Refused(`It was redeemed at ${when}. What it was worth is corrected with "adjust".`);
+  throw new Refused(`It was redeemed at ${when}. What it was worth is corrected with "adjust".`, {
+    reason: 'voucher_redeemed',
+    redeemed_at: when,
+  });
 }
 
 export interface Redemption extends Funds {
@@ -112,8 +124,19 @@ export function redeemVoucher(
 }
 
 function worthNothing(known: vouchers.Known | null): Refused {
-  if (!known) return new Refused('There is no voucher with this code. Look at it once more.');
-  if (known.redeemed_by !== null) return new Refused('This voucher was redeemed before.');
-  if (known.voided_at !== null) return new Refused('This voucher was taken back by the operator.');
-  return new Refused(`This voucher expired at ${known.expires_at!.toISOString()}.`);
+  if (!known)
+    return new Refused('There is no voucher with this code. Look at it once more.', {
+      reason: 'voucher_unknown',
+    });
+  if (known.redeemed_by !== null)
+    return new Refused('This voucher was redeemed before.', { reason: 'voucher_used' });
+  if (known.voided_at !== null)
+    return new Refused('This voucher was taken back by the operator.', {
+      reason: 'voucher_voided',
+    });
+  const expired_at = known.expires_at!.toISOString();
+  return new Refused(`This voucher expired at ${expired_at}.`, {
+    reason: 'voucher_expired',
+    expired_at,
+  });
 }

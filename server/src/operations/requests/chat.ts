@@ -226,9 +226,12 @@ async function refused(
   });
   if (outcome.outcome === 'rejected') {
     const { unasked, param } = outcome;
+    const said = outcome.message.slice(0, 500);
     return new ApiError(param === undefined ? 'invalid_input' : 'bad_messages', {
-      message: `${unasked ? '' : 'The model refused the input: '}${outcome.message.slice(0, 500)}`,
+      message: `${unasked ? '' : 'The model refused the input: '}${said}`,
+      reason: 'model_refused',
       param,
+      details: { said },
       cause: message,
     });
   }
@@ -245,7 +248,8 @@ async function refused(
 const oversized = {
   message:
     'The reply is larger than this server takes. The model had written it, so it was charged whole. Ask for fewer log probabilities, or for fewer tokens.',
-};
+  reason: 'reply_too_large',
+} as const;
 
 /** How a call without a reply ended that an outside service bills all the same; otherwise null. */
 function billedEnd(

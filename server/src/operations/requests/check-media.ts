@@ -1,4 +1,5 @@
-import type { ApiError } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Why } from '../../core/reasons.ts';
 import { fileId } from '../../core/request/id.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import { ownOutput } from '../../core/request/own-link.ts';
@@ -21,17 +22,23 @@ export interface MediaDeps {
   publicHosts: readonly string[];
 }
 
-/** Throws what `refuse` makes of the reason if the address is not public. */
-export async function judgePublic(
-  text: string,
-  deps: MediaDeps,
-  httpsOnly: boolean,
-  refuse: (reason: string) => ApiError,
-): Promise<void> {
-  const host = hostToJudge(text, deps, httpsOnly, refuse);
+export interface WebhookDeps extends MediaDeps {
+  settings: { webhookHttpsOnly: boolean };
+}
+
+/** Throws `bad_webhook_url` if the address is not public. */
+export async function judgeWebhook(text: string, param: string, deps: WebhookDeps): Promise<void> {
+  const refuse = (rule: string) => badWebhook(param, rule, deps);
+  const host = hostToJudge(text, deps, deps.settings.webhookHttpsOnly, refuse);
   if (host === null) return;
   const where = await resolvesToPublic(host, deps.lookup, deps.own);
   if (where === 'not_public') throw refuse(notPublic);
+}
+
+export function badWebhook(param: string, rule: string, { settings }: WebhookDeps): ApiError {
+  const schemes = settings.webhookHttpsOnly ? ['https'] : ['http', 'https'];
+  const message = `${param} ${rule}.`;
+  return new ApiError('bad_webhook_url', { message, param, details: { schemes } });
 }
 
 const notPublic = 'is not acceptable: it must be a public address';
@@ -76,21 +83,26 @@ export async function checkMedia(
   media: MediaInputs,
   accountId: string,
   deps: MediaDeps,
-  refuse: (path: string, reason: string) => ApiError,
+  refuse: (path: string, rule: string, why: Why) => ApiError,
 ): Promise<void> {
+  const closed = { reason: 'address_not_public' } as const;
   const hosts = media.urls.map(({ path, url }) => {
-    const no = (reason: string) => refuse(path, reason);
-    return isOwnOutput(url, deps, no) ? null : hostToJudge(url, deps, false, no);
+    const gone = (rule: string) => refuse(path, rule, { reason: 'output_link_invalid' });
+    if (isOwnOutput(url, deps, gone)) return null;
+    return hostToJudge(url, deps, false, (rule) => refuse(path, rule, closed));
   });
   const named = new Set<string>();
   hosts.forEach((host, i) => {
     if (host !== null && named.add(host).size > hostsMax)
-      throw refuse(media.urls[i]!.path, tooManyHosts);
+      throw refuse(media.urls[i]!.path, tooManyHosts, {
+        reason: 'hosts_too_many',
+        limit: hostsMax,
+      });
   });
   const where = await allResolveToPublic(named, deps.lookup, deps.own);
   hosts.forEach((host, i) => {
     if (host !== null && where.get(host) === 'not_public')
-      throw refuse(media.urls[i]!.path, notPublic);
+      throw refuse(media.urls[i]!.path, notPublic, closed);
   });
   if (media.files.length === 0) return;
   const ids = media.files.map(({ id }) => id);
@@ -100,5 +112,6 @@ export async function checkMedia(
   throw refuse(
     missing.path,
     `names ${fileId(missing.id)}, and there is no such file of this account (files are kept 7 days)`,
+    { reason: 'file_gone' },
   );
 }

@@ -100,14 +100,18 @@ async function chatFiles(
   const media = chatMedia(messages);
   await checkMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
-  if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
+  if (files === null)
+    throw badMessages('messages', 'name a file that is no longer kept', { reason: 'file_gone' });
   if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
   const file_bytes = Object.entries(files)
     .map(([value, { size }]) => size * mentionsOf(value, media))
     .reduce((sum, each) => sum + each, 0);
   if (file_bytes > chatFilesMaxBytes) {
     const most = chatFilesMaxBytes / 1024 / 1024;
-    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`);
+    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`, {
+      reason: 'files_too_large',
+      limit: most,
+    });
   }
   return { files, file_bytes };
 }
@@ -134,7 +138,10 @@ function ceiling(
   const counted = boundPromptTokens({ ...chat.body, files }, model, context_tokens + 1);
   if (refuse_longer_prompts && counted > context_tokens) {
     const most = `${context_tokens} tokens, the most that ${id} takes`;
-    throw badMessages('messages', `may count as more than ${most}; send less text, or no file`);
+    throw badMessages('messages', `may count as more than ${most}; send less text, or no file`, {
+      reason: 'messages_too_long',
+      limit: context_tokens,
+    });
   }
   const input_tokens = Math.min(counted, context_tokens);
   return {

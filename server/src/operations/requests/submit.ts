@@ -15,7 +15,7 @@ import type { Spender } from '../../db/accounts/keys.ts';
 import { newId } from '../../lib/id.ts';
 import { tooManyOpenJobs, type AccountLimits, type Submitted } from './admit.ts';
 import type { Operations } from './batched.ts';
-import { checkMedia, judgePublic, type MediaDeps } from './check-media.ts';
+import { badWebhook, checkMedia, judgeWebhook, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 
 /** A job that a caller wants, through any door. */
@@ -105,14 +105,13 @@ async function takeWebhook(
   const { webhook_url: inBody, ...input } = withoutNulls(body);
   const given = [inQuery, inBody].filter((value) => value !== undefined);
   if (given.length === 0) return { webhook_url: null, input };
-  const bad = (reason: string) =>
-    new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
+  const bad = (rule: string) => badWebhook('webhook_url', rule, deps);
   const [url] = given;
   if (given.some((value) => typeof value !== 'string'))
     throw bad('must be one address, as a string');
   if (given.length === 2 && inQuery !== inBody)
     throw bad('differs between the query and the body; give it once');
-  await judgePublic(url as string, deps, deps.settings.webhookHttpsOnly, (reason) => bad(reason));
+  await judgeWebhook(url as string, 'webhook_url', deps);
   return { webhook_url: url as string, input };
 }
 
@@ -129,7 +128,10 @@ async function checkInput(
     throw new ApiError('invalid_input', {
       message: `The input does not fit the model's schema: ${first!.path || 'it'} ${first!.message}.`,
       param: fieldOf(first!.path),
-      details: { errors },
+      details: {
+        errors: errors.map(({ path, message }) => ({ path, message })),
+        rules: errors.map(({ rule }) => rule),
+      },
     });
   }
   await checkMedia(mediaInputs(input), accountId, deps, invalid);

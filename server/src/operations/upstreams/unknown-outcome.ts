@@ -34,7 +34,9 @@ export function resolveOutcome(
       : resolutions.findLeft(tx, of));
     if (row === null) return null;
     if ((await book(tx, by, [of], finding)) === 0)
-      throw new Refused('What this request cost is booked already. It is booked once.');
+      throw new Refused('What this request cost is booked already. It is booked once.', {
+        reason: 'cost_booked',
+      });
     const { account_id } = row;
     const details = { ...(of.attempt > 0 && { attempt: of.attempt }), ...detailsOf(finding) };
     log(tx, by, { action: 'request.resolve', account_id, target: of.request_id, details });
@@ -46,8 +48,11 @@ async function findEnded(tx: Transaction, request_id: string) {
   const row = await resolutions.findEnded(tx, request_id);
   if (row === null) return null;
   if (!row.is_final)
-    throw new Refused('The request has not ended: its answer may still come. Wait until it has.');
-  if (!inDoubt.has(row.error_code)) throw new Refused('The outcome of this request is known.');
+    throw new Refused('The request has not ended: its answer may still come. Wait until it has.', {
+      reason: 'request_open',
+    });
+  if (!inDoubt.has(row.error_code))
+    throw new Refused('The outcome of this request is known.', { reason: 'outcome_known' });
   return row;
 }
 
@@ -81,9 +86,12 @@ async function book(
 ): Promise<number> {
   const { outcome, cost, note } = finding;
   if (note !== null && (note.length < 1 || note.length > noteMax))
-    throw new Refused(`A note has 1 to ${noteMax} characters.`);
+    throw new Refused(`A note has 1 to ${noteMax} characters.`, {
+      reason: 'note_invalid',
+      max_length: noteMax,
+    });
   if (outcome === 'did_not_run' && cost !== 0n)
-    throw new Refused('What did not run has cost nothing.');
+    throw new Refused('What did not run has cost nothing.', { reason: 'cost_without_run' });
   const booked = await bookCosts(tx, outcomes, cost);
   const { person_id, email: by_email } = by;
   const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };

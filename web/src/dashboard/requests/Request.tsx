@@ -156,7 +156,7 @@ function Why({ error }: { error: NonNullable<RequestDetail['error']> }) {
       role="alert"
     >
       <Text size="sm" fw={550}>
-        {said(error.message)}
+        {said(error)}
       </Text>
       <Text size="sm" mt={4}>
         {i18n.exists(todo, { ns: 'request' }) && t(todo)} {t('error_free')}

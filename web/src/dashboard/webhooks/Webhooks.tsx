@@ -190,7 +190,7 @@ function TestSend() {
           {data
             ? t(data.delivered ? 'test_ok' : 'test_bad', {
                 status: data.status,
-                error: said(data.error ?? ''),
+                error: errorOf(data),
                 ms: data.duration_ms,
               })
             : messageOf(send.error, { url: t('address') })}
@@ -299,7 +299,7 @@ function useColumns(): Column<Delivery>[] {
             {row.status ?? t('no_answer')}
           </Badge>
           {/* Where there was an answer, its status is the reason. */}
-          {row.status === null && row.error && <Clipped text={said(row.error)} dimmed />}
+          {row.status === null && row.error && <Clipped text={errorOf(row)} dimmed />}
         </Box>
       ),
     },
@@ -320,6 +320,10 @@ function useColumns(): Column<Delivery>[] {
   ];
 }
 
+function errorOf({ error, fault }: Pick<Delivery, 'error' | 'fault'>): string {
+  return said({ code: fault ?? '', message: error ?? '' });
+}
+
 function isTaken({ status }: Pick<Delivery, 'status'>): boolean {
   return status !== null && status >= 200 && status < 300;
 }
@@ -338,7 +342,7 @@ export function Resend({ request_id }: { request_id: string }) {
           ? { message: t('resent') }
           : {
               color: 'red',
-              message: t('test_bad', { error: said(outcome.error ?? ''), ms: outcome.duration_ms }),
+              message: t('test_bad', { error: errorOf(outcome), ms: outcome.duration_ms }),
             },
       );
     },

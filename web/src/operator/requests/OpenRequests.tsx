@@ -18,7 +18,6 @@ import { liveMs } from '../live.ts';
 import './queue-words.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
-import { said } from '../../words.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { PagedList, type Paged } from '../../components/PagedList.tsx';
 import { FilterSelect } from '../../components/FilterSelect.tsx';
@@ -166,8 +165,8 @@ function WaitsFor({ row }: { row: OpenRequest }) {
         </Note>
       )}
       {row.message !== null && (
-        <Note lineClamp={2} title={said(row.message)}>
-          {said(row.message)}
+        <Note lineClamp={2} title={row.message}>
+          {row.message}
         </Note>
       )}
     </Stack>

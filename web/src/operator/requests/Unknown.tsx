@@ -28,7 +28,6 @@ import { RequestLink } from './RequestLink.tsx';
 import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from '../search.ts';
 import './unknown-words.ts';
-import { said } from '../../words.ts';
 import { useOperatorPages } from '../../queries.ts';
 
 /** Requests and abandoned starts that may have run, at an unknown cost. */
@@ -172,7 +171,7 @@ function OutcomeCard(props: {
           <Text span fz="sm" c="dimmed">
             {t('message')}:{' '}
           </Text>
-          {said(outcome.message)}
+          {outcome.message}
         </Text>
       )}
       {resolution && (

@@ -19,6 +19,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
 import { useAccount, useAccountPath } from '../../session.tsx';
+import { said } from '../../words.ts';
 import classes from './Chat.module.css';
 import { ChatSettings } from './ChatSettings.tsx';
 import { Composer } from './Composer.tsx';
@@ -79,7 +80,7 @@ function Talking({ models }: { models: Model[] }) {
     path,
     words: {
       lost: t('lost'),
-      broke: ({ message, details }) => t(details?.reason ?? '', { defaultValue: message }),
+      broke: (error) => t(error.details?.reason ?? '', { defaultValue: said(error) }),
     },
     settled: moneyMoved,
   });

@@ -9,7 +9,6 @@ import classes from './Chat.module.css';
 import type { Message, Picture } from './conversations.ts';
 import { useSource } from '../form/MediaField.tsx';
 import { isUnsettled } from './talk.ts';
-import { said } from '../../words.ts';
 
 const Markdown = lazy(() => import('./Markdown.tsx'));
 
@@ -63,7 +62,7 @@ export function MessageView(props: {
           title={t('common:went_wrong')}
           role="alert"
         >
-          <Text size="sm">{said(failure)}</Text>
+          <Text size="sm">{failure}</Text>
         </Alert>
       )}
       {!isWriting && (

@@ -2,6 +2,7 @@ import { useSyncExternalStore } from 'react';
 import { ApiFailure, call, send } from '../../api.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { eventsOf } from '../../sse.ts';
+import { said } from '../../words.ts';
 import {
   bodyOf,
   forget,
@@ -227,7 +228,7 @@ async function answer(ask: Ask): Promise<void> {
     }
   } catch (error) {
     if (abort.signal.aborted) draw({ stopped: true });
-    else draw({ failure: error instanceof ApiFailure ? error.message : ask.words.lost });
+    else draw({ failure: error instanceof ApiFailure ? said(error) : ask.words.lost });
   } finally {
     clearTimeout(due);
     edit(account_id, id, (now) => ({
@@ -267,6 +268,7 @@ export async function settle(ask: Ask, message: Message): Promise<void> {
 
 /** How a reply ended early. */
 export interface Broken {
+  code: string;
   message: string;
   details?: { reason?: string };
 }

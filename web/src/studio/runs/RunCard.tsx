@@ -181,7 +181,7 @@ function WhyFailed({ run }: { run: Run }) {
   const card = useCard(run.request_id);
   return (
     <Text size="sm" data-failure>
-      {card.data?.error ? said(card.data.error.message) : run.error_code}
+      {card.data?.error ? said(card.data.error) : run.error_code}
     </Text>
   );
 }
