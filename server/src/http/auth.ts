@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
 import type { Caller, Lapsed, Rate } from '../db/accounts/keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
-import type { HttpDeps, Keyed } from './deps.ts';
+import type { HttpDeps } from './deps.ts';
 import type { KeyViewer } from './viewers.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
@@ -41,7 +41,7 @@ export async function authenticate(
     });
   }
   // A refusal because of the rate is counted too.
-  (req as Keyed).caller = caller;
+  Object.assign(req, { caller });
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return { caller, viewer: { key_hash, account_id: caller.account_id } };

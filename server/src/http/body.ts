@@ -1,7 +1,7 @@
-import type { FastifyReply } from 'fastify';
-import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
-import { parseJson } from '../lib/json.ts';
+import { isObject, parseJson } from '../lib/json.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { takeShare } from './overload.ts';
 
@@ -23,10 +23,8 @@ export async function readObject(
   deps: HttpDeps,
 ): Promise<Record<string, unknown>> {
   const value = parseJson(await readJsonBody(req, reply, maxBytes, deps), shape);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
-  }
-  return value as Record<string, unknown>;
+  if (isObject(value)) return value;
+  throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
 }
 
 async function readJsonBody(
@@ -53,7 +51,7 @@ async function readJsonBody(
     });
   }
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
-  const stream = (req.body as Readable | undefined) ?? req.raw;
+  const stream = bodyStream(req);
   const { account_id } = req.caller;
   // Everything made from the body lives as long as its call.
   const hold = holder(req, reply, deps);
@@ -62,6 +60,11 @@ async function readJsonBody(
       hold(bytes) ? null : tooMuchHeld(account_id, bytes, deps),
     ),
   );
+}
+
+/** A body of a known kind is a stream already; of any other, the bytes as they come. */
+export function bodyStream(req: FastifyRequest): Readable {
+  return req.body instanceof Readable ? req.body : req.raw;
 }
 
 /** Reads a body in this account's or person's share. Throws as `takeShare` does. */

@@ -106,17 +106,22 @@ export interface HttpSettings {
   openapi: string;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Moves the call into the share of this account or person. */
+    belongsTo: (owner: string) => void;
+    /** From now on the call only waits: it gives its slot to one that works. */
+    yieldSlot: () => void;
+  }
+}
+
 /** A call whose key was accepted. */
 export type Keyed = FastifyRequest & {
   caller: Spender;
   /** What the call holds open ends when this key or person loses access. */
   viewer: Viewer;
-  /** Moves the call into the share of this account or person. */
-  belongsTo: (owner: string) => void;
   /** Work that continues after its caller has left; until it ends, its body is held. */
   work?: Promise<unknown>;
-  /** From now on the call only waits: it gives its slot to one that works. */
-  yieldSlot: () => void;
   /** Of a poll: requested while the key was checked. */
   row?: Promise<StatusRow | null>;
 };

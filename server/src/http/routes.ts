@@ -14,6 +14,7 @@ import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
 import * as requests from './api/requests.ts';
+import { at, type At, type PathParams } from './path.ts';
 
 /**
  * Who may call: anyone; the holder of a key; for outputs, also the holder of a signed link; or only
@@ -28,52 +29,69 @@ export type Call = { method: Method; path: string; prefixed: boolean } & (
 export type Route = Call & { docs: docs.RouteDocs; shapes: ApiShapes };
 
 type Method = 'GET' | 'POST' | 'PUT';
-type Row = [Method, string, docs.RouteDocs];
-type OpenRow = [...Row, ApiEndpoint<FastifyRequest>];
+type Row<Request> = [Method, string, docs.RouteDocs, ApiEndpoint<Request>, Ahead?];
+type OpenRow = Row<FastifyRequest>;
 /** Begins the call's first look-up while its key is still checked. */
-export type Ahead = (req: Keyed, deps: HttpDeps) => void;
+export type Ahead<Params = unknown> = (req: At<Params, Keyed>, deps: HttpDeps) => void;
+
+/** A row of a table. It compiles only if the path has the parameters that the handler needs. */
+function row<const Path extends string, Request extends FastifyRequest>(
+  method: Method,
+  path: Path,
+  about: docs.RouteDocs,
+  { shapes, handle }: ApiEndpoint<Request, PathParams<Path>>,
+  ahead?: Ahead<PathParams<Path>>,
+): Row<Request> {
+  return [
+    method,
+    path,
+    about,
+    { shapes, handle: (req, reply, deps) => handle(at(path, req), reply, deps) },
+    ahead && ((req, deps) => ahead(at(path, req), deps)),
+  ];
+}
 
 /** Below /v1, with a key. */
-export const keyedCalls: [...Row, ApiEndpoint, Ahead?][] = [
-  ['GET', '/balance', docs.balance, balance],
-  ['POST', '/estimate', docs.estimate, estimate],
-  ['POST', '/chat/completions', docs.chat, chat.completions],
-  ['POST', '/queue/*', docs.submit, queue.submit],
-  ['GET', '/requests', docs.listRequests, requests.list],
-  ['GET', '/requests/:request_id', docs.readRequest, requests.read],
-  ['GET', '/requests/:request_id/status', docs.status, requests.status, requests.statusAhead],
-  ['GET', '/requests/:request_id/status/stream', docs.statusStream, requests.stream],
-  ['GET', '/requests/:request_id/response', docs.response, requests.response],
-  ['POST', '/requests/:request_id/cancel', docs.cancel, requests.cancel],
-  ['PUT', '/requests/:request_id/cancel', docs.cancelPut, requests.cancel],
-  ['POST', '/files', docs.upload, files.upload],
+export const keyedCalls: Row<Keyed>[] = [
+  row('GET', '/balance', docs.balance, balance),
+  row('POST', '/estimate', docs.estimate, estimate),
+  row('POST', '/chat/completions', docs.chat, chat.completions),
+  row('POST', '/queue/*', docs.submit, queue.submit),
+  row('GET', '/requests', docs.listRequests, requests.list),
+  row('GET', '/requests/:request_id', docs.readRequest, requests.read),
+  row('GET', '/requests/:request_id/status', docs.status, requests.status, requests.statusAhead),
+  row('GET', '/requests/:request_id/status/stream', docs.statusStream, requests.stream),
+  row('GET', '/requests/:request_id/response', docs.response, requests.response),
+  row('POST', '/requests/:request_id/cancel', docs.cancel, requests.cancel),
+  row('PUT', '/requests/:request_id/cancel', docs.cancelPut, requests.cancel),
+  row('POST', '/files', docs.upload, files.upload),
 ];
 
 /** Below /v1, with a key or a signed link. */
 const signed: OpenRow[] = [
-  ['GET', '/requests/:request_id/output/:index', docs.output, outputs.read],
-  ['GET', '/files/:file_id', docs.readFile, files.read],
+  row('GET', '/requests/:request_id/output/:index', docs.output, outputs.read),
+  row('GET', '/files/:file_id', docs.readFile, files.read),
 ];
 
 /** Below /v1, for upstreams: the address itself is signed, and the upstream signs the call. */
 const calledBack: OpenRow[] = [
-  ['POST', '/callbacks/:upstream/:request_id/:attempt/:sig', docs.callback, callbacks.receive],
+  row('POST', '/callbacks/:upstream/:request_id/:attempt/:sig', docs.callback, callbacks.receive),
 ];
 
 /** Below /v1, without a key. */
 const open: OpenRow[] = [
-  ['GET', '/models', docs.listModels, models.list],
-  ['GET', '/models/*', docs.readModel, models.read],
-  ['GET', '/llms.txt', docs.guide, guide],
-  ['GET', '/farebox-client.tgz', docs.client, client],
-  ['GET', '/openapi.json', docs.openapi, ops.openapi],
+  row('GET', '/models', docs.listModels, models.list),
+  row('GET', '/models/*', docs.readModel, models.read),
+  row('GET', '/llms.txt', docs.guide, guide),
+  row('GET', '/farebox-client.tgz', docs.client, client),
+  row('GET', '/openapi.json', docs.openapi, ops.openapi),
 ];
 
 /** Outside /v1: for operators and supervisors. */
 const health: OpenRow[] = [
-  ['GET', '/livez', docs.livez, ops.livez],
-  ['GET', '/readyz', docs.readyz, ops.readyz],
-  ['GET', '/metrics', docs.metrics, ops.metrics],
+  row('GET', '/livez', docs.livez, ops.livez),
+  row('GET', '/readyz', docs.readyz, ops.readyz),
+  row('GET', '/metrics', docs.metrics, ops.metrics),
 ];
 
 /** The whole API: the router, the OpenAPI document and the authorisation test read these tables. */

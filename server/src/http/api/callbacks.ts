@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { ApiError } from '../../core/errors.ts';
 import { routeTo } from '../../core/request/routing.ts';
 import { verifyCallback } from '../../core/request/signature.ts';
@@ -6,7 +5,7 @@ import { keyOfAttempt } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';
-import { collect } from '../body.ts';
+import { bodyStream, collect } from '../body.ts';
 import type { HttpDeps } from '../deps.ts';
 import { openEndpoint } from './endpoint.ts';
 import { Health } from './ops.ts';
@@ -15,32 +14,30 @@ const bodyMaxBytes = 4 * 1024 * 1024;
 /** Time to prove a call, which may need the upstream's public keys. */
 const proofMs = 10_000;
 
+const shapes = { params: ['upstream', 'request_id', 'attempt', 'sig'], reply: Health } as const;
+
 /**
  * POST /callbacks/{upstream}/{request_id}/{attempt}/{sig}: an upstream reports on a job of ours.
  * That only makes the next poll due, so repeated, late and reordered calls do no harm.
  */
-export const receive = openEndpoint({ reply: Health }, async ({ req }, deps) => {
-  const { upstream: name, request_id, attempt: text, sig } = req.params as Record<string, string>;
-  const attempt = /^[1-9]\d{0,8}$/.test(text!) ? Number(text) : 0;
-  const link = { upstream: name!, request_id: request_id!, attempt };
-  const known = deps.upstreams.get(name!);
+export const receive = openEndpoint(shapes, async ({ req }, deps) => {
+  const { upstream: name, request_id, attempt: text, sig } = req.params;
+  const attempt = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
+  const link = { upstream: name, request_id, attempt };
+  const known = deps.upstreams.get(name);
   // Unknown and forged addresses get the same 404.
-  if (!isUuid(request_id!) || !verifyCallback(deps.secrets, link, sig!) || !known?.callback)
+  if (!isUuid(request_id) || !verifyCallback(deps.secrets, link, sig) || !known?.callback)
     throw new ApiError('not_found');
   const isKeyed = keysOf(known).length > 0;
-  const key = isKeyed ? await keyOfAttempt(deps.db, request_id!, attempt) : null;
+  const key = isKeyed ? await keyOfAttempt(deps.db, request_id, attempt) : null;
   const upstream = byKey(known, key);
   if (!upstream?.callback) throw new ApiError('not_found');
-  const body = await collect(
-    (req.body as Readable | undefined) ?? req.raw,
-    deps.settings.times.bodyMs,
-    bodyMaxBytes,
-  );
+  const body = await collect(bodyStream(req), deps.settings.times.bodyMs, bodyMaxBytes);
   const headers: Record<string, string> = {};
   for (const [header, value] of Object.entries(req.headers))
     headers[header] = Array.isArray(value) ? value[0]! : (value ?? '');
   const signal = AbortSignal.timeout(proofMs);
-  const model = await modelOf(request_id!, name!, deps);
+  const model = await modelOf(request_id, name, deps);
   const handle = await upstream
     .callback({ model, headers, body, signal })
     .catch((cause: unknown) => {
@@ -49,7 +46,7 @@ export const receive = openEndpoint({ reply: Health }, async ({ req }, deps) => 
       const message = 'This is not signed as the upstream signs, or too old.';
       throw new ApiError('unauthorized', { message, cause });
     });
-  await deps.operations.calledBack({ request_id: request_id!, attempt, handle });
+  await deps.operations.calledBack({ request_id, attempt, handle });
   return { status: 'ok' as const };
 });
 

@@ -1,11 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDeps, Keyed } from '../deps.ts';
+import type { At, ParamsOf } from '../path.ts';
 import type { Static, TObject, TSchema } from '../schema.ts';
 import { bodyOf, type Sendable } from '../serialize.ts';
 import { readQuery } from '../validate.ts';
 
 /** What a call of the API takes and answers; the OpenAPI document is made from it. */
 export interface ApiShapes {
+  /** Names of the path's parameters that the handler needs. */
+  params?: readonly string[];
   query?: TObject;
   /** Parameters that each handler checks by its own rules: of a signed link, of a webhook. */
   rawQuery?: TObject;
@@ -23,7 +26,7 @@ export interface ApiShapes {
 }
 
 interface ApiCall<S extends ApiShapes, Request> {
-  req: Request;
+  req: At<ParamsOf<S['params']>, Request>;
   reply: FastifyReply;
   query: S['query'] extends TObject ? Static<S['query']> : undefined;
 }
@@ -33,16 +36,16 @@ type Answer<S extends ApiShapes> = S['reply'] extends TSchema
   : unknown;
 
 /** A handler with its schemas. */
-export interface ApiEndpoint<Request = Keyed> {
+export interface ApiEndpoint<Request = Keyed, Params = unknown> {
   shapes: ApiShapes;
-  handle: (req: Request, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
+  handle: (req: At<Params, Request>, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
 }
 
 /** A call with a key. */
 export function keyedEndpoint<const S extends ApiShapes>(
   shapes: S,
   work: (call: ApiCall<S, Keyed>, deps: HttpDeps) => Promise<Answer<S>>,
-): ApiEndpoint {
+): ApiEndpoint<Keyed, ParamsOf<S['params']>> {
   return endpointOf(shapes, work);
 }
 
@@ -50,23 +53,21 @@ export function keyedEndpoint<const S extends ApiShapes>(
 export function openEndpoint<const S extends ApiShapes>(
   shapes: S,
   work: (call: ApiCall<S, FastifyRequest>, deps: HttpDeps) => Promise<Answer<S>>,
-): ApiEndpoint<FastifyRequest> {
+): ApiEndpoint<FastifyRequest, ParamsOf<S['params']>> {
   return endpointOf(shapes, work);
 }
 
 function endpointOf<S extends ApiShapes, Request extends FastifyRequest>(
   shapes: S,
   work: (call: ApiCall<S, Request>, deps: HttpDeps) => Promise<Answer<S>>,
-): ApiEndpoint<Request> {
+): ApiEndpoint<Request, ParamsOf<S['params']>> {
   return {
     shapes,
     handle: async (req, reply, deps) => {
       const query = shapes.query && readQuery(shapes.query, req.query);
-      return bodyOf(
-        reply,
-        shapes.reply,
-        await work({ req, reply, query } as ApiCall<S, Request>, deps),
-      );
+      // Whether a query was read follows from the shapes, which TypeScript does not see here.
+      const call = { req, reply, query } as ApiCall<S, Request>;
+      return bodyOf(reply, shapes.reply, await work(call, deps));
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -89,8 +89,8 @@ async function take(
   assertHeaders(declared, encoding);
   const maxBytes = deps.settings.uploadMaxBytes;
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
-  const body = req.body as Readable | undefined;
-  if (!body)
+  const { body } = req;
+  if (!(body instanceof Readable))
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
       reason: 'file_empty',
@@ -241,12 +241,13 @@ function tooLarge(maxBytes: number): ApiError {
   });
 }
 
+const readShapes = { params: ['file_id'], rawQuery: signedLink } as const;
+
 /**
  * GET and HEAD /files/{file_id}: by an upstream with a valid signature, otherwise by its account.
  */
-export const read = openEndpoint({ rawQuery: signedLink }, async ({ req, reply }, deps) => {
-  const { file_id } = req.params as Record<string, string>;
-  const id = parseFileId(file_id);
+export const read = openEndpoint(readShapes, async ({ req, reply }, deps) => {
+  const id = parseFileId(req.params.file_id);
   const account = await holder(req, reply, deps, (link) =>
     id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
   );

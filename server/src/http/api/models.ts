@@ -70,13 +70,16 @@ async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<str
 }
 
 /** GET /models/{model_id} */
-export const read = openEndpoint({ written: Model }, async ({ req, reply }, deps) => {
-  const id = (req.params as { '*': string })['*'];
-  const { version, entries } = render(deps.catalog());
-  const body = entries.get(id);
-  if (body === undefined)
-    throw new ApiError('not_found', {
-      ...unknownModel(id, deps.catalog(), 'GET /v1/models lists them.'),
-    });
-  return cached(req, reply, { etag: version, type, body });
-});
+export const read = openEndpoint(
+  { params: ['*'], written: Model },
+  async ({ req, reply }, deps) => {
+    const id = req.params['*'];
+    const { version, entries } = render(deps.catalog());
+    const body = entries.get(id);
+    if (body === undefined)
+      throw new ApiError('not_found', {
+        ...unknownModel(id, deps.catalog(), 'GET /v1/models lists them.'),
+      });
+    return cached(req, reply, { etag: version, type, body });
+  },
+);

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { submittedView } from '../../core/request/views.ts';
+import { objectOf } from '../../lib/json.ts';
 import { headerValues } from '../../lib/outbound/headers.ts';
 import type { Submitted } from '../../operations/requests/admit.ts';
 import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
@@ -16,17 +17,18 @@ const webhook_url = text(
   { format: 'uri', example: 'https://example.com/hooks/farebox' },
 );
 const shapes = {
+  params: ['*'],
   rawQuery: object({ webhook_url: optional(webhook_url) }),
   body: ModelInput,
   reply: QueuedRequest,
   webhook: Notification,
-};
+} as const;
 
 /** POST /queue/{model_id}: a replay answers with the same bytes. */
 export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
-  const model_id = (req.params as { '*': string })['*'];
-  const { webhook_url: url } = req.query as Record<string, unknown>;
-  const submitted = await enqueue({ model_id, webhook_url: url }, req, reply, deps);
+  const { webhook_url } = objectOf(req.query);
+  const asked = { model_id: req.params['*'], webhook_url };
+  const submitted = await enqueue(asked, req, reply, deps);
   reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
   reply.code(submitted.replayed ? 200 : 202);
   return submittedView(submitted, deps.links);

@@ -18,6 +18,7 @@ import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { hold, holdStream, mayHold } from '../event-streams.ts';
 import { pageFrom } from '../form.ts';
+import type { At } from '../path.ts';
 import {
   choice,
   either,
@@ -63,8 +64,11 @@ export const WaitQuery = object({
   ),
 });
 
+/** A call about one request. */
+export type RequestCall = At<{ request_id: string }, Keyed>;
+
 /** A poll then waits for one round trip to the database, not for two. */
-export function statusAhead(req: Keyed, deps: HttpDeps): void {
+export function statusAhead(req: RequestCall, deps: HttpDeps): void {
   const id = idInPath(req);
   if (id === null) return;
   req.row = deps.operations.status(id);
@@ -74,12 +78,12 @@ export function statusAhead(req: Keyed, deps: HttpDeps): void {
 
 /** GET /requests/{request_id}/status */
 export const status = keyedEndpoint(
-  { query: WaitQuery, reply: RequestStatus },
+  { params: ['request_id'], query: WaitQuery, reply: RequestStatus },
   ({ req, reply, query }, deps) => readStatus(req, reply, query, deps),
 );
 
 export async function readStatus(
-  req: Keyed,
+  req: RequestCall,
   reply: FastifyReply,
   { wait, until }: Static<typeof WaitQuery>,
   deps: HttpDeps,
@@ -96,14 +100,14 @@ export async function readStatus(
 
 /** GET /requests/{request_id}/status/stream */
 export const stream = keyedEndpoint(
-  { events: either([RequestStatus, StreamEnd]) },
+  { params: ['request_id'], events: either([RequestStatus, StreamEnd]) },
   ({ req, reply }, deps) =>
     follow(req, reply, deps, (events, shown) => events.send(JSON.stringify(shown), 'status')),
 );
 
 /** Shows the status at once and after each change until it is final, then ends the stream. */
 export async function follow(
-  req: Keyed,
+  req: RequestCall,
   reply: FastifyReply,
   deps: HttpDeps,
   show: (events: EventStream, status: StatusView) => void,
@@ -132,11 +136,15 @@ export async function follow(
 }
 
 /** GET /requests/{request_id}/response: as the model wrote it. */
-export const response = keyedEndpoint({ written: ModelOutput }, ({ req }, deps) =>
-  readOutput(req, deps),
+export const response = keyedEndpoint(
+  { params: ['request_id'], written: ModelOutput },
+  ({ req }, deps) => readOutput(req, deps),
 );
 
-export async function readOutput(req: Keyed, deps: HttpDeps): Promise<Record<string, unknown>> {
+export async function readOutput(
+  req: RequestCall,
+  deps: HttpDeps,
+): Promise<Record<string, unknown>> {
   const row = own(req, await deps.operations.card(requestId(req)));
   if (row.status !== 'COMPLETED') {
     throw new ApiError('request_not_ready', {
@@ -166,21 +174,27 @@ const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
 };
 
 /** GET /requests/{request_id} */
-export const read = keyedEndpoint({ reply: RequestCard }, async ({ req }, deps) => {
-  const row = own(req, await deps.operations.card(requestId(req)));
-  const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
-  const isOver = shown.expires_at !== null && shown.expires_at.getTime() <= Date.now();
-  return isOver ? { ...shown, output_urls: [] } : shown;
-});
+export const read = keyedEndpoint(
+  { params: ['request_id'], reply: RequestCard },
+  async ({ req }, deps) => {
+    const row = own(req, await deps.operations.card(requestId(req)));
+    const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
+    const isOver = shown.expires_at !== null && shown.expires_at.getTime() <= Date.now();
+    return isOver ? { ...shown, output_urls: [] } : shown;
+  },
+);
 
 /** POST and PUT /requests/{request_id}/cancel */
-export const cancel = keyedEndpoint({ reply: Cancelled }, async ({ req }, deps) => {
-  const request_id = await cancelRequest(req, deps);
-  return { request_id, status: 'CANCELLED' as const };
-});
+export const cancel = keyedEndpoint(
+  { params: ['request_id'], reply: Cancelled },
+  async ({ req }, deps) => {
+    const request_id = await cancelRequest(req, deps);
+    return { request_id, status: 'CANCELLED' as const };
+  },
+);
 
 /** Returns its id. Throws `not_cancellable`, or `rate_limited` if the account cancels too often. */
-export async function cancelRequest(req: Keyed, deps: HttpDeps): Promise<string> {
+export async function cancelRequest(req: RequestCall, deps: HttpDeps): Promise<string> {
   const row = own(req, await deps.operations.status(requestId(req)));
   const { id, account_id, key_id } = row;
   const { model_id, upstream } = row;
@@ -249,15 +263,15 @@ export const list = keyedEndpoint(
 );
 
 /** The id of the path. Throws `not_found` if it is not one. */
-export function requestId(req: Keyed): string {
+export function requestId(req: RequestCall): string {
   const id = idInPath(req);
   if (id === null) throw new ApiError('not_found');
   return id;
 }
 
-function idInPath(req: Keyed): string | null {
+function idInPath({ params }: RequestCall): string | null {
   // Some clients write UUIDs in capitals; they mean the same.
-  const request_id = (req.params as { request_id: string }).request_id.toLowerCase();
+  const request_id = params.request_id.toLowerCase();
   return isUuid(request_id) ? request_id : null;
 }
 

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { objectOf } from '../../lib/json.ts';
 import { authenticate, challenge } from '../auth.ts';
 import { turnOf } from '../connections.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps } from '../deps.ts';
 import { integer, object, optional, text } from '../schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
@@ -48,10 +49,10 @@ export async function holder(
   deps: HttpDeps,
   judge: (link: PresentedLink) => 'valid' | 'expired' | 'invalid',
 ): Promise<string | null> {
-  const { exp, sig } = req.query as Record<string, unknown>;
+  const { exp, sig } = objectOf(req.query);
   const byKey = async () => {
     const { account_id } = (await authenticate(req, reply, deps)).caller;
-    (req as Keyed).belongsTo(account_id);
+    req.belongsTo(account_id);
     return account_id;
   };
   if (exp === undefined && sig === undefined) return byKey();

@@ -133,7 +133,7 @@ export const list = endpoint(
 );
 
 /** GET /keys/{key_id} */
-export const read = endpoint({ reply: Key }, async ({ visit, params }, deps) =>
+export const read = endpoint({ params: ['key_id'], reply: Key }, async ({ visit, params }, deps) =>
   view(await need(visit, params, deps)),
 );
 
@@ -160,7 +160,7 @@ export const create = endpoint(
 
 /** PATCH /keys/{key_id}: what is given changes; null removes a limit that the people set. */
 export const change = endpoint(
-  { body: form({ name: optional(name), ...settings }), reply: Key },
+  { params: ['key_id'], body: form({ name: optional(name), ...settings }), reply: Key },
   async ({ visit, params, body }, deps) => {
     const now = await need(visit, params, deps);
     await inWords(
@@ -178,6 +178,7 @@ export const change = endpoint(
 /** POST /keys/{key_id}/rotate: `last4` of the secret that is replaced. */
 export const rotate = endpoint(
   {
+    params: ['key_id'],
     body: form({
       last4: text(undefined, { minLength: 4, maxLength: 4 }),
       overlap_hours: integer(undefined, { minimum: 0, maximum: overlapMaxHours }),
@@ -192,23 +193,29 @@ export const rotate = endpoint(
 );
 
 /** DELETE /keys/{key_id}/previous: the overlap of the last rotation ends now. */
-export const dropPrevious = endpoint({ reply: Key }, async ({ visit, params }, deps) => {
-  const { id: key_id } = await need(visit, params, deps);
-  await inWords(endOverlap(deps.db, key_id));
-  return view(await need(visit, params, deps));
-});
+export const dropPrevious = endpoint(
+  { params: ['key_id'], reply: Key },
+  async ({ visit, params }, deps) => {
+    const { id: key_id } = await need(visit, params, deps);
+    await inWords(endOverlap(deps.db, key_id));
+    return view(await need(visit, params, deps));
+  },
+);
 
 /** DELETE /keys/{key_id}: refused from the next call on, for good. */
-export const revoke = endpoint({ reply: Key }, async ({ visit, params }, deps) => {
-  const { id: key_id } = await need(visit, params, deps);
-  await inWords(revokeKey(deps.db, key_id));
-  return view(await need(visit, params, deps));
-});
+export const revoke = endpoint(
+  { params: ['key_id'], reply: Key },
+  async ({ visit, params }, deps) => {
+    const { id: key_id } = await need(visit, params, deps);
+    await inWords(revokeKey(deps.db, key_id));
+    return view(await need(visit, params, deps));
+  },
+);
 
 /** Throws `not_found` for a key of another account, as for one that never existed. */
 async function need(
   visit: Visit,
-  { key_id }: Record<string, string>,
+  { key_id }: { key_id: string },
   { db }: WebDeps,
 ): Promise<keys.KeyRow> {
   const row = await keys.find(db, visit.account_id, idOf(key_id));

@@ -145,18 +145,21 @@ export const choices = endpoint(
 );
 
 /** GET /requests/:request_id: everything about one. */
-export const read = endpoint({ reply: RequestDetail }, async ({ visit, params }, deps) => {
-  const id = params.request_id!.toLowerCase();
-  const row = isUuid(id) ? await deps.operations.card(id) : null;
-  if (row === null || row.account_id !== visit.account_id) throw new ApiError('not_found');
-  const { db, queue } = deps;
-  const [status, outputs, attempts, deliveries, queue_position] = await Promise.all([
-    deps.operations.status(id),
-    requests.findOutputs(db, [id]),
-    requests.attemptsOf(db, id),
-    sent.ofRequest(db, id),
-    row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
-  ]);
-  const progress = status?.progress ?? null;
-  return detailOf(row, { outputs, progress, queue_position, attempts, deliveries }, deps.links);
-});
+export const read = endpoint(
+  { params: ['request_id'], reply: RequestDetail },
+  async ({ visit, params }, deps) => {
+    const id = params.request_id.toLowerCase();
+    const row = isUuid(id) ? await deps.operations.card(id) : null;
+    if (row === null || row.account_id !== visit.account_id) throw new ApiError('not_found');
+    const { db, queue } = deps;
+    const [status, outputs, attempts, deliveries, queue_position] = await Promise.all([
+      deps.operations.status(id),
+      requests.findOutputs(db, [id]),
+      requests.attemptsOf(db, id),
+      sent.ofRequest(db, id),
+      row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
+    ]);
+    const progress = status?.progress ?? null;
+    return detailOf(row, { outputs, progress, queue_position, attempts, deliveries }, deps.links);
+  },
+);

@@ -87,22 +87,26 @@ export const rename = endpoint(
 /** PATCH /members/:person_id */
 export const setRole = endpoint(
   {
+    params: ['person_id'],
     body: form({ role: Role }),
     reply: object({ person_id: id(), role: Role }),
   },
-  async ({ visit, body: { role } }, deps) => {
-    const member = memberOf(visit);
+  async ({ visit, params, body: { role } }, deps) => {
+    const member = memberOf(visit, params);
     if (!(await inWords(giveRole(deps.db, { ...member, role }, byOf(visit))))) throw nobody();
     return { person_id: member.person_id, role };
   },
 );
 
 /** DELETE /members/:person_id */
-export const remove = endpoint({ reply: object({ person_id: id() }) }, async ({ visit }, deps) => {
-  const member = memberOf(visit);
-  if (!(await inWords(removeMember(deps.db, member, byOf(visit))))) throw nobody();
-  return member;
-});
+export const remove = endpoint(
+  { params: ['person_id'], reply: object({ person_id: id() }) },
+  async ({ visit, params }, deps) => {
+    const member = memberOf(visit, params);
+    if (!(await inWords(removeMember(deps.db, member, byOf(visit))))) throw nobody();
+    return member;
+  },
+);
 
 /** POST /leave: who is signed in goes. */
 export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ visit }, deps) => {
@@ -163,10 +167,10 @@ async function write(
 
 /** DELETE /invitations/:invitation_id */
 export const withdraw = endpoint(
-  { reply: object({ invitation_id: id() }) },
+  { params: ['invitation_id'], reply: object({ invitation_id: id() }) },
   async ({ visit, params }, { db }) => {
     const { account_id } = visit;
-    const invitation_id = params.invitation_id!;
+    const invitation_id = params.invitation_id;
     const withdrawn =
       isUuid(invitation_id) &&
       (await withdrawInvitation(db, { account_id, id: invitation_id }, byOf(visit)));
@@ -184,8 +188,7 @@ function byOf({ session }: Visit): Operator {
   return { person_id: session.person_id, email: session.email };
 }
 
-function memberOf({ account_id, params }: Visit): { account_id: string; person_id: string } {
-  const { person_id } = params as { person_id: string };
+function memberOf({ account_id }: Visit, { person_id }: { person_id: string }) {
   if (!isUuid(person_id)) throw nobody();
   return { account_id, person_id };
 }

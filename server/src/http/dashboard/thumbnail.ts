@@ -15,10 +15,13 @@ const cacheControl = 'private, no-cache';
  * named, made small.
  */
 export const thumbnail = endpoint(
-  { query: object({ index: optional(text()), size: optional(choice(thumbnailSizes)) }) },
+  {
+    params: ['request_id'],
+    query: object({ index: optional(text()), size: optional(choice(thumbnailSizes)) }),
+  },
   async ({ visit, reply, query, params }, deps) => {
     const { index = '0', size = 'square' } = query;
-    const id = params.request_id!;
+    const id = params.request_id;
     const row = isUuid(id) ? await deps.operations.status(id) : null;
     if (row?.account_id !== visit.account_id || row.status !== 'COMPLETED')
       throw new ApiError('not_found');

@@ -84,29 +84,32 @@ export const test = endpoint(
 );
 
 /** POST /requests/:request_id/resend: tells the end of a request once more. */
-export const resend = endpoint({ reply: SendResult }, async ({ visit, params }, deps) => {
-  const { db, links } = deps;
-  const id = params.request_id!;
-  const request = isUuid(id) ? await deps.operations.card(id) : null;
-  if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
-  if (!isFinal(request.status)) {
-    throw new ApiError('request_not_ready', {
-      message: 'The request has not ended. Its webhook is sent when it does.',
-      details: { status: request.status },
-    });
-  }
-  const { webhook_url: url } = request;
-  if (url === null)
-    throw new ApiError('bad_request', {
-      message: 'This request has no webhook_url.',
-      reason: 'webhook_none',
-    });
-  const body = notificationBody(request, await requests.findOutputs(db, [id]), links);
-  const sent = await send(visit, deps, { id, url, body });
-  await record(visit, deps, { cause: 'resend', request_id: id, url }, sent);
-  if (sent.delivered) await deliveries.noteResent(db, id);
-  return withFault(sent);
-});
+export const resend = endpoint(
+  { params: ['request_id'], reply: SendResult },
+  async ({ visit, params }, deps) => {
+    const { db, links } = deps;
+    const id = params.request_id;
+    const request = isUuid(id) ? await deps.operations.card(id) : null;
+    if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
+    if (!isFinal(request.status)) {
+      throw new ApiError('request_not_ready', {
+        message: 'The request has not ended. Its webhook is sent when it does.',
+        details: { status: request.status },
+      });
+    }
+    const { webhook_url: url } = request;
+    if (url === null)
+      throw new ApiError('bad_request', {
+        message: 'This request has no webhook_url.',
+        reason: 'webhook_none',
+      });
+    const body = notificationBody(request, await requests.findOutputs(db, [id]), links);
+    const sent = await send(visit, deps, { id, url, body });
+    await record(visit, deps, { cause: 'resend', request_id: id, url }, sent);
+    if (sent.delivered) await deliveries.noteResent(db, id);
+    return withFault(sent);
+  },
+);
 
 async function send(
   { account_id }: Visit,
@@ -169,9 +172,9 @@ export const list = endpoint(
 
 /** GET /requests/:request_id/deliveries: all that was sent about one request. */
 export const ofRequest = endpoint(
-  { reply: object({ data: listOf(Delivery) }) },
+  { params: ['request_id'], reply: object({ data: listOf(Delivery) }) },
   async ({ visit, params }, { db, operations }) => {
-    const id = params.request_id!;
+    const id = params.request_id;
     const request = isUuid(id) ? await operations.status(id) : null;
     if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
     return { data: (await deliveries.ofRequest(db, id)).map(view) };

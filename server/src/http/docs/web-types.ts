@@ -1,4 +1,3 @@
-import type { Endpoint } from '../session/endpoint.ts';
 import type { WebRoute } from '../session/routes.ts';
 import { clientTypeNames } from './client-types.ts';
 import { collectNamed } from './named.ts';
@@ -24,7 +23,7 @@ export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, 
   const named = new Map<string, Schema>();
   const calls = table.flatMap(({ method, path, handler }) => {
     if (typeof handler === 'function') return [];
-    const { query, body, reply } = (handler as Endpoint).shapes;
+    const { query, body, reply } = handler.shapes;
     const given = Object.entries({ query, body, reply }).flatMap(([name, each]) => {
       if (each === undefined) return name === 'reply' ? ['reply: unknown;'] : [];
       collectNamed(each, named);

@@ -1,17 +1,23 @@
 import type { FastifyReply } from 'fastify';
 import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
 import { isFinal } from '../../core/request/request.ts';
+import { objectOf } from '../../lib/json.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { enqueue } from '../api/queue.ts';
 import * as requests from '../api/requests.ts';
+import type { At } from '../path.ts';
 import { readQuery } from '../validate.ts';
 
 /** fal's queue: each call is an ordinary request, answered in fal's format. */
 
 /** POST {model_id}?fal_webhook= */
-export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const model_id = (req.params as { '*': string })['*'];
-  const { fal_webhook: webhook_url } = req.query as Record<string, unknown>;
+export async function submit(
+  req: At<{ '*': string }, Keyed>,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const model_id = req.params['*'];
+  const { fal_webhook: webhook_url } = objectOf(req.query);
   const submitted = await enqueue({ model_id, webhook_url }, req, reply, deps);
   const { request_id, queue_position } = submitted;
   name(reply, request_id);
@@ -24,7 +30,11 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 }
 
 /** GET {app}/requests/{request_id}/status?logs= : 202 until it is final. */
-export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function status(
+  req: requests.RequestCall,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const query = readQuery(requests.WaitQuery, req.query);
   const told = await requests.readStatus(req, reply, query, deps);
   name(reply, told.request_id);
@@ -33,7 +43,11 @@ export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 }
 
 /** GET {app}/requests/{request_id}/status/stream?logs= : its client collects the lines itself. */
-export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function stream(
+  req: requests.RequestCall,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const withLogs = wantsLogs(req);
   let shown: readonly string[] = [];
   name(reply, requests.requestId(req));
@@ -45,20 +59,28 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 }
 
 /** GET {app}/requests/{request_id}: the output itself. */
-export async function result(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function result(
+  req: requests.RequestCall,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   name(reply, requests.requestId(req));
   return requests.readOutput(req, deps);
 }
 
 /** PUT {app}/requests/{request_id}/cancel */
-export async function cancel(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function cancel(
+  req: requests.RequestCall,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   await requests.cancelRequest(req, deps);
   reply.code(202);
   return { status: 'CANCELLATION_REQUESTED' };
 }
 
 function wantsLogs(req: Keyed): boolean {
-  return ['1', 'true'].includes(String((req.query as Record<string, unknown>).logs));
+  return ['1', 'true'].includes(String(objectOf(req.query).logs));
 }
 
 /** Its client reads the id of a result from this header. */

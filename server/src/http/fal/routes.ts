@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { statusAhead } from '../api/requests.ts';
+import { at, type At, type PathParams } from '../path.ts';
 import type { Ahead, Call } from '../routes.ts';
 import * as queue from './queue.ts';
 import * as upload from './upload.ts';
@@ -11,22 +12,40 @@ import * as upload from './upload.ts';
  * /v1.
  */
 
-type KeyedCall = (req: Keyed, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
+type KeyedCall<Params = unknown> = (
+  req: At<Params, Keyed>,
+  reply: FastifyReply,
+  deps: HttpDeps,
+) => Promise<unknown>;
 
 /** A path contains the first two segments of a model's id, or three if the first is a namespace. */
-const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'];
+const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'] as const;
 
 type Row = [Call['method'], string, KeyedCall, Ahead?];
 
+function row<const Path extends string>(
+  method: Call['method'],
+  path: Path,
+  call: KeyedCall<PathParams<Path>>,
+  ahead?: Ahead<PathParams<Path>>,
+): Row {
+  return [
+    method,
+    path,
+    (req, reply, deps) => call(at(path, req), reply, deps),
+    ahead && ((req, deps) => ahead(at(path, req), deps)),
+  ];
+}
+
 const keyed: Row[] = [
-  ['POST', '/queue.fal.run/*', queue.submit],
+  row('POST', '/queue.fal.run/*', queue.submit),
   ...apps.flatMap((app): Row[] => [
-    ['GET', `/queue.fal.run${app}/requests/:request_id`, queue.result],
-    ['GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status, statusAhead],
-    ['GET', `/queue.fal.run${app}/requests/:request_id/status/stream`, queue.stream],
-    ['PUT', `/queue.fal.run${app}/requests/:request_id/cancel`, queue.cancel],
+    row('GET', `/queue.fal.run${app}/requests/:request_id`, queue.result),
+    row('GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status, statusAhead),
+    row('GET', `/queue.fal.run${app}/requests/:request_id/status/stream`, queue.stream),
+    row('PUT', `/queue.fal.run${app}/requests/:request_id/cancel`, queue.cancel),
   ]),
-  ['POST', '/rest.fal.ai/storage/upload/initiate', upload.initiate],
+  row('POST', '/rest.fal.ai/storage/upload/initiate', upload.initiate),
 ];
 
 export function falCalls(deps: HttpDeps): Call[] {
@@ -40,7 +59,8 @@ export function falCalls(deps: HttpDeps): Call[] {
       path: '/fal/uploads/:file_id',
       prefixed: false,
       who: 'signature',
-      handler: (req: FastifyRequest, reply: FastifyReply) => upload.receive(req, reply, deps),
+      handler: (req: FastifyRequest, reply: FastifyReply) =>
+        upload.receive(at('/fal/uploads/:file_id', req), reply, deps),
     },
   ];
 }

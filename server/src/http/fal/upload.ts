@@ -1,13 +1,15 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { falBase } from '../../core/request/fal.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { signUpload, verifyUpload } from '../../core/request/signature.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import { newId } from '../../lib/id.ts';
+import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../auth.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { store } from '../api/files.ts';
+import type { At } from '../path.ts';
 
 /**
  * fal's storage: its client requests an address with its key, and sends the bytes without the key.
@@ -31,12 +33,12 @@ export async function initiate(req: Keyed, _reply: FastifyReply, deps: HttpDeps)
 
 /** PUT /fal/uploads/{file_id}: the raw bytes are the body. */
 export async function receive(
-  req: FastifyRequest,
+  req: At<{ file_id: string }>,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const id = parseFileId((req.params as { file_id: string }).file_id);
-  const { key_id, exp, sig } = req.query as Record<string, unknown>;
+  const id = parseFileId(req.params.file_id);
+  const { key_id, exp, sig } = objectOf(req.query);
   const now_seconds = Math.floor(Date.now() / 1000);
   if (id === null || typeof key_id !== 'string') throw notGood();
   const verdict = verifyUpload(deps.secrets, { id, key_id, exp, sig, now_seconds });

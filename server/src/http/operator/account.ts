@@ -87,26 +87,29 @@ const AccountDetail = named(
 );
 
 /** GET: the account with its people, keys and open invitations. */
-export const read = endpoint({ reply: AccountDetail }, async ({ visit, params }, deps) => {
-  const { db } = deps;
-  const account = await need(db, params);
-  const [ceilings, members, ownKeys, invited] = await Promise.all([
-    ceilingsOf(db, account.id, keyBounds(deps)),
-    people.listOf(db, account.id),
-    keys.list(db, account.id),
-    invitations.listOpen(db, account.id),
-  ]);
-  return {
-    ...view(account),
-    is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
-    people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
-    keys: ownKeys.map(({ id: key_id, spent_usd_micro: month_usd_micro, ...row }) => {
-      return { key_id, month_usd_micro, ...row };
-    }),
-    key_ceilings: ceilings,
-    invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
-  };
-});
+export const read = endpoint(
+  { params: ['account_id'], reply: AccountDetail },
+  async ({ visit, params }, deps) => {
+    const { db } = deps;
+    const account = await need(db, params);
+    const [ceilings, members, ownKeys, invited] = await Promise.all([
+      ceilingsOf(db, account.id, keyBounds(deps)),
+      people.listOf(db, account.id),
+      keys.list(db, account.id),
+      invitations.listOpen(db, account.id),
+    ]);
+    return {
+      ...view(account),
+      is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
+      people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
+      keys: ownKeys.map(({ id: key_id, spent_usd_micro: month_usd_micro, ...row }) => {
+        return { key_id, month_usd_micro, ...row };
+      }),
+      key_ceilings: ceilings,
+      invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
+    };
+  },
+);
 
 const AccountMovement = named(
   'AccountMovement',
@@ -136,6 +139,7 @@ const lastSeq = 2n ** 63n - 1n;
 /** GET /statement: its cursor is the number of a movement. */
 export const movements = endpoint(
   {
+    params: ['account_id'],
     query: object({ cursor: optional(movementNumber) }),
     reply: pageOf(AccountMovement),
   },
@@ -158,7 +162,7 @@ export const movements = endpoint(
 /** POST /suspend and /resume: from the next call on. */
 export function setStatus(status: 'active' | 'suspended') {
   const reply = object({ status: choice(['active', 'suspended']) });
-  return action({ reply }, async ({ visit, params }, { db }) => {
+  return action({ params: ['account_id'], reply }, async ({ visit, params }, { db }) => {
     const account = await need(db, params);
     if (status === 'suspended') await demandOther(db, visit, account.id);
     return change(account, { status }, (same) => accounts.setStatus(same, account.id, status));
@@ -169,7 +173,7 @@ const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmM
 
 /** PUT /price: what the account pays of every rate from the next call on, in millionths. */
 export const price = action(
-  { body: form(Price.properties), reply: Price },
+  { params: ['account_id'], body: form(Price.properties), reply: Price },
   async ({ params, body: { price_ppm } }, { db }) => {
     const account = await need(db, params);
     return change(account, { price_ppm }, (same) => setPrice(same, account.id, price_ppm));
@@ -180,7 +184,7 @@ const OperatorRight = object({ is_operator: boolean() });
 
 /** PUT /operator: whether the account's owners run the service. */
 export const operator = action(
-  { body: form(OperatorRight.properties), reply: OperatorRight },
+  { params: ['account_id'], body: form(OperatorRight.properties), reply: OperatorRight },
   async ({ visit, params, body: { is_operator } }, { db }) => {
     const account = await need(db, params);
     if (!is_operator) await demandOther(db, visit, account.id);
@@ -226,7 +230,7 @@ const limitFields = {
  * only go lower.
  */
 export const limits = action(
-  { body: form(limitFields), reply: object(limitFields) },
+  { params: ['account_id', 'key_id'], body: form(limitFields), reply: object(limitFields) },
   async ({ params, body }, { db: database }) => {
     const account = await need(database, params);
     const key_id = idOf(params.key_id);
@@ -259,7 +263,7 @@ const Link = object({ link: text('Shown only here.') });
 
 /** POST /invitations: a link into the account. */
 export const inviteInto = action(
-  { body: form({ email: email(), role: Role }), reply: Link },
+  { params: ['account_id'], body: form({ email: email(), role: Role }), reply: Link },
   async ({ visit, params, body }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     return async (db) => {
@@ -271,17 +275,24 @@ export const inviteInto = action(
 );
 
 /** POST /people/:person_id/reset: a link to a new password. */
-export const reset = action({ reply: Link }, async ({ params }, deps) => {
-  const person = await personOf(params, deps.db);
-  return async (db) => {
-    const link = `${deps.web.origin()}/reset?token=${await resetLink(db, person.email)}`;
-    return { answer: { link }, account_id: person.account_id, target: person.email };
-  };
-});
+export const reset = action(
+  { params: ['account_id', 'person_id'], reply: Link },
+  async ({ params }, deps) => {
+    const person = await personOf(params, deps.db);
+    return async (db) => {
+      const link = `${deps.web.origin()}/reset?token=${await resetLink(db, person.email)}`;
+      return { answer: { link }, account_id: person.account_id, target: person.email };
+    };
+  },
+);
 
 /** POST /people/:person_id/email: they sign in with another address, which the operator checked. */
 export const setEmail = action(
-  { body: form({ email: email() }), reply: object({ before: text(), email: text() }) },
+  {
+    params: ['account_id', 'person_id'],
+    body: form({ email: email() }),
+    reply: object({ before: text(), email: text() }),
+  },
   async ({ params, body }, deps) => {
     const { account_id, email: target } = await personOf(params, deps.db);
     return async (db) => {
@@ -293,7 +304,7 @@ export const setEmail = action(
   },
 );
 
-async function personOf(params: Record<string, string>, db: Database) {
+async function personOf(params: { account_id: string; person_id: string }, db: Database) {
   const { id: account_id } = await need(db, params);
   const person_id = idOf(params.person_id);
   const person = (await people.listOf(db, account_id)).find(({ id }) => id === person_id);
@@ -302,7 +313,7 @@ async function personOf(params: Record<string, string>, db: Database) {
 }
 
 /** The account that the path names. Throws `not_found`. */
-export async function need(db: Database, params: Record<string, string>): Promise<FoundRow> {
+export async function need(db: Database, params: { account_id: string }): Promise<FoundRow> {
   const row = await findWithFigures(db, idOf(params.account_id));
   if (row) return row;
   throw new ApiError('not_found');

@@ -57,7 +57,7 @@ export const create = action(
 
 /** DELETE /invitations/:invitation_id */
 export const withdraw = action(
-  { reply: object({ withdrawn: boolean() }) },
+  { params: ['invitation_id'], reply: object({ withdrawn: boolean() }) },
   async ({ params }, deps) => {
     const invitation_id = idOf(params.invitation_id);
     const open = await invitations.listOpen(deps.db, null);

@@ -65,7 +65,11 @@ const Booking = object({
 
 /** POST /accounts/:account_id/credit */
 export const credit = action(
-  { body: form({ amount_usd_micro: amount(), reference: NewReference }), reply: Booking },
+  {
+    params: ['account_id'],
+    body: form({ amount_usd_micro: amount(), reference: NewReference }),
+    reply: Booking,
+  },
   async ({ params, body, visit }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
@@ -76,6 +80,7 @@ export const credit = action(
 /** POST /accounts/:account_id/adjust; a minus takes. */
 export const correct = action(
   {
+    params: ['account_id'],
     body: form({
       amount_usd_micro: signedMicroUsd(),
       reference: NewReference,

@@ -224,7 +224,7 @@ function runsFor(row: Waiting, { stopped: stops }: Known): WaitsFor {
 
 /** POST /queue/requests/:request_id/cancel: as its caller would, and as free. */
 export const cancel = action(
-  { reply: object({ request_id: id(), status: choice(statuses) }) },
+  { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },
   async ({ params }, deps) => {
     const request_id = idOf(params.request_id);
     return async (db) => {

@@ -110,6 +110,7 @@ const anyTime = { from_ms: null, to_ms: null, first_id: null, last_id: null };
 /** GET /accounts/:account_id/requests */
 export const list = endpoint(
   {
+    params: ['account_id'],
     query: object({ status: optional(choice(statuses)), ...pageQuery(25) }),
     reply: pageOf(RequestMargin),
   },
@@ -134,36 +135,39 @@ function view<Row extends MarginRow>(row: Row) {
 }
 
 /** GET /requests/:request_id: one of any account. What was asked and answered is not in it. */
-export const read = endpoint({ reply: OperatorRequest }, async ({ params }, { db }) => {
-  const id = idOf(params.request_id);
-  const [row, attempts, deliveries] = await Promise.all([
-    findFull(db, id),
-    attemptsOf(db, id),
-    sent.ofRequest(db, id),
-  ]);
-  if (row === null) throw new ApiError('not_found');
-  const { key_id, key_name: name, key_prefix: prefix, key_last4: last4, webhook_url: url } = row;
-  return {
-    ...view(row),
-    key: { key_id, name, prefix, last4 },
-    delivered_quantity: row.quantity,
-    error_cause: safe(row.error_cause),
-    attempts: attempts.map(({ created_at: at, handle, message, ...attempt }) => ({
-      ...attempt,
-      at,
-      handle: handle && safe(JSON.stringify(handle)),
-      message: safe(message),
-    })),
-    webhook: url === null ? null : { origin: new URL(url).origin, state: row.webhook_state },
-    deliveries: deliveries.map(({ created_at: at, error, ...delivery }) => {
-      return { ...delivery, at, error: safe(error) };
-    }),
-  };
-});
+export const read = endpoint(
+  { params: ['request_id'], reply: OperatorRequest },
+  async ({ params }, { db }) => {
+    const id = idOf(params.request_id);
+    const [row, attempts, deliveries] = await Promise.all([
+      findFull(db, id),
+      attemptsOf(db, id),
+      sent.ofRequest(db, id),
+    ]);
+    if (row === null) throw new ApiError('not_found');
+    const { key_id, key_name: name, key_prefix: prefix, key_last4: last4, webhook_url: url } = row;
+    return {
+      ...view(row),
+      key: { key_id, name, prefix, last4 },
+      delivered_quantity: row.quantity,
+      error_cause: safe(row.error_cause),
+      attempts: attempts.map(({ created_at: at, handle, message, ...attempt }) => ({
+        ...attempt,
+        at,
+        handle: handle && safe(JSON.stringify(handle)),
+        message: safe(message),
+      })),
+      webhook: url === null ? null : { origin: new URL(url).origin, state: row.webhook_state },
+      deliveries: deliveries.map(({ created_at: at, error, ...delivery }) => {
+        return { ...delivery, at, error: safe(error) };
+      }),
+    };
+  },
+);
 
 /** GET /requests/:request_id/input: by itself, so that nobody sees it who does not ask for it. */
 export const input = endpoint(
-  { reply: object({ input: nullable(anything()) }) },
+  { params: ['request_id'], reply: object({ input: nullable(anything()) }) },
   async ({ params }, { db }) => {
     const found = await findInput(db, idOf(params.request_id));
     if (found === null) throw new ApiError('not_found');

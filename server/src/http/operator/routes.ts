@@ -1,9 +1,9 @@
-import type { VisitRow } from '../session/routes.ts';
+import type { VisitRow } from '../session/endpoint.ts';
 import * as account from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
 import * as catalog from './catalog.ts';
-import { operatorRows } from './action.ts';
+import { change, read } from './action.ts';
 import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';
@@ -15,50 +15,51 @@ import * as upstreams from './upstreams.ts';
 import * as vouchers from './vouchers.ts';
 
 /** The operator's pages, below /api/operator: what is looked at, and what is done and logged. */
-export const operatorRoutes: VisitRow[] = operatorRows(
-  [
-    ['/overview', overview.overview],
-    ['/attention', attention.list],
-    ['/accounts', accounts.list],
-    ['/accounts/:account_id', account.read],
-    ['/accounts/:account_id/requests', requests.list],
-    ['/accounts/:account_id/statement', account.movements],
-    ['/requests/:request_id', requests.read],
-    ['/requests/:request_id/input', requests.input],
-    ['/references', money.reference],
-    ['/invitations', invitations.list],
-    ['/vouchers', vouchers.list],
-    ['/log', log.list],
-    ['/catalog', catalog.list],
-    ['/catalog/row', catalog.read],
-    ['/upstreams', upstreams.list],
-    ['/queue', queue.depth],
-    ['/queue/requests', queue.list],
-    ['/unknown', unknown.list],
-  ],
-  [
-    ['POST', '/audit', 'books.prove', overview.prove],
-    ['POST', '/accounts', 'account.create', accounts.create],
-    ['POST', '/accounts/:account_id/credit', 'account.credit', money.credit],
-    ['POST', '/accounts/:account_id/adjust', 'account.adjust', money.correct],
-    ['POST', '/accounts/:account_id/suspend', 'account.suspend', account.setStatus('suspended')],
-    ['POST', '/accounts/:account_id/resume', 'account.resume', account.setStatus('active')],
-    ['PUT', '/accounts/:account_id/price', 'account.price', account.price],
-    ['PUT', '/accounts/:account_id/operator', 'account.operator', account.operator],
-    ['PUT', '/accounts/:account_id/keys/:key_id', 'key.limits', account.limits],
-    ['POST', '/accounts/:account_id/invitations', 'account.invite', account.inviteInto],
-    ['POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset],
-    ['POST', '/accounts/:account_id/people/:person_id/email', 'person.email', account.setEmail],
-    ['POST', '/invitations', 'invitation.create', invitations.create],
-    ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
-    ['POST', '/vouchers', 'voucher.create', vouchers.create],
-    ['POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel],
-    ['POST', '/catalog/row/stop', 'model.stop', catalog.stop],
-    ['POST', '/catalog/row/resume', 'model.resume', catalog.resume],
-    ['POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake],
-    ['POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test],
-    ['POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel],
-    ['POST', '/unknown/:request_id/resolve', 'request.resolve', unknown.resolve],
-    ['POST', '/unknown/resolve', 'request.resolve_many', unknown.resolveMany],
-  ],
-);
+export const operatorRoutes: VisitRow[] = [
+  read('/overview', overview.overview),
+  read('/attention', attention.list),
+  read('/accounts', accounts.list),
+  read('/accounts/:account_id', account.read),
+  read('/accounts/:account_id/requests', requests.list),
+  read('/accounts/:account_id/statement', account.movements),
+  read('/requests/:request_id', requests.read),
+  read('/requests/:request_id/input', requests.input),
+  read('/references', money.reference),
+  read('/invitations', invitations.list),
+  read('/vouchers', vouchers.list),
+  read('/log', log.list),
+  read('/catalog', catalog.list),
+  read('/catalog/row', catalog.read),
+  read('/upstreams', upstreams.list),
+  read('/queue', queue.depth),
+  read('/queue/requests', queue.list),
+  read('/unknown', unknown.list),
+  change('POST', '/audit', 'books.prove', overview.prove),
+  change('POST', '/accounts', 'account.create', accounts.create),
+  change('POST', '/accounts/:account_id/credit', 'account.credit', money.credit),
+  change('POST', '/accounts/:account_id/adjust', 'account.adjust', money.correct),
+  change(
+    'POST',
+    '/accounts/:account_id/suspend',
+    'account.suspend',
+    account.setStatus('suspended'),
+  ),
+  change('POST', '/accounts/:account_id/resume', 'account.resume', account.setStatus('active')),
+  change('PUT', '/accounts/:account_id/price', 'account.price', account.price),
+  change('PUT', '/accounts/:account_id/operator', 'account.operator', account.operator),
+  change('PUT', '/accounts/:account_id/keys/:key_id', 'key.limits', account.limits),
+  change('POST', '/accounts/:account_id/invitations', 'account.invite', account.inviteInto),
+  change('POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset),
+  change('POST', '/accounts/:account_id/people/:person_id/email', 'person.email', account.setEmail),
+  change('POST', '/invitations', 'invitation.create', invitations.create),
+  change('DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw),
+  change('POST', '/vouchers', 'voucher.create', vouchers.create),
+  change('POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel),
+  change('POST', '/catalog/row/stop', 'model.stop', catalog.stop),
+  change('POST', '/catalog/row/resume', 'model.resume', catalog.resume),
+  change('POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake),
+  change('POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test),
+  change('POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel),
+  change('POST', '/unknown/:request_id/resolve', 'request.resolve', unknown.resolve),
+  change('POST', '/unknown/resolve', 'request.resolve_many', unknown.resolveMany),
+];

@@ -152,6 +152,7 @@ const finding = {
 /** POST /unknown/:request_id/resolve: with `attempt`, a start that was left for the next route. */
 export const resolve = action(
   {
+    params: ['request_id'],
     body: form({
       attempt: optional(nullable(integer(undefined, { minimum: 1, maximum: 2 ** 31 - 1 }))),
       ...finding,

@@ -258,6 +258,7 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
 /** POST /upstreams/:upstream/wake: it, or one model of it, is called again at once. */
 export const wake = action(
   {
+    params: ['upstream'],
     body: form({ model: optional(nullable(text(undefined, { minLength: 1, maxLength: 2000 }))) }),
     reply: object({ was_paused: boolean() }),
   },
@@ -292,32 +293,35 @@ const UpstreamCheck = named(
 );
 
 /** POST /upstreams/:upstream/test: asks it whether it is well; nothing that costs. */
-export const test = action({ reply: UpstreamCheck }, async ({ params }, deps) => {
-  const name = await need(params, deps);
-  const { connected, upstreams, trusted: fetch, files } = deps;
-  const looked = {
-    name,
-    about: connected.about(name),
-    usable: connected.usable(name),
-    upstream: upstreams.get(name),
-    rows: files.contents().rows.map(({ model }) => model),
-    fetch,
-  };
-  const look = await lookAt(looked, AbortSignal.timeout(lookMaxMs));
-  const problems = look.problems.map(redact);
-  const ok = isWell(look);
-  const { answers, credential_taken, missing } = look;
-  return async (db) => {
-    if (credential_taken) await noteKeyTaken(db, name, null);
-    for (const { key, taken } of look.keys) if (taken) await noteKeyTaken(db, name, key);
-    const details = { ok, answers, credential_taken, missing: missing.length };
-    return { answer: { ok, ...look, problems }, target: name, details };
-  };
-});
+export const test = action(
+  { params: ['upstream'], reply: UpstreamCheck },
+  async ({ params }, deps) => {
+    const name = await need(params, deps);
+    const { connected, upstreams, trusted: fetch, files } = deps;
+    const looked = {
+      name,
+      about: connected.about(name),
+      usable: connected.usable(name),
+      upstream: upstreams.get(name),
+      rows: files.contents().rows.map(({ model }) => model),
+      fetch,
+    };
+    const look = await lookAt(looked, AbortSignal.timeout(lookMaxMs));
+    const problems = look.problems.map(redact);
+    const ok = isWell(look);
+    const { answers, credential_taken, missing } = look;
+    return async (db) => {
+      if (credential_taken) await noteKeyTaken(db, name, null);
+      for (const { key, taken } of look.keys) if (taken) await noteKeyTaken(db, name, key);
+      const details = { ok, answers, credential_taken, missing: missing.length };
+      return { answer: { ok, ...look, problems }, target: name, details };
+    };
+  },
+);
 
 /** The upstream that the path names. Throws `not_found`. */
-async function need(params: Record<string, string>, deps: WebDeps): Promise<string> {
-  const upstream = params.upstream!;
+async function need(params: { upstream: string }, deps: WebDeps): Promise<string> {
+  const upstream = params.upstream;
   if (namesOf(deps).includes(upstream)) return upstream;
   const states = await queue.upstreamStates(deps.db, []);
   if (states.some(({ name }) => name === upstream)) return upstream;

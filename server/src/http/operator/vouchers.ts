@@ -76,7 +76,7 @@ export const create = action(
 
 /** POST /vouchers/:voucher_id/void */
 export const cancel = action(
-  { reply: object({ status: choice(['void']) }) },
+  { params: ['voucher_id'], reply: object({ status: choice(['void']) }) },
   async ({ params, visit }) => {
     const voucher_id = idOf(params.voucher_id);
     return async (db) => {

@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Right } from '../../core/account/role.ts';
+import { at, type At, type ParamsOf, type PathParams } from '../path.ts';
 import type { Static, TObject, TSchema } from '../schema.ts';
 import { bodyOf, type Sendable } from '../serialize.ts';
 import { readBody, readQuery } from '../validate.ts';
@@ -6,6 +8,8 @@ import { readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** What a call of the web pages takes and answers; the pages' types are made from it. */
 export interface Shapes {
+  /** Names of the path's parameters that the handler needs. */
+  params?: readonly string[];
   query?: TObject;
   body?: TObject;
   /** Left out: the handler sends its reply itself. */
@@ -16,8 +20,7 @@ export interface Shapes {
 export interface Call<S extends Shapes, Request = Visit> {
   visit: Request;
   reply: FastifyReply;
-  /** Of the path. */
-  params: Record<string, string>;
+  params: ParamsOf<S['params']>;
   query: S['query'] extends TObject ? Static<S['query']> : undefined;
   body: S['body'] extends TObject ? Static<S['body']> : undefined;
 }
@@ -27,16 +30,42 @@ export type Answer<S extends Shapes> = S['reply'] extends TSchema
   : unknown;
 
 /** A handler with its schemas. */
-export interface Endpoint<Request = Visit> {
+export interface Endpoint<Request = Visit, Params = unknown> {
   shapes: Shapes;
-  handle: (visit: Request, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+  handle: (visit: At<Params, Request>, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+}
+
+/** A handler without schemas: it answers with bytes or a stream. */
+export type VisitHandler<Params = unknown> = Endpoint<Visit, Params>['handle'];
+
+/**
+ * Who may call: anyone; whoever is signed in; people of the account that the path names, with a
+ * right to it; operators.
+ */
+export type Need = 'anyone' | 'signed_in' | Right | 'operate';
+export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Paths of accounts lie below /api/accounts/:account_id, those of operators below /api/operator. */
+export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler | Endpoint];
+
+/** A row of a table. It compiles only if the path has the parameters that the handler needs. */
+export function row<const Path extends string>(
+  method: WebMethod,
+  path: Path,
+  need: VisitRow[2],
+  handler: VisitHandler<PathParams<Path>> | Endpoint<Visit, PathParams<Path>>,
+): VisitRow {
+  if (typeof handler === 'function')
+    return [method, path, need, (visit, ...rest) => handler(at(path, visit), ...rest)];
+  const { shapes, handle } = handler;
+  const called: Endpoint = { shapes, handle: (visit, ...rest) => handle(at(path, visit), ...rest) };
+  return [method, path, need, called];
 }
 
 /** A call of someone who is signed in. */
 export function endpoint<const S extends Shapes>(
   shapes: S,
   work: (call: Call<S>, deps: WebDeps) => Promise<Answer<S>>,
-): Endpoint {
+): Endpoint<Visit, ParamsOf<S['params']>> {
   return endpointOf(shapes, work);
 }
 
@@ -44,14 +73,14 @@ export function endpoint<const S extends Shapes>(
 export function openEndpoint<const S extends Shapes>(
   shapes: S,
   work: (call: Call<S, FastifyRequest>, deps: WebDeps) => Promise<Answer<S>>,
-): Endpoint<FastifyRequest> {
+): Endpoint<FastifyRequest, ParamsOf<S['params']>> {
   return endpointOf(shapes, work);
 }
 
 function endpointOf<S extends Shapes, Request extends FastifyRequest>(
   shapes: S,
   work: (call: Call<S, Request>, deps: WebDeps) => Promise<Answer<S>>,
-): Endpoint<Request> {
+): Endpoint<Request, ParamsOf<S['params']>> {
   return {
     shapes,
     handle: async (visit, reply, deps) => {
@@ -63,10 +92,11 @@ function endpointOf<S extends Shapes, Request extends FastifyRequest>(
 
 async function readCall<S extends Shapes, Request extends FastifyRequest>(
   { query, body }: S,
-  visit: Request,
+  visit: At<ParamsOf<S['params']>, Request>,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<Call<S, Request>> {
+  // Whether query and body were read follows from the shapes, which TypeScript does not see here.
   return {
     visit,
     reply,

@@ -1,7 +1,8 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pagesDir } from './pages.ts';
-import type { Need, WebRoute } from './routes.ts';
+import type { Need } from './endpoint.ts';
+import type { WebRoute } from './routes.ts';
 import {
   demandOperator,
   demandOwnOrigin,

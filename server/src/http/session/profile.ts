@@ -76,9 +76,9 @@ export const security = endpoint(
 
 /** DELETE /api/me/sessions/:session_id: signs one browser out. */
 export const endSession = endpoint(
-  { reply: object({ session_id: id() }) },
+  { params: ['session_id'], reply: object({ session_id: id() }) },
   async ({ visit, params }, { db }) => {
-    const session_id = params.session_id!;
+    const session_id = params.session_id;
     const ended = isUuid(session_id) && (await end(db, visit.session.person_id, session_id));
     if (!ended)
       throw new ApiError('not_found', {

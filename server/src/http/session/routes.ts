@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Right } from '../../core/account/role.ts';
 import { cabinetRoutes } from '../dashboard/routes.ts';
 import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
@@ -7,24 +6,14 @@ import { authPath } from './auth-library.ts';
 import { authCalls } from './auth.ts';
 import type { Endpoint } from './endpoint.ts';
 import * as email from './email.ts';
+import { row, type Need, type VisitHandler, type VisitRow, type WebMethod } from './endpoint.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
 import { allowance, chatPrice, models, ownFile, studioCall, studioLook } from './studio.ts';
-import type { Visit, WebDeps } from './visit.ts';
+import type { WebDeps } from './visit.ts';
 
-/**
- * Who may call: anyone; whoever is signed in; people of the account that the path names, with a
- * right to it; operators.
- */
-export type Need = 'anyone' | 'signed_in' | Right | 'operate';
-
-export type VisitHandler = (visit: Visit, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
 type OpenHandler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
-
-export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/** Paths of accounts lie below /api/accounts/:account_id, those of operators below /api/operator. */
-export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler | Endpoint];
 
 export type WebRoute = { method: WebMethod; path: string } & (
   | { need: 'anyone'; handler: OpenHandler | Endpoint<FastifyRequest> }
@@ -47,14 +36,14 @@ const open: [WebMethod, string, OpenHandler | Endpoint<FastifyRequest>][] = [
 ];
 
 const personal: VisitRow[] = [
-  ['GET', '/api/me', 'signed_in', entry.me],
-  ['PATCH', '/api/me', 'signed_in', profile.rename],
-  ['POST', '/api/me/email', 'signed_in', email.ask],
-  ['GET', '/api/me/security', 'signed_in', profile.security],
-  ['DELETE', '/api/me/sessions', 'signed_in', profile.endOtherSessions],
-  ['DELETE', '/api/me/sessions/:session_id', 'signed_in', profile.endSession],
-  ['POST', '/api/me/account', 'signed_in', profile.openAccount],
-  ['POST', '/api/invitation/accept', 'signed_in', entry.accept],
+  row('GET', '/api/me', 'signed_in', entry.me),
+  row('PATCH', '/api/me', 'signed_in', profile.rename),
+  row('POST', '/api/me/email', 'signed_in', email.ask),
+  row('GET', '/api/me/security', 'signed_in', profile.security),
+  row('DELETE', '/api/me/sessions', 'signed_in', profile.endOtherSessions),
+  row('DELETE', '/api/me/sessions/:session_id', 'signed_in', profile.endSession),
+  row('POST', '/api/me/account', 'signed_in', profile.openAccount),
+  row('POST', '/api/invitation/accept', 'signed_in', entry.accept),
 ];
 
 /** Every call of the web pages: the router and the authorisation test read this table. */
@@ -86,14 +75,14 @@ function studioRows(): VisitRow[] {
     };
     return [method, path, right, call];
   });
-  return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
+  return [...calls, row('GET', '/files/:file_id', 'view', ownFile)];
 }
 
 /** What the studio asks besides, below /api/accounts/:account_id. */
 const studioOwn: VisitRow[] = [
-  ['GET', '/studio/allowance', 'view', allowance],
-  ['GET', '/studio/models', 'view', models],
-  ['POST', '/studio/chat-price', 'view', chatPrice],
+  row('GET', '/studio/allowance', 'view', allowance),
+  row('GET', '/studio/models', 'view', models),
+  row('POST', '/studio/chat-price', 'view', chatPrice),
 ];
 
 function rows(prefix: string, table: readonly VisitRow[]): WebRoute[] {

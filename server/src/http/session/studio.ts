@@ -11,6 +11,7 @@ import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat-schema.ts';
 import { Estimate, Model } from '../api/model-schema.ts';
+import type { At } from '../path.ts';
 import { integer, list, microUsd, named, nullable, object, time } from '../schema.ts';
 import { bodyOf } from '../serialize.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
@@ -66,7 +67,9 @@ export async function studioLook<T>(
 }
 
 function keyed(visit: Visit, caller: keys.Spender): Keyed {
-  return Object.assign(visit, { caller }) as unknown as Keyed;
+  const { viewer } = visit;
+  if (!viewer) throw new Error('calls of the studio are made inside an account');
+  return Object.assign(visit, { caller, viewer });
 }
 
 function suspended(): ApiError {
@@ -129,7 +132,10 @@ export const chatPrice: Endpoint = {
 };
 
 /** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
-export function ownFile(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const { file_id } = visit.params as { file_id: string };
-  return sendFile(visit, reply, parseFileId(file_id), visit.account_id, deps);
+export function ownFile(
+  visit: At<{ file_id: string }, Visit>,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  return sendFile(visit, reply, parseFileId(visit.params.file_id), visit.account_id, deps);
 }

@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Readable } from 'node:stream';
 import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/account/role.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Hints } from '../../db/hints.ts';
 import type { Fetch } from '../../lib/outbound/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
-import { parseJson } from '../../lib/json.ts';
+import { isObject, parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
-import { collect, reading } from '../body.ts';
+import { fieldOf } from '../../lib/unknown.ts';
+import { bodyStream, collect, reading } from '../body.ts';
 import type { Ending } from '../../core/request/request.ts';
 import type { CatalogStore } from '../../storage/catalog.ts';
 import type { Upstreams } from '../../upstreams/index.ts';
@@ -25,10 +25,6 @@ export interface Visit extends FastifyRequest {
   role: Role;
   /** Of calls inside an account. */
   viewer?: people.PersonViewer;
-  /** Moves the call into the share of this person. */
-  belongsTo: (owner: string) => void;
-  /** From now on the call only waits: it gives its slot to one that works. */
-  yieldSlot: () => void;
 }
 
 /** What the routes of the web pages are given. */
@@ -68,7 +64,7 @@ const shape = { depth: 16, values: 10_000 };
 
 /** Anyone may make this call, and it is over only once their body has come. */
 export function isStranger(req: FastifyRequest): boolean {
-  return (req.routeOptions.config as { isStranger?: boolean } | undefined)?.isStranger === true;
+  return fieldOf(req.routeOptions.config, 'isStranger') === true;
 }
 
 /**
@@ -106,10 +102,9 @@ export async function demandSession(
 
 /** Throws `not_found` where they do not belong to the account: there is none for them. */
 export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
-  const { account_id } = visit.params as { account_id: string };
-  const found = isUuid(account_id)
-    ? await people.membership(db, visit.session.person_id, account_id)
-    : null;
+  const account_id = fieldOf(visit.params, 'account_id');
+  if (!isUuid(account_id)) throw new ApiError('not_found');
+  const found = await people.membership(db, visit.session.person_id, account_id);
   if (!found) throw new ApiError('not_found');
   if (!may(found.role, right)) {
     throw new ApiError('forbidden', {
@@ -149,18 +144,20 @@ export async function readForm(
     });
   }
   const value = parseJson(bytes, shape);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
+}
+
+function isVisit(req: FastifyRequest): req is Visit {
+  return fieldOf(req, 'session') !== undefined;
 }
 
 function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
-  const stream = (req.body as Readable | undefined) ?? req.raw;
+  const stream = bodyStream(req);
   const { bodyMs, strangerBodyMs } = deps.settings.times;
-  if (isStranger(req)) return collect(stream, strangerBodyMs, bodyMaxBytes);
-  const { person_id } = (req as Visit).session;
-  return reading(person_id, deps, () => collect(stream, bodyMs, bodyMaxBytes));
+  if (!isVisit(req)) return collect(stream, strangerBodyMs, bodyMaxBytes);
+  return reading(req.session.person_id, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }
 
 /** As the sign-in library wants them. */
