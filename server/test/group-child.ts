@@ -7,7 +7,10 @@
  * next one's starts.
  */
 import path from 'node:path';
-import { describe } from 'node:test';
+import { after, describe } from 'node:test';
+import { closeShared } from './kit/at-end.ts';
 
 for (const file of process.argv.slice(2).filter((name) => !name.startsWith('--')))
   describe(file, () => import(path.resolve(file)));
+
+after(closeShared);

@@ -4,10 +4,12 @@
  * last, so that the end of the output is enough to read.
  *
  *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls]
+ *   npm run test:full [-- …]
  *
  * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service under test
- * is a fleet of several on one database; without a PATH, the tests of money, queue and limits run
- * both ways. With --slow the pages have a slow processor, late timers or late answers, to find
+ * is a fleet of several on one database. `test:full` (--full) runs every test in its long form: pages
+ * at each width and in each colour scheme, more random histories, and the files that are long as a
+ * whole. Without a PATH it also runs the tests of money, queue and limits a second time with --fleet. With --slow the pages have a slow processor, late timers or late answers, to find
  * tests that rely on fast pages.
  *
  * Tests find the server's address in FAREBOX_TEST_DATABASE, a URL whose host is the socket's
@@ -37,6 +39,9 @@ const oneFileEach =
   /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^(bench|tools)\//;
 /** Several times the longest file: machines differ, and share their cores with others. */
 const defaultTimeoutSeconds = '900';
+/** Kills, packaging, other runtimes and whole installations. */
+const onlyLong =
+  /^server\/test\/(chaos\/(adapters|chaos)|client\/(clients-page|package|runtimes)|commands\/trial)\.test\.ts$/;
 /** Laws of one process must also hold across several, so these files run again with --fleet. */
 const fleetToo = [
   'server/test/http/chat-repeat.test.ts',
@@ -100,6 +105,7 @@ const options = parseArgs({
     only: { type: 'string', default: '' },
     timeout: { type: 'string', default: defaultTimeoutSeconds },
     fleet: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
     slow: { type: 'string', default: '' },
   },
 });
@@ -119,12 +125,13 @@ if (tasks.length === 0) {
 
 type Chosen = typeof options.values;
 
-function findTasks(named: string[], { only, fleet, slow }: Chosen): Task[] {
+function findTasks(named: string[], { only, fleet, full, slow }: Chosen): Task[] {
   const places = named.length > 0 ? named : fleet ? fleetToo : folders;
   const files = places
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
+    .filter((file) => full || named.includes(file) || !onlyLong.test(file))
     .sort();
-  const again = named.length === 0 && !fleet ? fleetToo : [];
+  const again = full && named.length === 0 && !fleet ? fleetToo : [];
   const wanted = (all: string[]) => all.filter((file) => file.includes(only));
   const flags = slow === '' ? [] : [`--slow=${slow}`];
   const several = [...flags, '--fleet'];
@@ -165,6 +172,7 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
     cleanEnvironment();
     process.env.TMPDIR = temp;
     process.env.FAREBOX_TEST_DISK = onDisk;
+    if (options.values.full) process.env.FAREBOX_TEST_LONG = 'on';
     // Otherwise two hundred processes would strip and compile the same files.
     process.env.NODE_COMPILE_CACHE = path.join(temp, 'compiled');
     if (!process.env.FAREBOX_TEST_DATABASE) {

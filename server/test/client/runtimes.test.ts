@@ -104,7 +104,6 @@ describe('a page in a browser', () => {
       const done = await page.evaluate(inPage, { apiKey: key, bytes: [...tinyPng] });
       assert.deepEqual(done, { ...expected, path: 'bad_argument', sent: tinyPng.length });
     } finally {
-      await browser.close();
       await site.stop();
     }
   });

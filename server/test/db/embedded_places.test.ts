@@ -112,7 +112,7 @@ function cloneInto(folder: string): string {
   const modules = path.join(folder, 'node_modules');
   const sources = path.join(folder, 'src');
   const ours = path.resolve(import.meta.dirname, '../../src');
-  const parts = ['db/embedded', 'db/embedded.ts', 'lib/make-folders.ts', 'lib/write-atomically.ts'];
+  const parts = ['db/embedded', 'db/embedded.ts', 'lib'];
   for (const part of parts) {
     fs.cpSync(path.join(ours, part), path.join(sources, part), { recursive: true });
   }

@@ -13,6 +13,8 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core';
+import { atEnd } from './at-end.ts';
+import { isLong } from './long.ts';
 import { until } from './until.ts';
 import { newAddress, type Person } from './web.ts';
 import { pagesDir } from '../../src/http/session/pages.ts';
@@ -24,6 +26,9 @@ import { pagesDir } from '../../src/http/session/pages.ts';
 
 export const desktop = { width: 1280, height: 860 };
 export const phone = { width: 390, height: 844 };
+/** For what has to be right at each width; the short form looks at one of them. */
+export const sizes = Object.entries(isLong ? { desktop, phone } : { desktop });
+export const schemes = isLong ? (['light', 'dark'] as const) : (['light'] as const);
 
 export interface Visitor {
   context: BrowserContext;
@@ -42,9 +47,21 @@ export function withoutBrowser(): string | null {
   return fits ? null : 'the packaged Chromium is for Linux on x64; set CHROMIUM_PATH';
 }
 
-export async function openBrowser(): Promise<Browser> {
+let opened: Promise<Browser> | undefined;
+
+/** The browser of this process; its test files share it. */
+export function openBrowser(): Promise<Browser> {
+  return (opened ??= launch());
+}
+
+async function launch(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM_PATH ?? (await unpacked());
-  return playwright.launch({ executablePath, args: ['--no-sandbox', '--disable-quic'] });
+  const browser = await playwright.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-quic'],
+  });
+  atEnd(() => browser.close());
+  return browser;
 }
 
 /** Unpacking takes far less. */

@@ -16,7 +16,6 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 

@@ -5,12 +5,11 @@ import type { Browser } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import {
   barriers,
-  desktop,
   openBrowser,
   overflowOf,
-  phone,
   picture,
   signIn,
+  sizes,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
@@ -38,11 +37,10 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     );
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`says what is to be seen to, and leads there, at ${size} width`, async () => {
       const scheme = size === 'phone' ? 'dark' : 'light';
       const language = size === 'phone' ? 'ru' : 'en';

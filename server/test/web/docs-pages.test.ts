@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { Farebox } from '../../../client/src/index.ts';
 import type { Browser } from 'playwright-core';
 import {
+  schemes,
   barriers,
-  desktop,
   enter,
   openBrowser,
-  phone,
   picture,
+  sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
@@ -31,7 +31,6 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
@@ -63,8 +62,8 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     return stdout;
   }
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
-    for (const scheme of ['light', 'dark'] as const) {
+  for (const [size, viewport] of sizes) {
+    for (const scheme of schemes) {
       test(`give code that works, with the own key in it, at ${size} width, ${scheme}`, async () => {
         const { page, context, faults } = await open('/cabinet/docs', { viewport, scheme });
         await page.getByLabel('Your key').fill(account.key);

@@ -27,7 +27,6 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     operator = await operatorOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import {
+  phone,
   assertClear,
-  desktop,
   enter,
   openBrowser,
-  phone,
+  sizes,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
@@ -27,12 +27,11 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
     await post.close();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`is asked for, and counts once its link is opened, at ${size} width`, async () => {
       const { account_id } = await service.account();
       const ada = await person(service, { [account_id]: 'owner' });

@@ -2,15 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import {
-  barriers,
-  desktop,
-  openBrowser,
-  phone,
-  picture,
-  visitor,
-  withoutBrowser,
-} from '../kit/browser.ts';
+import { barriers, openBrowser, picture, sizes, visitor, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
@@ -24,11 +16,10 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`signs somebody up and in, and out again, at ${size} width`, async () => {
       const { page, context, faults } = await visitor(browser, { viewport });
       const email = `ada-${size}@example.com`;

@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import {
+  sizes,
   assertClear,
   desktop,
   enter,
@@ -80,7 +81,6 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     await service.work();
   });
   after(async () => {
-    await browser.close();
     await service.stop();
     await new Promise((resolve) => server.close(resolve));
   });
@@ -112,7 +112,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     assert.ok(!(await page.content()).includes(key));
   };
 
-  for (const [name, options] of sights) {
+  for (const [name, options] of sights.slice(0, sizes.length)) {
     const isRussian = options.language === 'ru';
     const say = (en: string, ru: string) => (isRussian ? ru : en);
 
@@ -298,7 +298,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     });
   }
 
-  for (const [name, options] of sights) {
+  for (const [name, options] of sights.slice(0, sizes.length)) {
     const isRussian = options.language === 'ru';
     const say = (en: string, ru: string) => (isRussian ? ru : en);
 

@@ -13,6 +13,7 @@ import {
   openBrowser,
   phone,
   picture,
+  sizes,
   visitor,
   withoutBrowser,
   type VisitOptions,
@@ -31,7 +32,6 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
@@ -54,7 +54,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
       return scrollWidth <= clientWidth;
     });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`edits and rotates a key, and ends the overlap, at ${size} width`, async () => {
       const account = await service.account();
       const { page, context, faults } = await open(account, {

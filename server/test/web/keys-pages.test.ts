@@ -6,12 +6,11 @@ import * as keys from '../../src/db/accounts/keys.ts';
 import { limitKey } from '../../src/operations/accounts/key.ts';
 import {
   barriers,
-  desktop,
   enter,
   isFocused,
   openBrowser,
-  phone,
   picture,
+  sizes,
   withoutBrowser,
   type VisitOptions,
 } from '../kit/browser.ts';
@@ -29,7 +28,6 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
@@ -80,7 +78,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`makes a key that works, and revokes it at once, at ${size} width`, async () => {
       const account = await service.account();
       await keys.revoke(service.db, account.key_id);

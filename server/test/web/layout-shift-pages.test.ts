@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { desktop, enter, openBrowser, phone, picture, withoutBrowser } from '../kit/browser.ts';
+import { enter, openBrowser, picture, sizes, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService, type Person } from '../kit/web.ts';
 
@@ -41,11 +41,10 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
     who = await person(service, { [account_id]: 'owner' });
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     for (const [path, name, comes] of [
       ['/cabinet/team', 'Team', 'People'],
       ['/cabinet/webhooks', 'Webhooks', 'Nothing was sent yet'],

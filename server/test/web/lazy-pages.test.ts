@@ -14,7 +14,6 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
     browser = await openBrowser();
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 

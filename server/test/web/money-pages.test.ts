@@ -8,12 +8,12 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createVouchers } from '../../src/operations/accounts/voucher.ts';
 import {
   barriers,
-  desktop,
   enter,
   openBrowser,
   overflowOf,
   phone,
   picture,
+  sizes,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
@@ -42,12 +42,11 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     forget = await spendForMonths(service, busy);
   });
   after(async () => {
-    await browser?.close();
     await forget();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`leads from signing up to money in the account, at ${size} width`, async () => {
       const { page, context, faults } = await visitor(browser, { viewport });
       const email = `first-${size}@example.com`;

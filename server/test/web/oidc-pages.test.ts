@@ -29,7 +29,6 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
     await Promise.all([provider.close(), post.close()]);
   });

@@ -5,13 +5,12 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import {
   barriers,
   chooseWithKeys,
-  desktop,
   enter,
   isFocused,
   openBrowser,
   overflowOf,
-  phone,
   picture,
+  sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
@@ -30,11 +29,10 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     operator = await operatorOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`find one, credit it and suspend it, at ${size} width`, async () => {
       const customer = await service.account({ usd: 5 });
       const owner = await person(service, { [customer.account_id]: 'owner' });
@@ -115,7 +113,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     });
   }
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`shows one with a long address and a large balance whole, at ${size} width`, async () => {
       const email = `alexandra.konstantinopoulou.${size}@engineering.example-company.com`;
       const body = {

@@ -6,12 +6,11 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createVouchers } from '../../src/operations/accounts/voucher.ts';
 import {
   barriers,
-  desktop,
   enter,
   openBrowser,
   overflowOf,
-  phone,
   picture,
+  sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
@@ -30,11 +29,10 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     await earn(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`shows what came in and what it cost, and proves the books, at ${size} width`, async () => {
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator`);

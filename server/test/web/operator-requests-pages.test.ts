@@ -4,12 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import {
   barriers,
-  desktop,
   openBrowser,
   overflowOf,
-  phone,
   picture,
   signIn,
+  sizes,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
@@ -49,11 +48,10 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
     );
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`is found in its account by its status, with its cause, at ${size} width`, async () => {
       const isPhone = size === 'phone';
       const { page, context, faults } = await visitor(browser, {

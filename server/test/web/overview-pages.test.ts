@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { assertClear, desktop, enter, openBrowser, phone, withoutBrowser } from '../kit/browser.ts';
+import { assertClear, enter, openBrowser, sizes, withoutBrowser } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { spendForMonths } from '../kit/spent.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
@@ -19,12 +19,11 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     forget = await spendForMonths(service, busy);
   });
   after(async () => {
-    await browser?.close();
     await forget();
     await service.stop();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`shows what was spent, as bars and as a table, at ${size} width`, async () => {
       const who = await person(service, { [busy.account_id]: 'owner' });
       const { page, context, faults } = await enter(browser, originOf(service), who, { viewport });

@@ -28,7 +28,6 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.audit();
     await service.stop();
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { assertClear, desktop, enter, openBrowser, phone, withoutBrowser } from '../kit/browser.ts';
+import { assertClear, enter, openBrowser, sizes, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
@@ -14,14 +14,11 @@ describe('refused calls', { skip: withoutBrowser() ?? false }, () => {
     browser = await openBrowser();
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 
-  for (const [size, viewport, scheme] of [
-    ['desktop', desktop, 'light'],
-    ['phone', phone, 'dark'],
-  ] as const) {
+  for (const [size, viewport] of sizes) {
+    const scheme = size === 'phone' ? 'dark' : 'light';
     test(`are counted beside their key and on the overview, at ${size} width`, async () => {
       const account = await service.account({ usd: 1, monthly_limit_usd_micro: 15_000n });
       const who = await person(service, { [account.account_id]: 'owner' });

@@ -4,12 +4,12 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
   barriers,
-  desktop,
   enter,
   openBrowser,
   overflowOf,
   phone,
   picture,
+  sizes,
   visitor,
   withoutBrowser,
   type VisitOptions,
@@ -29,7 +29,6 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 
@@ -49,7 +48,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
   const lineOf = (page: Page, id: string) =>
     page.locator('tr, li').filter({ has: page.locator(`a[href="/cabinet/requests/${id}"]`) });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`show a request as it comes and completes, and its picture, at ${size} width`, async () => {
       const scheme = size === 'phone' ? 'dark' : 'light';
       const { page, context, faults, account } = await comes({ viewport, scheme });

@@ -50,7 +50,6 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
   before(async () => {
     browser = await openBrowser();
   });
-  after(() => browser?.close());
 
   async function withPage(address: string, work: (page: Page) => Promise<void>): Promise<void> {
     const account = await service.account({ usd: 10 });

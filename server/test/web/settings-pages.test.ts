@@ -28,7 +28,6 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
     await service.stop();
   });
 

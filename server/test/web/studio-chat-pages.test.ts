@@ -13,6 +13,7 @@ import {
   overflowOf,
   phone,
   picture,
+  sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
@@ -30,7 +31,6 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     base = originOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 
@@ -75,7 +75,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     })(),
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`streams a reply, and tells what it costs before and after, at ${size} width`, async () => {
       service.fake.behave = { chat: speak() };
       const { page, context, faults, account } = await visit(viewport);

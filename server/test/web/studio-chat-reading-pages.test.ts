@@ -4,13 +4,13 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import {
-  barriers,
   desktop,
+  barriers,
   enter,
   openBrowser,
   overflowOf,
-  phone,
   picture,
+  sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
@@ -27,7 +27,6 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     base = originOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 
@@ -81,7 +80,7 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     });
   }
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`keeps what comes in sight, and opens at its end, at ${size} width`, async () => {
       const { page, context, faults } = await visit(viewport);
       for (const round of [0, 1, 2]) {

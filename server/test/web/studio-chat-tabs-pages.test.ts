@@ -18,7 +18,6 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 

@@ -48,7 +48,6 @@ export async function openStudio(): Promise<Studio> {
       await page.locator('[data-price]').or(page.getByText('No price yet')).first().waitFor();
     },
     async close() {
-      await browser.close();
       await service.audit();
       await service.stop();
       await rm(dir, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { setPrice } from '../../src/operations/accounts/account.ts';
-import { barriers, desktop, overflowOf, phone, picture, withoutBrowser } from '../kit/browser.ts';
+import { barriers, overflowOf, picture, sizes, withoutBrowser } from '../kit/browser.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
 
 describe('the studio', { skip: withoutBrowser() ?? false }, () => {
@@ -13,7 +13,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
   });
   after(() => studio?.close());
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`leads from the gallery to a picture at the price shown, at ${size} width`, async () => {
       const { page, context, faults, account } = await studio.visit({ viewport });
       await page.goto(`${studio.base}/studio`);

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import {
+  sizes,
   assertClear,
   desktop,
   enter,
@@ -59,7 +60,6 @@ describe('the page of an upstream with several keys', { skip: withoutBrowser() ?
     );
   });
   after(async () => {
-    await browser.close();
     await service.stop();
     await server.close();
   });
@@ -81,7 +81,7 @@ describe('the page of an upstream with several keys', { skip: withoutBrowser() ?
     ],
   ];
 
-  for (const [name, options, wake, tested, badge] of sights)
+  for (const [name, options, wake, tested, badge] of sights.slice(0, sizes.length))
     test(`names each key with its pause and its last error, and tries each: ${name}`, async () => {
       const visit = await enter(browser, originOf(service), operator, options);
       const { page, context, faults } = visit;

@@ -6,13 +6,13 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import {
+  schemes,
   barriers,
-  desktop,
   enter,
   openBrowser,
   overflowOf,
-  phone,
   picture,
+  sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
 import { newId } from '../../src/lib/id.ts';
@@ -47,13 +47,12 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     await service.work();
   });
   after(async () => {
-    await browser.close();
     await service.stop();
     await new Promise((resolve) => receiver.close(resolve));
   });
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
-    for (const scheme of ['light', 'dark'] as const) {
+  for (const [size, viewport] of sizes) {
+    for (const scheme of schemes) {
       test(`shows, tests and resends at ${size} width, ${scheme}`, async () => {
         const who = await person(service, { [account.account_id]: 'developer' });
         const { page, context, faults } = await enter(browser, originOf(service), who, {
@@ -91,7 +90,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     }
   }
 
-  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+  for (const [size, viewport] of sizes) {
     test(`says in the row why nothing was answered, at ${size} width`, async () => {
       const own = await service.account();
       const reason = `The address could not be reached: ${'x'.repeat(300)} at last`;
