@@ -1,6 +1,7 @@
 import { FareboxError, badArgument } from './error.ts';
 import type { Progress } from './media.ts';
-import { isServerSide, newKey, nodeFs } from './runtime.ts';
+import { nodeFs } from './files.ts';
+import { isServerSide, newKey } from './runtime.ts';
 import {
   backoffMs,
   checkCall,

@@ -1,6 +1,7 @@
 import { brand } from './brand.ts';
 import { badArgument, unreadable } from './error.ts';
-import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
+import { nodeFs } from './files.ts';
+import { chunksOfStream, isServerSide } from './runtime.ts';
 import { messageOf } from './unknown.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';

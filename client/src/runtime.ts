@@ -1,12 +1,9 @@
 /** Differences between Node, Deno, Bun and browsers. */
 
-type Files = typeof import('node:fs');
-
 interface Surroundings {
   process?: {
     versions?: { node?: string };
     env?: Record<string, string | undefined>;
-    getBuiltinModule?(name: string): Files | undefined;
   };
 }
 
@@ -22,13 +19,6 @@ export function environment(name: string): string | undefined {
     // Deno throws if reading the environment was not allowed.
     return undefined;
   }
-}
-
-/** The name is in two parts, so that bundlers for browsers do not resolve it. */
-export async function nodeFs(): Promise<Files> {
-  const name = ['node', 'fs'].join(':');
-  const known = process?.getBuiltinModule?.(name);
-  return known ?? ((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files);
 }
 
 /** 128 random bits in hex. `crypto.randomUUID` is missing on pages without https. */

@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { eventsOf } from '../../../web/src/sse.ts';
+import { eventsOf } from '../../../client/src/events.ts';
+import { chunksOfStream } from '../../../client/src/runtime.ts';
 import type { Model } from '../../../web/src/api-types.ts';
 import { choose, firstChoice, taking } from '../../../web/src/studio/models.ts';
 import { readMarkdown, safeAddress } from '../../../web/src/studio/chat/read-markdown.ts';
@@ -33,7 +34,9 @@ describe('server-sent events', () => {
   ];
 
   const read = (...pieces: string[]) =>
-    Array.fromAsync(eventsOf(ReadableStream.from(pieces.map((piece) => Buffer.from(piece)))));
+    Array.fromAsync(
+      eventsOf(chunksOfStream(ReadableStream.from(pieces.map((piece) => Buffer.from(piece))))),
+    );
 
   test('are the same wherever the stream is cut', async () => {
     for (let at = 0; at <= text.length; at++) {

@@ -4,75 +4,49 @@ import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { readSearch } from './requests/request-entries.ts';
 import { spendSearch, statementSearch } from './money/money-search.ts';
 
+type Query = Record<string, unknown>;
+
+const keysSearch = ({ show, create }: Query) => ({
+  ...(show === 'all' && { show }),
+  ...(create === true && { create }),
+});
+const webhooksSearch = ({ failed }: Query) => (failed === true ? { failed } : {});
+const docsSearch = byRules({ op: anyText });
+const docs = lazyPage(() => import('./Docs.tsx'), 'Docs');
+
+/** Each page, and how it reads its query. */
+const pages = {
+  '': [lazyPage(() => import('./overview/Overview.tsx'), 'Overview'), strictly(spendSearch)],
+  '/team': [lazyPage(() => import('./team/Team.tsx'), 'Team')],
+  '/settings': [lazyPage(() => import('./settings/Settings.tsx'), 'Settings')],
+  '/requests': [
+    lazyPage(() => import('./requests/Requests.tsx'), 'Requests'),
+    strictly(readSearch),
+  ],
+  '/requests/$request_id': [lazyPage(() => import('./requests/Request.tsx'), 'Request')],
+  '/keys': [lazyPage(() => import('./keys/Keys.tsx'), 'Keys'), strictly(keysSearch)],
+  '/money': [
+    lazyPage(() => import('./money/Statement.tsx'), 'Statement'),
+    strictly(statementSearch),
+  ],
+  '/money/top-up': [lazyPage(() => import('./money/TopUp.tsx'), 'TopUp')],
+  '/money/alerts': [lazyPage(() => import('./money/Alerts.tsx'), 'Alerts')],
+  '/webhooks': [
+    lazyPage(() => import('./webhooks/Webhooks.tsx'), 'Webhooks'),
+    strictly(webhooksSearch),
+  ],
+  '/docs': [docs, docsSearch],
+  '/docs/reference': [docs, docsSearch],
+} satisfies Record<string, [ReturnType<typeof lazyPage>, ((given: Query) => object)?]>;
+
 /** The customer's pages. */
 export function cabinetPages(parent: AnyRoute) {
-  const getParentRoute = () => parent;
-  return [
+  return Object.entries(pages).map(([path, [component, validateSearch]]) =>
     createRoute({
-      getParentRoute,
-      path: '/cabinet',
-      validateSearch: strictly(spendSearch),
-      component: lazyPage(() => import('./overview/Overview.tsx'), 'Overview'),
+      getParentRoute: () => parent,
+      path: `/cabinet${path}`,
+      component,
+      ...(validateSearch && { validateSearch }),
     }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/team',
-      component: lazyPage(() => import('./team/Team.tsx'), 'Team'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/settings',
-      component: lazyPage(() => import('./settings/Settings.tsx'), 'Settings'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/requests',
-      validateSearch: strictly(readSearch),
-      component: lazyPage(() => import('./requests/Requests.tsx'), 'Requests'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/requests/$request_id',
-      component: lazyPage(() => import('./requests/Request.tsx'), 'Request'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/keys',
-      validateSearch: strictly(({ show, create }) => ({
-        ...(show === 'all' && { show }),
-        ...(create === true && { create }),
-      })),
-      component: lazyPage(() => import('./keys/Keys.tsx'), 'Keys'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/money',
-      validateSearch: strictly(statementSearch),
-      component: lazyPage(() => import('./money/Statement.tsx'), 'Statement'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/money/top-up',
-      component: lazyPage(() => import('./money/TopUp.tsx'), 'TopUp'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/money/alerts',
-      component: lazyPage(() => import('./money/Alerts.tsx'), 'Alerts'),
-    }),
-    createRoute({
-      getParentRoute,
-      path: '/cabinet/webhooks',
-      validateSearch: strictly(({ failed }) => (failed === true ? { failed } : {})),
-      component: lazyPage(() => import('./webhooks/Webhooks.tsx'), 'Webhooks'),
-    }),
-    ...['/cabinet/docs', '/cabinet/docs/reference'].map((path) =>
-      createRoute({
-        getParentRoute,
-        path,
-        validateSearch: byRules({ op: anyText }),
-        component: lazyPage(() => import('./Docs.tsx'), 'Docs'),
-      }),
-    ),
-  ];
+  );
 }

@@ -1,6 +1,5 @@
 import {
   Alert,
-  Anchor,
   Button,
   Card,
   Code,
@@ -16,9 +15,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { notice } from '../../components/frame/notice.ts';
-import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
+import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { ApiFailure } from '../../api.ts';
@@ -42,6 +41,7 @@ import './request-words.ts';
 import { said } from '../../words.ts';
 import { useReload } from '../../queries.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
+import { BackLink } from '../../components/frame/BackLink.tsx';
 
 /** One request in full. */
 export function Request() {
@@ -51,12 +51,7 @@ export function Request() {
   if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
   return (
     <>
-      <Anchor component={Link} to="/cabinet/requests" size="sm" c="dimmed" underline="hover">
-        <Group gap={4} mb="xs" component="span" display="inline-flex">
-          <IconArrowLeft size={15} />
-          {t('list')}
-        </Group>
-      </Anchor>
+      <BackLink to="/cabinet/requests">{t('list')}</BackLink>
       {error && !request && <Failure error={error} retry={() => void refetch()} />}
       {request ? <Whole request={request} /> : !error && <Loading />}
     </>

@@ -1,4 +1,4 @@
-import { Divider, Group, Stack, Text, Timeline } from '@mantine/core';
+import { Divider, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, Dot } from '../../components/styles.ts';
@@ -6,9 +6,9 @@ import type { RequestDetail } from '../../api-types.ts';
 import { Duration, formatDuration } from '../../components/text/Duration.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { Usd } from '../../components/text/Usd.tsx';
-import { When } from '../../components/text/When.tsx';
 import { formatUsd } from '../../money.ts';
 import { useKeyNames } from './requests-data.ts';
+import { Facts as FactList, Moments, type Moment } from '../../components/Facts.tsx';
 import './requests-words.ts';
 
 /** The side column of a request: price, timeline, webhook deliveries. */
@@ -78,36 +78,12 @@ function Amount(props: { name: string; micro: string | bigint; strong?: boolean 
   );
 }
 
-interface Moment {
-  at: string;
-  what: string;
-  more?: string | undefined;
-  color?: string;
-}
-
 export function TimelineCard({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const moments = useMoments(request);
   return (
     <Part title={t('timeline')}>
-      <Timeline bulletSize={14} lineWidth={2} active={moments.length - 1}>
-        {moments.map(({ at, what, more, color }, i) => (
-          <Timeline.Item
-            key={i}
-            {...(color && { color })}
-            title={
-              <Text size="sm" fw={550} span>
-                {what}
-              </Text>
-            }
-          >
-            <Note>
-              <When at={at} />
-              {more && ` · ${more}`}
-            </Note>
-          </Timeline.Item>
-        ))}
-      </Timeline>
+      <Moments moments={moments} />
     </Part>
   );
 }
@@ -144,7 +120,7 @@ function useMoments(request: RequestDetail): Moment[] {
   const gone = request.outputs.length > 0 && request.outputs.every(({ url }) => url === null);
   if (gone && request.expires_at)
     moments.push({ at: request.expires_at, what: t('expired'), color: 'gray' });
-  return moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return moments;
 }
 
 const stateColors = { pending: 'gray', delivered: 'fare', failed: 'red' } as const;
@@ -189,16 +165,7 @@ export function Facts({ request }: { request: RequestDetail }) {
   ];
   return (
     <Part title={t('facts')}>
-      <Stack gap={6}>
-        {rows.map(([name, value]) => (
-          <Group key={name} justify="space-between" wrap="nowrap" gap="md">
-            <Dimmed>{name}</Dimmed>
-            <Text size="sm" ta="right" span className="wrap">
-              {value}
-            </Text>
-          </Group>
-        ))}
-      </Stack>
+      <FactList rows={rows} />
     </Part>
   );
 }

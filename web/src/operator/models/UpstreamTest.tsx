@@ -1,11 +1,11 @@
-import { Alert, Group, List, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, List, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Dimmed } from '../../components/styles.ts';
 import type { UpstreamCheck } from '../../api-types.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useAction } from '../action.ts';
+import { Facts } from '../../components/Facts.tsx';
 import './upstreams-words.ts';
 
 /** Tests an upstream and shows the result. */
@@ -41,6 +41,14 @@ function Result({ look }: { look: UpstreamCheck }) {
   const { t } = useTranslation('operator_upstreams');
   const { ok, answers, rows, listed, missing, problems, keys } = look;
   const wrong = [...problems, ...missing.map((each) => t('missing', { ...each }))];
+  const facts: [string, string][] = [
+    [t('address'), t(answers === null ? 'not_asked' : answers ? 'answers' : 'no_answer')],
+  ];
+  if (answers && keys.length === 0) facts.push([t('credential'), t(credentialWord(look))]);
+  if (answers)
+    for (const { key, taken } of keys) facts.push([t('key', { name: key }), t(takenWord(taken))]);
+  const known = listed === null ? '' : `; ${t('listed', { n: listed })}`;
+  facts.push([t('catalog'), `${t('rows', { count: rows })}${known}`]);
   return (
     <Stack gap="sm">
       <Alert color={ok ? 'fare' : 'red'} variant="light" role="status">
@@ -49,21 +57,7 @@ function Result({ look }: { look: UpstreamCheck }) {
         </Text>
         <Text size="sm">{t('test_text')}</Text>
       </Alert>
-      <Line
-        label={t('address')}
-        text={t(answers === null ? 'not_asked' : answers ? 'answers' : 'no_answer')}
-      />
-      {answers && keys.length === 0 && (
-        <Line label={t('credential')} text={t(credentialWord(look))} />
-      )}
-      {answers &&
-        keys.map(({ key, taken }) => (
-          <Line key={key} label={t('key', { name: key })} text={t(takenWord(taken))} />
-        ))}
-      <Line
-        label={t('catalog')}
-        text={`${t('rows', { count: rows })}${listed === null ? '' : `; ${t('listed', { n: listed })}`}`}
-      />
+      <Facts rows={facts} />
       {wrong.length > 0 && (
         <List size="sm" spacing={4}>
           {wrong.map((text) => (
@@ -84,15 +78,4 @@ function credentialWord({ credential_taken, has_credential }: UpstreamCheck): st
 function takenWord(taken: boolean | null): string {
   if (taken === null) return 'not_tried';
   return taken ? 'taken' : 'not_confirmed';
-}
-
-function Line({ label, text }: { label: string; text: string }) {
-  return (
-    <Group justify="space-between" gap="md" wrap="nowrap" align="baseline">
-      <Dimmed>{label}</Dimmed>
-      <Text size="sm" ta="right">
-        {text}
-      </Text>
-    </Group>
-  );
 }

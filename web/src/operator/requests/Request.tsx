@@ -1,16 +1,5 @@
-import {
-  Alert,
-  Anchor,
-  Code,
-  Grid,
-  Group,
-  SimpleGrid,
-  Skeleton,
-  Stack,
-  Text,
-  Timeline,
-} from '@mantine/core';
-import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
+import { Alert, Anchor, Code, Grid, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -31,6 +20,8 @@ import { When } from '../../components/text/When.tsx';
 import { formatUsd } from '../../money.ts';
 import { liveMs } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
+import { BackLink } from '../../components/frame/BackLink.tsx';
+import { Facts as FactList, Moments, type Moment } from '../../components/Facts.tsx';
 import './request-words.ts';
 
 const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
@@ -55,19 +46,9 @@ function Whole({ request }: { request: OperatorRequest }) {
   const { request_id, model_id, status, account_id, email } = request;
   return (
     <>
-      <Anchor
-        component={Link}
-        to={`/operator/accounts/${account_id}`}
-        search={{ tab: 'requests' } as never}
-        size="sm"
-        c="dimmed"
-        underline="hover"
-      >
-        <Group gap={4} mb="xs" component="span" display="inline-flex">
-          <IconArrowLeft size={15} />
-          {email}
-        </Group>
-      </Anchor>
+      <BackLink to={`/operator/accounts/${account_id}`} search={{ tab: 'requests' }}>
+        {email}
+      </BackLink>
       <PageTitle title={model_id}>
         {status === 'IN_QUEUE' && (
           <PlainButton component={Link} to={`/operator/queue?account=${account_id}`}>
@@ -296,16 +277,7 @@ function Facts({ request }: { request: OperatorRequest }) {
   if (request.outputs > 0) rows.push([t('outputs'), String(request.outputs)]);
   return (
     <Part title={t('facts')}>
-      <Stack gap={6}>
-        {rows.map(([name, value]) => (
-          <Group key={name} justify="space-between" wrap="nowrap" gap="md" align="baseline">
-            <Dimmed>{name}</Dimmed>
-            <Text component="div" size="sm" ta="right" className="wrap">
-              {value}
-            </Text>
-          </Group>
-        ))}
-      </Stack>
+      <FactList rows={rows} />
     </Part>
   );
 }
@@ -313,7 +285,7 @@ function Facts({ request }: { request: OperatorRequest }) {
 function Course({ request }: { request: OperatorRequest }) {
   const { t, i18n } = useTranslation('operator_request');
   const { created_at, started_at, completed_at, status, attempts } = request;
-  const moments: { at: string; what: string; color?: string }[] = [
+  const moments: Moment[] = [
     { at: created_at, what: t('created') },
     ...attempts.map(({ at, upstream }) => ({ at, what: t('handed', { upstream }) })),
   ];
@@ -325,26 +297,9 @@ function Course({ request }: { request: OperatorRequest }) {
     moments.push({ at: completed_at, what, color: status === 'FAILED' ? 'red' : 'fare' });
   }
   if (request.cleared_at !== null) moments.push({ at: request.cleared_at, what: t('gone') });
-  const sorted = moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return (
     <Part title={t('course')}>
-      <Timeline bulletSize={12} lineWidth={2} active={sorted.length}>
-        {sorted.map(({ at, what, color }, i) => (
-          <Timeline.Item
-            key={i}
-            {...(color !== undefined && { color })}
-            title={
-              <Text size="sm" fw={550} span>
-                {what}
-              </Text>
-            }
-          >
-            <Note>
-              <When at={at} />
-            </Note>
-          </Timeline.Item>
-        ))}
-      </Timeline>
+      <Moments moments={moments} />
     </Part>
   );
 }

@@ -1,7 +1,8 @@
 import { useSyncExternalStore } from 'react';
 import { ApiFailure, call, send } from '../../api.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
-import { eventsOf } from '../../sse.ts';
+import { eventsOf } from '../../../../client/src/events.ts';
+import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import { said } from '../../words.ts';
 import {
   bodyOf,
@@ -16,7 +17,7 @@ import {
   type Message,
   type Picture,
 } from './conversations.ts';
-import { newKey, type Card } from '../runs/runs.ts';
+import type { Card } from '../runs/runs.ts';
 
 /**
  * The conversations of one account and the replies in progress. Lives outside the pages, so that a
@@ -170,7 +171,7 @@ export interface Ask {
 /** Adds the user's message and asks for the reply. */
 export function say(ask: Ask, content: string, pictures: Picture[]): void {
   const said: Message = {
-    id: newKey(),
+    id: `studio-${newKey()}`,
     role: 'user',
     content,
     ...(pictures.length > 0 && { pictures }),
@@ -202,7 +203,7 @@ async function answer(ask: Ask): Promise<void> {
   const { model, messages } = conversation;
   const body = { ...bodyOf(conversation), stream: true, stream_options: { include_usage: true } };
   const abort = new AbortController();
-  const key = newKey();
+  const key = `studio-${newKey()}`;
   let message: Message = { id: key, role: 'assistant', content: '', model, key };
   const reply = (): Reply => ({ message, to: messages.at(-1)?.id, abort });
   const show = () => {
@@ -218,7 +219,7 @@ async function answer(ask: Ask): Promise<void> {
   try {
     show();
     const stream = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
-    for await (const { data } of eventsOf(stream.body!)) {
+    for await (const { data } of eventsOf(chunksOfStream(stream.body!))) {
       if (data === '[DONE]') break;
       const chunk = JSON.parse(data) as Chunk;
       const request_id = /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];

@@ -11,7 +11,8 @@ import type {
   RequestStatus,
 } from '../../api-types.ts';
 import { useAccount, useAccountApi, useAccountPath } from '../../session.tsx';
-import { eventsOf } from '../../sse.ts';
+import { eventsOf } from '../../../../client/src/events.ts';
+import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import type { Input } from '../form/draft.ts';
 import { isRefused, useKept, type Press } from '../form/presses.ts';
 import { useMoneyMoved } from '../price.ts';
@@ -130,7 +131,13 @@ export function usePresses(
   return {
     presses,
     press: (input: Input, shown_usd_micro: string | undefined) => {
-      const press = { key: newKey(), input, shown_usd_micro, error: null, isSending: true };
+      const press = {
+        key: `studio-${newKey()}`,
+        input,
+        shown_usd_micro,
+        error: null,
+        isSending: true,
+      };
       setPresses((all) => [press, ...all]);
       void deliver(press);
     },
@@ -156,12 +163,6 @@ async function submit(address: string, { key, input }: Press): Promise<QueuedReq
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Works without TLS, where `randomUUID` is missing. */
-export function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `studio-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** A model id in a path: its slashes stay. */
@@ -243,7 +244,7 @@ async function stream(
   streams++;
   try {
     const reply = await send(`${address}/stream`, { signal });
-    for await (const { event, data } of eventsOf(reply.body!)) {
+    for await (const { event, data } of eventsOf(chunksOfStream(reply.body!))) {
       if (event === 'status') told(JSON.parse(data) as StatusNow);
     }
   } catch (error) {

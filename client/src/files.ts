@@ -1,0 +1,14 @@
+/** The file system, where there is one. */
+
+type Files = typeof import('node:fs');
+
+const { process } = globalThis as {
+  process?: { getBuiltinModule?(name: string): Files | undefined };
+};
+
+/** The name is in two parts, so that bundlers for browsers do not resolve it. */
+export async function nodeFs(): Promise<Files> {
+  const name = ['node', 'fs'].join(':');
+  const known = process?.getBuiltinModule?.(name);
+  return known ?? ((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files);
+}

@@ -1,0 +1,52 @@
+import { Group, Stack, Text, Timeline } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Dimmed, Note } from './styles.ts';
+import { When } from './text/When.tsx';
+
+/** Names with their values, one a line. */
+export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {
+  return (
+    <Stack gap={6}>
+      {rows.map(([name, value]) => (
+        <Group key={name} justify="space-between" wrap="nowrap" gap="md" align="baseline">
+          <Dimmed>{name}</Dimmed>
+          <Text component="div" size="sm" ta="right" className="wrap">
+            {value}
+          </Text>
+        </Group>
+      ))}
+    </Stack>
+  );
+}
+
+export interface Moment {
+  at: string;
+  what: string;
+  more?: string | undefined;
+  color?: string;
+}
+
+/** What happened, in the order in which it did. */
+export function Moments({ moments }: { moments: Moment[] }) {
+  const sorted = moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return (
+    <Timeline bulletSize={14} lineWidth={2} active={sorted.length - 1}>
+      {sorted.map(({ at, what, more, color }, i) => (
+        <Timeline.Item
+          key={i}
+          {...(color && { color })}
+          title={
+            <Text size="sm" fw={550} span>
+              {what}
+            </Text>
+          }
+        >
+          <Note>
+            <When at={at} />
+            {more && ` · ${more}`}
+          </Note>
+        </Timeline.Item>
+      ))}
+    </Timeline>
+  );
+}

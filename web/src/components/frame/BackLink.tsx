@@ -1,0 +1,27 @@
+import { Anchor, Group } from '@mantine/core';
+import { IconArrowLeft } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+/** A link to the list that this page belongs to. */
+export function BackLink(props: {
+  to: string;
+  search?: Record<string, string>;
+  children: ReactNode;
+}) {
+  return (
+    <Anchor
+      component={Link}
+      to={props.to}
+      search={(props.search ?? {}) as never}
+      size="sm"
+      c="dimmed"
+      underline="hover"
+    >
+      <Group gap={4} mb="xs" component="span" display="inline-flex">
+        <IconArrowLeft size={15} />
+        {props.children}
+      </Group>
+    </Anchor>
+  );
+}
