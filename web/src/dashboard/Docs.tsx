@@ -35,7 +35,7 @@ export function Docs() {
   const tab = pathname.endsWith('/reference') ? 'reference' : 'start';
   return (
     <>
-      <PageTitle title={t('title')} text={t('text')} />
+      <PageTitle title={t('common:nav.docs')} text={t('text')} />
       <Tabs
         value={tab}
         onChange={(next) =>
@@ -111,7 +111,7 @@ function QuickStart() {
             </PlainButton>
           </Group>
           <Select
-            label={t('model')}
+            label={t('common:model')}
             searchable
             allowDeselect={false}
             data={media.map(({ id }) => id)}

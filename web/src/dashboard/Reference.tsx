@@ -208,7 +208,7 @@ function Try({ operation }: { operation: Operation }) {
         )}
         <Group>
           <Button onClick={() => send.mutate()} loading={send.isPending} disabled={changes && !may}>
-            {t('send')}
+            {t('common:send')}
           </Button>
           {spends && may && <Text size="sm">{t('spends')}</Text>}
           {changes && forbids && <Text size="sm">{t('may_not')}</Text>}

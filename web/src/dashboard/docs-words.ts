@@ -2,7 +2,6 @@ import { addWords } from '../words.ts';
 
 addWords('docs', {
   en: {
-    title: 'Docs',
     text: 'From a key to a finished picture, and every call there is.',
     start: 'Quick start',
     reference: 'API reference',
@@ -10,7 +9,6 @@ addWords('docs', {
     key_text: 'Put in here it stands in all examples below. It stays in this tab and goes nowhere.',
     make_key: 'Make a key',
     address: 'Base address',
-    model: 'Model',
     steps: {
       price: {
         title: 'Ask for the price',
@@ -41,7 +39,6 @@ addWords('docs', {
     body: 'Body',
     replies: 'Replies',
     required: 'required',
-    send: 'Send',
     spends: 'This call spends the balance of this account.',
     file: 'File',
     answer: 'Answer',
@@ -50,7 +47,6 @@ addWords('docs', {
     may_not: 'Your role may not make this call.',
   },
   ru: {
-    title: 'Документация',
     text: 'От ключа до готовой картинки, и все вызовы.',
     start: 'Быстрый старт',
     reference: 'Справочник API',
@@ -59,7 +55,6 @@ addWords('docs', {
       'Введённый здесь, он стоит во всех примерах ниже. Он остаётся в этой вкладке и никуда не уходит.',
     make_key: 'Создать ключ',
     address: 'Базовый адрес',
-    model: 'Модель',
     steps: {
       price: { title: 'Узнайте цену', text: 'Точная цена до запуска. Ничего не резервируется.' },
       submit: {
@@ -87,7 +82,6 @@ addWords('docs', {
     body: 'Тело',
     replies: 'Ответы',
     required: 'обязательно',
-    send: 'Отправить',
     spends: 'Этот вызов тратит баланс этого аккаунта.',
     file: 'Файл',
     answer: 'Ответ',

@@ -31,7 +31,7 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
       cell: (row) => <RowName>{actionName(t, row.action)}</RowName>,
     },
     { label: t('to'), cell: (row) => to(row, props.ofAccount) },
-    { label: t('details'), cell: (row) => row.details && <Details row={row} /> },
+    { label: t('common:facts'), cell: (row) => row.details && <Details row={row} /> },
     {
       label: t('by'),
       cell: (row) => (

@@ -33,7 +33,7 @@ export function Overview() {
     <>
       <PageTitle title={t('common:nav.overview')} text={t('text')}>
         <SegmentedControl
-          aria-label={t('period')}
+          aria-label={t('common:period')}
           value={days}
           onChange={(value) => setAddress({ days: value === '30' ? undefined : value })}
           data={offered.periods.map((value) => ({ value, label: t('days', { n: value }) }))}
@@ -72,7 +72,7 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
         {totals && <Usd micro={totals.cost_usd_micro} />}
       </Stat>
       <Stat
-        label={t('margin')}
+        label={t('common:margin')}
         note={share === null ? undefined : t('share', { percent: percent(share) })}
       >
         {totals && <Usd micro={totals.margin_usd_micro} />}
@@ -86,7 +86,10 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
       <Stat label={t('open')} note={t('open_note')}>
         {figures && <Usd micro={figures.reserved_usd_micro} />}
       </Stat>
-      <Stat label={t('accounts')} note={figures && t('accounts_note', { n: count(fresh) })}>
+      <Stat
+        label={t('common:nav.accounts')}
+        note={figures && t('accounts_note', { n: count(fresh) })}
+      >
         {figures && <span className="number">{count(figures.accounts)}</span>}
       </Stat>
       <BooksStat verdict={figures?.books} />

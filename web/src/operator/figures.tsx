@@ -7,7 +7,7 @@ export function sumColumns<Row extends RevenueSum>(t: (name: string) => string):
   return [
     usdColumn(t('revenue'), (row) => row.charged_usd_micro),
     usdColumn(t('cost'), (row) => row.cost_usd_micro),
-    usdColumn(t('margin'), (row) => row.margin_usd_micro),
+    usdColumn(t('common:margin'), (row) => row.margin_usd_micro),
     countColumn(t('completed'), (row) => row.completed),
   ];
 }

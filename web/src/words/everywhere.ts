@@ -1,6 +1,15 @@
 /** Texts used by more than one part. */
 export const everywhere = {
   en: {
+    model: 'Model',
+    send: 'Send',
+    period: 'Period',
+    charged: 'Charged',
+    facts: 'Details',
+    link: 'Invitation link',
+    address: 'Address',
+    upstream: 'Upstream',
+    margin: 'Margin',
     cabinet: 'Dashboard',
     studio: 'Studio',
     operator: 'Operator',
@@ -88,6 +97,15 @@ export const everywhere = {
     },
   },
   ru: {
+    model: 'Модель',
+    send: 'Отправить',
+    period: 'Период',
+    charged: 'Списано',
+    facts: 'Подробности',
+    link: 'Ссылка-приглашение',
+    address: 'Адрес',
+    upstream: 'Апстрим',
+    margin: 'Маржа',
     cabinet: 'Кабинет',
     studio: 'Студия',
     operator: 'Оператор',

@@ -205,7 +205,7 @@ function Models({ chosen, onChange }: { chosen: string[]; onChange: (ids: string
   const ids = new Set([...(data?.map(({ id }) => id) ?? []), ...chosen]);
   return (
     <MultiSelect
-      label={t('models')}
+      label={t('common:nav.models')}
       description={t('models_hint')}
       placeholder={chosen.length === 0 ? t('models_all') : undefined}
       data={[...ids].toSorted()}

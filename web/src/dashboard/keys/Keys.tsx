@@ -63,7 +63,7 @@ export function Keys() {
   );
   return (
     <>
-      <PageTitle title={t('title')} text={t('text')}>
+      <PageTitle title={t('common:nav.keys')} text={t('text')}>
         {may && (
           <Button leftSection={<IconPlus size={18} />} onClick={create}>
             {t('create')}
@@ -99,17 +99,29 @@ export function Keys() {
               </Empty>
             </Card>
           ) : (
-            <Card withBorder p={0} component="ul" className={styles.rows} aria-label={t('title')}>
+            <Card
+              withBorder
+              p={0}
+              component="ul"
+              className={styles.rows}
+              aria-label={t('common:nav.keys')}
+            >
               {keys.map(rowOf)}
             </Card>
           )}
           <More of={found} mt={0} />
           <section aria-labelledby="studio-key">
             <Text component="h2" id="studio-key" fw={600} mt="sm">
-              {t('studio')}
+              {t('common:studio')}
             </Text>
             <Dimmed mb="xs">{t('studio_text')}</Dimmed>
-            <Card withBorder p={0} component="ul" className={styles.rows} aria-label={t('studio')}>
+            <Card
+              withBorder
+              p={0}
+              component="ul"
+              className={styles.rows}
+              aria-label={t('common:studio')}
+            >
               {rowOf(first!.studio)}
             </Card>
           </section>

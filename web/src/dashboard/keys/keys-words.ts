@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('keys', {
   en: {
-    title: 'Keys',
     text: 'With a key, a program calls the API and spends the balance of this account.',
     create: 'Create a key',
     edit: 'Edit',
@@ -22,7 +21,6 @@ addWords('keys', {
     empty_all: 'No key yet',
     empty_text:
       'Create one for each program or person: each has a limit and an end of its own, and can be revoked without the others noticing. It goes into the header of every call:',
-    studio: 'Studio',
     studio_name: 'Studio key',
     studio_text:
       "Studio runs are billed to this key. It can't be used from the API; its limits work like those of any other key.",
@@ -55,7 +53,6 @@ addWords('keys', {
     end_days_other: 'In {{count}} days',
     end_date: 'After a day that I choose',
     end_last_day: 'Last day',
-    models: 'Models',
     models_hint: 'The only ones it may use. Other models answer 403.',
     models_all: 'All models',
     rpm: 'Calls a minute',
@@ -96,7 +93,6 @@ addWords('keys', {
       'Programs that show {{hint}} are refused from the next call on. This cannot be undone. Jobs that are open go on, and what it made stays with the account.',
   },
   ru: {
-    title: 'Ключи',
     text: 'С ключом программа обращается к API и тратит баланс этого аккаунта.',
     create: 'Создать ключ',
     edit: 'Изменить',
@@ -116,7 +112,6 @@ addWords('keys', {
     empty_all: 'Ключей пока нет',
     empty_text:
       'Создайте по ключу для каждой программы или человека: у каждого свой лимит и срок, и каждый можно отозвать, не задев остальных. Ключ стоит в заголовке каждого вызова:',
-    studio: 'Студия',
     studio_name: 'Ключ студии',
     studio_text:
       'Этим ключом оплачивается всё, что люди аккаунта запускают в студии. Его текста нет ни у кого; лимиты действуют как у любого другого.',
@@ -155,7 +150,6 @@ addWords('keys', {
     end_days_other: '{{count}} дней',
     end_date: 'До выбранного дня',
     end_last_day: 'Последний день',
-    models: 'Модели',
     models_hint: 'Только их можно использовать. Остальные ответят 403.',
     models_all: 'Все модели',
     rpm: 'Вызовов в минуту',

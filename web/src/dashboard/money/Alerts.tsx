@@ -140,7 +140,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
           {pays && (
             <Group>
               <Button type="submit" loading={save.isPending}>
-                {t('save')}
+                {t('common:save')}
               </Button>
             </Group>
           )}

@@ -18,7 +18,8 @@ const parts = {
 export function MoneyFrame({ part, children }: { part: keyof typeof parts; children: ReactNode }) {
   const { t } = useTranslation('money');
   const { data } = useAccountQuery('GET /balance', {});
-  const title = part === 'statement' ? t('title') : `${t('title')}: ${t(`tabs.${part}`)}`;
+  const title =
+    part === 'statement' ? t('common:nav.money') : `${t('common:nav.money')}: ${t(`tabs.${part}`)}`;
   return (
     <>
       <PageTitle title={title}>

@@ -133,7 +133,7 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
     <Stack gap="sm" mb="md">
       <Group align="flex-end" gap="sm">
         <Select
-          label={t('period')}
+          label={t('common:period')}
           data={[...Object.keys(periods), 'own'].map((name) => ({
             value: name,
             label: t(`periods.${name}`),

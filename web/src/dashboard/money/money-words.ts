@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('money', {
   en: {
-    title: 'Money',
     tabs: { statement: 'Statement', top_up: 'Top up', alerts: 'Alerts' },
     parts: 'Parts of this page',
     when: 'When',
@@ -58,7 +57,6 @@ addWords('money', {
     charged_all: '{{amount}} charged, all that was reserved',
     returned: 'nothing was charged',
     request: 'Request {{id}}',
-    period: 'Period',
     from: 'From',
     to: 'To, inclusive',
     periods: {
@@ -110,14 +108,12 @@ addWords('money', {
     webhook_text: 'A public address that takes a signed POST with the type low_balance.',
     webhook_docs: 'Secret and deliveries are under Webhooks',
     no_way: 'Choose at least one way, or nobody hears of it.',
-    save: 'Save',
     saved: 'Saved. The balance is looked at every minute.',
     state_off: 'Nobody is told.',
     state_above: 'The balance is above this amount.',
     state_told: 'The balance is below, and was told of:',
   },
   ru: {
-    title: 'Деньги',
     tabs: { statement: 'Выписка', top_up: 'Пополнение', alerts: 'Оповещения' },
     parts: 'Части этой страницы',
     when: 'Когда',
@@ -177,7 +173,6 @@ addWords('money', {
     charged_all: 'списано {{amount}}, весь резерв',
     returned: 'ничего не списано',
     request: 'Запрос {{id}}',
-    period: 'Период',
     from: 'С',
     to: 'По, включительно',
     periods: {
@@ -229,7 +224,6 @@ addWords('money', {
     webhook_text: 'Публичный адрес, который принимает подписанный POST с типом low_balance.',
     webhook_docs: 'Секрет и отправки — на странице «Вебхуки»',
     no_way: 'Выберите хотя бы один способ, иначе никто не узнает.',
-    save: 'Сохранить',
     saved: 'Сохранено. Баланс проверяется каждую минуту.',
     state_off: 'Никому не сообщается.',
     state_above: 'Баланс выше этой суммы.',

@@ -53,7 +53,7 @@ export function Spend() {
         <Group gap="xs">
           <SegmentedControl
             size="xs"
-            aria-label={t('period')}
+            aria-label={t('common:period')}
             data={periods.map((days) => ({ value: String(days), label: t('days', { days }) }))}
             value={String(period)}
             onChange={(days) =>

@@ -35,7 +35,7 @@ export default function SpendTable(props: {
               </Table.Th>
             ))}
             <Table.Th ta="right">{t('total')}</Table.Th>
-            <Table.Th ta="right">{t('requests')}</Table.Th>
+            <Table.Th ta="right">{t('common:nav.requests')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -12,7 +12,6 @@ addWords('overview', {
     spend: 'Spend',
     spend_text: 'Charges by the UTC day in which the request was made.',
     days: 'Last {{days}} days',
-    period: 'Period',
     by: 'Broken down',
     by_kind: 'By kind',
     by_model: 'By model',
@@ -20,7 +19,6 @@ addWords('overview', {
     as_table: 'As a table',
     day: 'Day (UTC)',
     total: 'Total',
-    requests: 'Requests',
     others: 'Other models',
     chart_label:
       'Bar chart of the spend per day. {{total}} in {{days}} days; most on {{day}}: {{most}}.',
@@ -65,7 +63,6 @@ addWords('overview', {
     spend: 'Расходы',
     spend_text: 'Списания по дням (UTC), в которые были сделаны запросы.',
     days: 'За {{days}} дней',
-    period: 'Период',
     by: 'Разбивка',
     by_kind: 'По видам',
     by_model: 'По моделям',
@@ -73,7 +70,6 @@ addWords('overview', {
     as_table: 'Таблицей',
     day: 'День (UTC)',
     total: 'Всего',
-    requests: 'Запросы',
     others: 'Другие модели',
     chart_label:
       'Столбцы расходов по дням. {{total}} за {{days}} дней; больше всего {{day}}: {{most}}.',

@@ -32,7 +32,7 @@ export function PriceCard({ request }: { request: RequestDetail }) {
         {charged === null ? (
           <Dimmed ta="right">{t('reserved')}</Dimmed>
         ) : (
-          <Amount name={t('charged')} micro={charged} strong />
+          <Amount name={t('common:charged')} micro={charged} strong />
         )}
         {returned !== null && returned > 0n && <Amount name={t('returned')} micro={returned} />}
       </Stack>
@@ -164,7 +164,7 @@ export function Facts({ request }: { request: RequestDetail }) {
     [t('requests:column.duration'), <Duration from={started_at ?? created_at} to={completed_at} />],
   ];
   return (
-    <Part title={t('facts')}>
+    <Part title={t('common:facts')}>
       <FactList rows={rows} />
     </Part>
   );

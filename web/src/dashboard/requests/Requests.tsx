@@ -52,7 +52,7 @@ export function Requests() {
   const isPhone = useIsNarrow();
   return (
     <>
-      <PageTitle title={t('title')} text={t('text')}>
+      <PageTitle title={t('common:nav.requests')} text={t('text')}>
         <LiveBadge />
       </PageTitle>
       <RequestFilters

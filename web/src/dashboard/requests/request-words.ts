@@ -35,7 +35,6 @@ addWords('request', {
     code_chat: 'The messages are not kept: put your own there.',
     price: 'Price',
     quoted: 'Quoted',
-    charged: 'Charged',
     returned: 'Returned',
     reserved: 'reserved until it ends',
     per: {
@@ -76,7 +75,6 @@ addWords('request', {
     webhook_state: { pending: 'Not sent yet', delivered: 'Delivered', failed: 'Failed' },
     last_answer: 'Last answer',
     no_answer: 'none',
-    facts: 'Details',
     key: 'Key',
     kind: 'Kind',
     model: 'Model',
@@ -129,7 +127,6 @@ addWords('request', {
     code_chat: 'Сообщения не хранятся: вставьте свои.',
     price: 'Цена',
     quoted: 'Резерв',
-    charged: 'Списано',
     returned: 'Возвращено',
     reserved: 'в резерве до завершения',
     per: {
@@ -170,7 +167,6 @@ addWords('request', {
     webhook_state: { pending: 'Ещё не отправлен', delivered: 'Доставлен', failed: 'Не доставлен' },
     last_answer: 'Последний ответ',
     no_answer: 'нет',
-    facts: 'Подробности',
     key: 'Ключ',
     kind: 'Вид',
     model: 'Модель',

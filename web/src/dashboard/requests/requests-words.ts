@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('requests', {
   en: {
-    title: 'Requests',
     text: 'All requests, newest first. Updates live. Refused calls are counted under Keys.',
     live: { on: 'Live', waiting: 'Connecting', paused: 'Paused' },
     live_text: {
@@ -49,7 +48,6 @@ addWords('requests', {
     opens: 'Open the request {{id}}',
   },
   ru: {
-    title: 'Запросы',
     text: 'Все запросы, новые сверху. Изменения видны сразу. Отклонённые вызовы посчитаны в разделе «Ключи».',
     live: { on: 'В эфире', waiting: 'Соединяемся', paused: 'Пауза' },
     live_text: {

@@ -235,7 +235,7 @@ function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void })
         <Group gap="xs">
           <Copy text={text} what={t('codes')} />
           <PlainButton leftSection={<IconDownload size={16} />} onClick={download} size="sm">
-            {t('download')}
+            {t('common:download')}
           </PlainButton>
         </Group>
         <Button onClick={onDone}>{t('common:done')}</Button>

@@ -26,7 +26,7 @@ export function Settings() {
   if (!me) return null;
   return (
     <>
-      <PageTitle title={t('title')} text={t('text')} />
+      <PageTitle title={t('common:settings')} text={t('text')} />
       <Stack maw={780} gap="lg">
         <Profile me={me} />
         {security.error && <Failure error={security.error} retry={() => void security.refetch()} />}

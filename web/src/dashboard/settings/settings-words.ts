@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('settings', {
   en: {
-    title: 'Profile and security',
     text: 'Yours in every account that you belong to.',
     profile: 'Profile',
     profile_text: 'The people of your accounts see it.',
@@ -50,7 +49,6 @@ addWords('settings', {
     codes: 'Backup codes',
     codes_text:
       'Each of these codes signs you in once when you do not have your phone. They are shown now and never again: keep them where you keep your passwords.',
-    download: 'Download',
     passkey: 'Passkey',
     passkeys: 'Passkeys',
     passkeys_text:
@@ -75,7 +73,6 @@ addWords('settings', {
     end_others_text: 'All browsers but this one have to sign in again.',
   },
   ru: {
-    title: 'Профиль и безопасность',
     text: 'Действует во всех аккаунтах, в которых вы состоите.',
     profile: 'Профиль',
     profile_text: 'Его видят люди ваших аккаунтов.',
@@ -123,7 +120,6 @@ addWords('settings', {
     codes: 'Резервные коды',
     codes_text:
       'Каждый код впускает вас один раз, если телефона нет под рукой. Они показаны сейчас и больше никогда: сохраните их там же, где храните пароли.',
-    download: 'Скачать',
     passkey: 'Ключ доступа',
     passkeys: 'Ключи доступа',
     passkeys_text:

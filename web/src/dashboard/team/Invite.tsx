@@ -67,11 +67,11 @@ function Link({ made, onDone }: { made: NewInvitation; onDone: () => void }) {
     <Stack>
       <Text size="sm">{t(made.mailed ? 'link_mailed' : 'link_text', { email: made.email })}</Text>
       <TextInput
-        label={t('link')}
+        label={t('common:link')}
         readOnly
         value={made.url}
         leftSection={<IconLink size={16} />}
-        rightSection={<Copy text={made.url} what={t('link')} />}
+        rightSection={<Copy text={made.url} what={t('common:link')} />}
         onFocus={(event) => event.currentTarget.select()}
       />
       <Dimmed>{t('link_once')}</Dimmed>

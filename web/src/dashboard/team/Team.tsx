@@ -24,7 +24,7 @@ export function Team() {
   const team = useAccountQuery('GET /team', {});
   return (
     <>
-      <PageTitle title={t('title')} text={t('text')}>
+      <PageTitle title={t('common:nav.team')} text={t('text')}>
         {owns && (
           <Button leftSection={<IconUserPlus size={18} />} onClick={() => setInviting(true)}>
             {t('invite')}

@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('team', {
   en: {
-    title: 'Team',
     text: 'Who may use this account on the web pages, and for what. API keys belong to the account and go on working when somebody leaves.',
     operator: 'Owners of this account run the service: they see all accounts and their money.',
     members: 'People',
@@ -23,7 +22,6 @@ addWords('team', {
     invite: 'Invite',
     invite_title: 'Invite somebody',
     email: 'E-mail address',
-    link: 'Invitation link',
     link_text:
       'Send this link to {{email}} and to nobody else: whoever has it can join with that address.',
     link_mailed: 'The invitation is on its way to {{email}}. You can also send this link yourself.',
@@ -47,7 +45,6 @@ addWords('team', {
     name_saved: 'The name is saved.',
   },
   ru: {
-    title: 'Команда',
     text: 'Кто и для чего пользуется этим аккаунтом на страницах. Ключи API принадлежат аккаунту и работают дальше, когда кто-то уходит.',
     operator: 'Владельцы этого аккаунта управляют сервисом: они видят все аккаунты и их деньги.',
     members: 'Люди',
@@ -69,7 +66,6 @@ addWords('team', {
     invite: 'Пригласить',
     invite_title: 'Пригласить человека',
     email: 'Эл. почта',
-    link: 'Ссылка-приглашение',
     link_text:
       'Отправьте эту ссылку на {{email}} и никому больше: с ней под этим адресом может войти любой.',
     link_mailed: 'Приглашение уже идёт на {{email}}. Ссылку можно отправить и самостоятельно.',

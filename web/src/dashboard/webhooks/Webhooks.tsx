@@ -43,7 +43,7 @@ export function Webhooks() {
   const builds = useMay('build');
   return (
     <>
-      <PageTitle title={t('title')} text={t('text')} />
+      <PageTitle title={t('common:nav.webhooks')} text={t('text')} />
       <Stack gap="xl">
         <Secrets />
         {builds && <TestSend />}
@@ -172,7 +172,7 @@ function TestSend() {
       <form onSubmit={submit}>
         <Group align="flex-end" gap="sm">
           <TextInput
-            label={t('address')}
+            label={t('common:address')}
             type="url"
             required
             placeholder="https://example.com/hooks/farebox"
@@ -181,7 +181,7 @@ function TestSend() {
             style={{ flex: '1 1 260px' }}
           />
           <Button type="submit" leftSection={<IconSend size={16} />} loading={send.isPending}>
-            {t('send')}
+            {t('common:send')}
           </Button>
         </Group>
       </form>
@@ -193,7 +193,7 @@ function TestSend() {
                 error: errorOf(data),
                 ms: data.duration_ms,
               })
-            : messageOf(send.error, { url: t('address') })}
+            : messageOf(send.error, { url: t('common:address') })}
         </Alert>
       )}
       <Title order={3} fz="sm" mt="lg" mb="xs">
@@ -284,7 +284,7 @@ function useColumns(): Column<Delivery>[] {
       ),
     },
     {
-      label: t('address'),
+      label: t('common:address'),
       cell: ({ url }) => (
         <Box maw={280}>
           <Clipped text={url} />

@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('webhooks', {
   en: {
-    title: 'Webhooks',
     text: 'Give a webhook_url with a request, and its end is told there: one signed POST, which you confirm with the response call.',
     secrets: 'Signing secret',
     secrets_text:
@@ -20,8 +19,6 @@ addWords('webhooks', {
       'From the next notification on only the new secret signs. Who still checks with the old one refuses it.',
     test: 'Send a test',
     test_text: 'Sends a signed example to an address of yours, and shows what came back.',
-    address: 'Address',
-    send: 'Send',
     test_ok: 'Taken: your receiver answered {{status}} after {{ms}} ms.',
     test_bad: 'Not taken: {{error}} (after {{ms}} ms).',
     deliveries: 'What was sent',
@@ -47,7 +44,6 @@ addWords('webhooks', {
     check: 'Check it in your code',
   },
   ru: {
-    title: 'Вебхуки',
     text: 'Укажите webhook_url в запросе, и о его завершении туда придёт один подписанный POST. Подтвердите его вызовом response.',
     secrets: 'Секрет подписи',
     secrets_text:
@@ -65,8 +61,6 @@ addWords('webhooks', {
       'Со следующего уведомления подписывает только новый секрет. Кто проверяет старым, откажет.',
     test: 'Отправить пробу',
     test_text: 'Отправляет подписанный пример на ваш адрес и показывает ответ.',
-    address: 'Адрес',
-    send: 'Отправить',
     test_ok: 'Принято: получатель ответил {{status}} через {{ms}} мс.',
     test_bad: 'Не принято: {{error}} (через {{ms}} мс).',
     deliveries: 'Что отправлено',

@@ -23,7 +23,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
   });
   const columns: Column<RequestMargin>[] = [
     {
-      label: t('model'),
+      label: t('common:model'),
       cell: (row) => (
         <Stack gap={0}>
           <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
@@ -46,9 +46,9 @@ export function AccountRequests({ account_id }: { account_id: string }) {
         </Stack>
       ),
     },
-    { label: t('upstream'), cell: (row) => row.upstream },
+    { label: t('common:upstream'), cell: (row) => row.upstream },
     {
-      label: t('charged'),
+      label: t('common:charged'),
       number: true,
       cell: (row) =>
         row.charged_usd_micro === null ? (
@@ -60,7 +60,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
         ),
     },
     { label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
-    { label: t('margin'), number: true, cell: (row) => known(row.margin_usd_micro, row) },
+    { label: t('common:margin'), number: true, cell: (row) => known(row.margin_usd_micro, row) },
     whenColumn(t('time'), (row) => row.created_at),
   ];
   const known = (micro: string | null, { status }: RequestMargin) => {

@@ -80,7 +80,7 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
         once={t('once_title')}
         text={t('once_text', { email })}
         link={link}
-        what={t('link')}
+        what={t('common:link')}
         onClose={onClose}
       />
     );

@@ -27,7 +27,7 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
         once={t('once_title')}
         text={t('invite_text', { email })}
         link={link}
-        what={t('invite_link')}
+        what={t('common:link')}
         onClose={onClose}
       />
     );

@@ -38,7 +38,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
               title={t('link_title')}
               text={t('link_text', { email: made.email })}
               secret={made.invitation_link}
-              what={t('link')}
+              what={t('common:link')}
             />
           )}
           <Group justify="flex-end">

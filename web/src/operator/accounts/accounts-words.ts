@@ -32,7 +32,6 @@ addWords('operator_accounts', {
     create: 'Make it',
     link_title: 'The link for its owner',
     link_text: 'Send it to {{email}}. It is good for 7 days and this address, and shown only now.',
-    link: 'Invitation link',
     open: 'Open the account',
     none_title: 'No account yet',
     none_text: 'Make the first one, or invite somebody to sign up.',
@@ -75,7 +74,6 @@ addWords('operator_accounts', {
     link_title: 'Ссылка для владельца',
     link_text:
       'Отправьте её на {{email}}. Она действует 7 дней, только для этого адреса, и показана только сейчас.',
-    link: 'Ссылка-приглашение',
     open: 'Открыть аккаунт',
     none_title: 'Аккаунтов пока нет',
     none_text: 'Создайте первый или пригласите кого-нибудь.',

@@ -141,7 +141,7 @@ function Rows({ of, all }: { of: Paged<CatalogRow>; all: number }) {
   const [shown, setShown] = useState(pageSize);
   const more = rows && rows.length > shown ? () => setShown(shown + pageSize) : null;
   const columns: Column<CatalogRow>[] = [
-    { label: t('model'), cell: (row) => <Named row={row} /> },
+    { label: t('common:model'), cell: (row) => <Named row={row} /> },
     { label: t('state'), cell: (row) => <State row={row} /> },
     {
       label: t('price'),

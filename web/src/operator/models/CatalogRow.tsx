@@ -191,7 +191,7 @@ function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
           <Stat label={t('success')}>
             <Percent ppm={Math.floor((recent.completed * 1_000_000) / ended)} />
           </Stat>
-          <Stat label={t('revenue')}>
+          <Stat label={t('common:nav.revenue')}>
             <Usd micro={recent.charged_usd_micro} />
           </Stat>
           <Stat

@@ -291,7 +291,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
       )}
       {paused_models.length > 0 && (
         <Stack gap={6}>
-          <Dimmed>{t('models')}</Dimmed>
+          <Dimmed>{t('common:nav.models')}</Dimmed>
           {paused_models.map((each) => (
             <Group key={each.model} justify="space-between" gap="xs">
               <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 260px' }}>

@@ -42,13 +42,13 @@ function Result({ look }: { look: UpstreamCheck }) {
   const { ok, answers, rows, listed, missing, problems, keys } = look;
   const wrong = [...problems, ...missing.map((each) => t('missing', { ...each }))];
   const facts: [string, string][] = [
-    [t('address'), t(answers === null ? 'not_asked' : answers ? 'answers' : 'no_answer')],
+    [t('common:address'), t(answers === null ? 'not_asked' : answers ? 'answers' : 'no_answer')],
   ];
   if (answers && keys.length === 0) facts.push([t('credential'), t(credentialWord(look))]);
   if (answers)
     for (const { key, taken } of keys) facts.push([t('key', { name: key }), t(takenWord(taken))]);
   const known = listed === null ? '' : `; ${t('listed', { n: listed })}`;
-  facts.push([t('catalog'), `${t('rows', { count: rows })}${known}`]);
+  facts.push([t('common:nav.catalog'), `${t('rows', { count: rows })}${known}`]);
   return (
     <Stack gap="sm">
       <Alert color={ok ? 'fare' : 'red'} variant="light" role="status">

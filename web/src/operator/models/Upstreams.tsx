@@ -125,7 +125,7 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
       },
     },
     {
-      label: t('catalog'),
+      label: t('common:nav.catalog'),
       number: true,
       cell: (row) => t('rows', { count: row.rows }),
     },

@@ -65,7 +65,6 @@ addWords('operator_upstreams', {
     test_ok: 'All is well.',
     test_bad: 'Something is wrong.',
     test_text: 'Asked by calls that cost nothing.',
-    address: 'Address',
     answers: 'answers',
     no_answer: 'does not answer',
     credential: 'Credential',
@@ -74,7 +73,6 @@ addWords('operator_upstreams', {
     not_confirmed: 'not confirmed',
     not_tried: 'not tried: it has no call that costs nothing',
     not_asked: 'not asked: it has no address of its own',
-    catalog: 'Catalog',
     listed: 'it lists {{n}} models',
     missing: 'It has no model {{model}} ({{id}})',
     counted:
@@ -154,7 +152,6 @@ addWords('operator_upstreams', {
     test_ok: 'Всё в порядке.',
     test_bad: 'Что-то не так.',
     test_text: 'Проверено вызовами, которые ничего не стоят.',
-    address: 'Адрес',
     answers: 'отвечает',
     no_answer: 'не отвечает',
     credential: 'Ключ',
@@ -163,7 +160,6 @@ addWords('operator_upstreams', {
     not_confirmed: 'не подтверждён',
     not_tried: 'не проверен: нет бесплатного вызова',
     not_asked: 'не проверялся: у него нет своего адреса',
-    catalog: 'Каталог',
     listed: 'в его списке {{n}} моделей',
     missing: 'У него нет модели {{model}} ({{id}})',
     counted:

@@ -35,7 +35,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
       <Heading mb="sm">{t('open')}</Heading>
       <Group mb="md" gap="sm">
         <FilterSelect
-          label={t('upstream')}
+          label={t('common:upstream')}
           all={t('all_upstreams')}
           data={[...new Set([...upstreams, ...(upstream ? [upstream] : [])])].toSorted()}
           value={upstream}
@@ -90,7 +90,7 @@ function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: bool
       ),
     },
     {
-      label: t('upstream'),
+      label: t('common:upstream'),
       cell: (row) => <Text fz="sm">{row.upstream}</Text>,
     },
     {

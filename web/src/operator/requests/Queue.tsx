@@ -42,7 +42,7 @@ export function Queue() {
                 <Section title={t('models')}>
                   <DataList
                     label={t('models')}
-                    columns={[modelColumn(t('model')), ...depthColumns(t)]}
+                    columns={[modelColumn(t('common:model')), ...depthColumns(t)]}
                     rows={data.models}
                     keyOf={(row) => row.model_id}
                   />
@@ -75,7 +75,7 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
   );
   const columns: Column<QueueUpstream>[] = [
     {
-      label: t('upstream'),
+      label: t('common:upstream'),
       cell: ({ upstream }) => (
         <Anchor component={Link} to={`/operator/queue?upstream=${upstream}`} fz="sm" fw={550}>
           {upstream}

@@ -95,9 +95,9 @@ function Money({ request }: { request: OperatorRequest }) {
       >
         <Usd micro={quoted} />
       </Stat>
-      <Stat label={t('charged')}>{known(charged)}</Stat>
+      <Stat label={t('common:charged')}>{known(charged)}</Stat>
       <Stat label={t('cost')}>{known(request.cost_usd_micro)}</Stat>
-      <Stat label={t('margin')}>{known(request.margin_usd_micro)}</Stat>
+      <Stat label={t('common:margin')}>{known(request.margin_usd_micro)}</Stat>
     </SimpleGrid>
   );
 }
@@ -266,7 +266,7 @@ function Facts({ request }: { request: OperatorRequest }) {
     ],
     [t('key'), `${key.name} ${key.prefix}…${key.last4}`],
     [t('kind'), t(`common:kind.${request.kind}`)],
-    [t('upstream'), model === null ? upstream : `${upstream}, ${model}`],
+    [t('common:upstream'), model === null ? upstream : `${upstream}, ${model}`],
     [t('took'), <Duration key="took" from={started_at ?? created_at} to={completed_at} />],
   ];
   if (progress !== null) rows.push([t('progress'), percent(progress * 1_000_000)]);
@@ -276,7 +276,7 @@ function Facts({ request }: { request: OperatorRequest }) {
     rows.push([t('delivered'), String(request.delivered_quantity)]);
   if (request.outputs > 0) rows.push([t('outputs'), String(request.outputs)]);
   return (
-    <Part title={t('facts')}>
+    <Part title={t('common:facts')}>
       <FactList rows={rows} />
     </Part>
   );

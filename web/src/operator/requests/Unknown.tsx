@@ -205,7 +205,7 @@ function Facts({ outcome }: { outcome: UnknownOutcome }) {
           {outcome.email}
         </Anchor>
       </Fact>
-      <Fact label={t('upstream')}>
+      <Fact label={t('common:upstream')}>
         {outcome.upstream}
         {outcome.class !== null && `, ${t('class', { name: outcome.class })}`}
       </Fact>

@@ -107,7 +107,7 @@ function Talking({ models }: { models: Model[] }) {
 
   return (
     <>
-      <PageTitle title={t('title')}>
+      <PageTitle title={t('common:nav.chat')}>
         <PlainButton hiddenFrom="md" leftSection={<IconList size={17} />} onClick={list.open}>
           {t('conversations')}
         </PlainButton>
@@ -125,7 +125,7 @@ function Talking({ models }: { models: Model[] }) {
         <Stack gap="md" miw={0}>
           <Group justify="space-between" align="end" gap="sm">
             <Select
-              label={t('model')}
+              label={t('common:model')}
               data={models.map(({ id, name }) => ({ value: id, label: name }))}
               value={model?.id ?? null}
               onChange={(id) => id !== null && set({ model: id })}

@@ -40,7 +40,7 @@ export function ChatSettings(props: {
       <UnstyledButton onClick={toggle} aria-expanded={isOpen} fz="sm" fw={560} py={4}>
         <Group gap={6}>
           <IconChevronDown size={16} style={{ transform: isOpen ? undefined : 'rotate(-90deg)' }} />
-          {t('settings')}
+          {t('common:nav.settings')}
           <Dimmed fw={400}>{said.join(' · ')}</Dimmed>
         </Group>
       </UnstyledButton>

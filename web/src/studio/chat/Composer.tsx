@@ -164,7 +164,7 @@ export function Composer(props: {
               radius="xl"
               onClick={send}
               disabled={!maySend}
-              aria-label={t('send')}
+              aria-label={t('common:send')}
             >
               <IconArrowUp size={20} />
             </ActionIcon>

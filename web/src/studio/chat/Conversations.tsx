@@ -57,7 +57,7 @@ export function Conversations(props: {
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setRenamed(each)}>
-                {t('rename')}
+                {t('common:rename')}
               </Menu.Item>
               <Menu.Item leftSection={<IconTrash size={16} />} onClick={() => setRemoved(each)}>
                 {t('delete')}
@@ -114,7 +114,7 @@ function Rename(props: {
     if (title.trim() !== '') onName(title.trim());
   };
   return (
-    <Modal opened onClose={onClose} title={t('rename')}>
+    <Modal opened onClose={onClose} title={t('common:rename')}>
       <form onSubmit={submit}>
         <TextInput
           label={t('name')}

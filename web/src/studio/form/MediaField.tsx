@@ -149,7 +149,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
             leftSection={<IconLink size={15} />}
             onClick={() => setAddress('')}
           >
-            {t('address')}
+            {t('common:address')}
           </Button>
           <Button
             variant="subtle"

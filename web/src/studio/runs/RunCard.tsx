@@ -139,7 +139,7 @@ function Cost({ run, status }: { run: Run; status: Run['status'] }) {
     <Text size="sm" fw={560} data-charged={charged ?? undefined}>
       <Usd micro={charged ?? quoted} />{' '}
       <Note span fw={400}>
-        {charged === null ? t('reserved') : t('charged')}
+        {charged === null ? t('reserved') : t('common:charged')}
       </Note>
     </Text>
   );
@@ -239,7 +239,7 @@ export function Download({ medium }: { medium: Medium }) {
       variant="subtle"
       color="gray"
       aria-label={t('download_file', { name: medium.file_name })}
-      title={t('download')}
+      title={t('common:download')}
       onClick={(event) => download(event, medium)}
     >
       <IconDownload size={18} />
