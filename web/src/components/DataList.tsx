@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useIsNarrow } from './narrow.ts';
 import { Dimmed } from './styles.ts';
+import { Usd, When } from './text.tsx';
 
 /** A column of a list. The first one names the row. */
 export interface Column<Row> {
@@ -106,4 +107,23 @@ function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: Shown<Row
       ))}
     </Stack>
   );
+}
+
+/** Columns of one figure, right-aligned. */
+
+export function usdColumn<Row>(label: string, micro: (row: Row) => string): Column<Row> {
+  return { label, number: true, cell: (row) => <Usd micro={micro(row)} column /> };
+}
+
+export function countColumn<Row>(label: string, count: (row: Row) => number): Column<Row> {
+  return { label, number: true, cell: (row) => <span className="number">{count(row)}</span> };
+}
+
+/** `brief` shows the date only. */
+export function whenColumn<Row>(
+  label: string,
+  at: (row: Row) => string,
+  brief = false,
+): Column<Row> {
+  return { label, number: true, cell: (row) => <When at={at(row)} brief={brief} /> };
 }

@@ -1,7 +1,7 @@
 import { Group, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Dimmed, Note } from './styles.ts';
-import { When } from './text/When.tsx';
+import { When } from './text.tsx';
 
 /** Names with their values, one a line. */
 export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {

@@ -1,6 +1,6 @@
 import { Alert, Group, Text } from '@mantine/core';
 import { RowButton } from './styles.ts';
-import { useLocale } from './text/locale.ts';
+import { useLocale } from './text.tsx';
 import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';

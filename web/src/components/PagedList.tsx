@@ -1,8 +1,10 @@
+import { Center, type CenterProps } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
 import { DataList, type Listed } from './DataList.tsx';
 import { Empty } from './Empty.tsx';
 import { Failure } from './Failure.tsx';
-import { More } from './More.tsx';
+import { PlainButton } from './styles.ts';
 
 export interface Paged<Row> {
   /** Undefined while loading. */
@@ -31,5 +33,21 @@ export function PagedList<Row>(
       )}
       <More of={of} />
     </>
+  );
+}
+
+/** Loads the next page of a list, if there is one. */
+export function More({
+  of: { more, isLoadingMore },
+  ...place
+}: CenterProps & { of: { more: (() => void) | null; isLoadingMore?: boolean } }) {
+  const { t } = useTranslation('common');
+  if (more === null) return null;
+  return (
+    <Center mt="md" {...place}>
+      <PlainButton onClick={more} loading={isLoadingMore ?? false}>
+        {t('more')}
+      </PlainButton>
+    </Center>
   );
 }

@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core';
 import { Dimmed } from './styles.ts';
 import { Copy } from './Copy.tsx';
-import { StatusBadge } from './text/StatusBadge.tsx';
+import { StatusBadge } from './text.tsx';
 
 /** The status and id of a request, below its page's title. */
 export function RequestHead(props: {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { RowName, Heading } from '../components/styles.ts';
 import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
-import { When } from '../components/text/When.tsx';
+import { When } from '../components/text.tsx';
 import './attention-words.ts';
 import { useLive } from './live.ts';
 

@@ -5,9 +5,8 @@ import { notice } from '../components/frame/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { AuditResult } from '../api-types.ts';
-import { useLocale } from '../components/text/locale.ts';
+import { useLocale, When } from '../components/text.tsx';
 import { showFailure } from '../components/Failure.tsx';
-import { When } from '../components/text/When.tsx';
 import { useAction } from './action.ts';
 import './overview-words.ts';
 

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
-import { DataList, type Column } from '../components/DataList.tsx';
+import { type Column, DataList } from '../components/DataList.tsx';
 import { sumColumns } from './figures.tsx';
 import './overview-words.ts';
 

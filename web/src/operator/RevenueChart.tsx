@@ -2,7 +2,7 @@ import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { useTranslation } from 'react-i18next';
 import type { RevenueDay } from '../api-types.ts';
-import { useLocale } from '../components/text/locale.ts';
+import { useLocale } from '../components/text.tsx';
 import { formatUsd } from '../money.ts';
 import './overview-words.ts';
 

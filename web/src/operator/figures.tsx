@@ -1,6 +1,5 @@
-import { usdColumn, countColumn } from '../components/columns.tsx';
+import { type Column, countColumn, usdColumn } from '../components/DataList.tsx';
 import type { RevenueSum } from '../api-types.ts';
-import type { Column } from '../components/DataList.tsx';
 
 /** The figure columns shared by all revenue tables. */
 export function sumColumns<Row extends RevenueSum>(t: (name: string) => string): Column<Row>[] {

@@ -2,9 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, Dot } from '../components/styles.ts';
 import type { CatalogRow, RowMargin } from '../api-types.ts';
-import { Percent } from '../components/text/Percent.tsx';
-import { Usd } from '../components/text/Usd.tsx';
-import { When } from '../components/text/When.tsx';
+import { Percent, Usd, When } from '../components/text.tsx';
 import './models/catalog-words.ts';
 
 /** How the catalog pages show a row with its price and margin. */

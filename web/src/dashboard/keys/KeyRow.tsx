@@ -2,10 +2,8 @@ import { ActionIcon, Badge, Box, Group, Menu, Progress, Text } from '@mantine/co
 import { IconDots, IconPencil, IconRotate, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, RowButton } from '../../components/styles.ts';
-import { Ago } from '../../components/text/Ago.tsx';
+import { Ago, Usd, When } from '../../components/text.tsx';
 import { showFailure } from '../../components/Failure.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
-import { When } from '../../components/text/When.tsx';
 import { formatUsd } from '../../money.ts';
 import type { Key, RefusedCalls } from '../../api-types.ts';
 import { useKeyChange, type Defaults } from './key-data.ts';

@@ -17,7 +17,7 @@ import { RevokeKey } from './RevokeKey.tsx';
 import { RotateKey } from './RotateKey.tsx';
 import './keys-words.ts';
 import styles from './Keys.module.css';
-import { More } from '../../components/More.tsx';
+import { More } from '../../components/PagedList.tsx';
 
 interface KeysSearch {
   show?: 'all';

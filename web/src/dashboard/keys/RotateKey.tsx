@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import type { Key, NewKey } from '../../api-types.ts';
 import { useKeyChange } from './key-data.ts';
 

@@ -20,7 +20,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../../api.ts';
 import type { AlertSettings } from '../../api-types.ts';
 import { Failure, messageOf } from '../../components/Failure.tsx';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';

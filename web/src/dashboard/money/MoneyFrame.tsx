@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import { useAccountQuery } from '../../queries.ts';
 
 const parts = {

@@ -21,15 +21,14 @@ import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { Movement } from '../../api-types.ts';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
-import { When } from '../../components/text/When.tsx';
+import { Usd, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { dayOf, kinds, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
-import { More } from '../../components/More.tsx';
+import { More } from '../../components/PagedList.tsx';
 
 export function Statement() {
   const { t } = useTranslation('money');

@@ -5,14 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
-import { useLocale } from '../../components/text/locale.ts';
-import { Usd } from '../../components/text/Usd.tsx';
-import { When } from '../../components/text/When.tsx';
+import { Usd, useLocale, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
-import { More } from '../../components/More.tsx';
+import { More } from '../../components/PagedList.tsx';
 
 /** The cost of each request, by day. `empty` is shown when there is none. */
 export function StatementLines({ search, empty }: { search: StatementSearch; empty: ReactNode }) {

@@ -24,11 +24,8 @@ import type {
   RunningRequest,
 } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
-import { useLocale } from '../../components/text/locale.ts';
+import { StatusBadge, Usd, useLocale, usePercent } from '../../components/text.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { usePercent } from '../../components/text/Percent.tsx';
-import { StatusBadge } from '../../components/text/StatusBadge.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
 import { formatUsd } from '../../money.ts';
 import { useMay } from '../../session.tsx';
 import { FirstSteps } from './FirstSteps.tsx';

@@ -2,7 +2,7 @@ import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { ColorSwatch, Group, Paper, Stack, Text } from '@mantine/core';
 import { Dimmed } from '../../components/styles.ts';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import type { Day, Series } from './overview-data.ts';
 
 /**

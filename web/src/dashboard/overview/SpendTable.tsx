@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import type { Day, Series } from './overview-data.ts';
 
 /** Spend a day as a table. */

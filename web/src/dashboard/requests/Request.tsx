@@ -25,7 +25,7 @@ import type { RequestDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure, showFailure } from '../../components/Failure.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { useLocale } from '../../components/text/locale.ts';
+import { useLocale } from '../../components/text.tsx';
 import { Media } from '../../components/Media.tsx';
 import { NothingHere } from '../../components/frame/NotFound.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';

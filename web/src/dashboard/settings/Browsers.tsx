@@ -7,7 +7,7 @@ import { Note, PlainButton, RowButton } from '../../components/styles.ts';
 import { api } from '../../api.ts';
 import type { Security, Session } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import { browserOf } from './browser-name.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';

@@ -9,7 +9,7 @@ import { useAuthFailure } from '../../auth-words.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import { browserOf } from './browser-name.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { Form } from '../../components/Form.tsx';

@@ -2,7 +2,7 @@ import { Badge, Box, Card, Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Note, Heading, RowButton } from '../../components/styles.ts';
 import type { Invitee } from '../../api-types.ts';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import { useAccountApi } from '../../session.tsx';
 import { useEarlyTeam } from './team.ts';
 

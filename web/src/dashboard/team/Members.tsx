@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note, Heading, PlainButton } from '../../components/styles.ts';
 import { Confirm } from '../../components/Confirm.tsx';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import type { Member, Role } from '../../api-types.ts';
 import { useAccount, useAccountApi, useMay, meQuery } from '../../session.tsx';
 import { allRoles, useEarlyTeam } from './team.ts';

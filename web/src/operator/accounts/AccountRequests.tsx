@@ -1,11 +1,9 @@
 import { Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { whenColumn } from '../../components/columns.tsx';
+import { type Column, whenColumn } from '../../components/DataList.tsx';
 import type { RequestMargin } from '../../api-types.ts';
-import type { Column } from '../../components/DataList.tsx';
-import { StatusBadge } from '../../components/text/StatusBadge.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { StatusBadge, Usd } from '../../components/text.tsx';
 import './account-words.ts';
 import { RequestLink } from '../requests/RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';

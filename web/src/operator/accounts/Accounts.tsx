@@ -4,10 +4,9 @@ import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { usdColumn, whenColumn } from '../../components/columns.tsx';
+import { type Column, usdColumn, whenColumn } from '../../components/DataList.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
-import type { Column } from '../../components/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import { AccountBadges } from './AccountBadges.tsx';
@@ -15,7 +14,7 @@ import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { PagedList, type Paged } from '../../components/PagedList.tsx';
+import { type Paged, PagedList } from '../../components/PagedList.tsx';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');

@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
-import { useLocale } from '../../components/text/locale.ts';
+import { useLocale } from '../../components/text.tsx';
 import type { AccountDetail } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';

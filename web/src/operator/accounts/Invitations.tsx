@@ -8,7 +8,7 @@ import type { SignUpInvitation } from '../../api-types.ts';
 import type { Column } from '../../components/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { When } from '../../components/text/When.tsx';
+import { When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
 import { LinkMade } from './LinkMade.tsx';
 import { useOperatorQuery } from '../../queries.ts';

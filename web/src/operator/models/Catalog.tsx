@@ -24,7 +24,7 @@ import { useLive } from '../live.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
 import { FilterSelect } from '../../components/FilterSelect.tsx';
-import { PagedList, type Paged } from '../../components/PagedList.tsx';
+import { type Paged, PagedList } from '../../components/PagedList.tsx';
 
 /** More rows in one table are slow to render. */
 const pageSize = 50;

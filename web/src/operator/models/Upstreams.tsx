@@ -13,7 +13,7 @@ import {
 import { IconPlugConnected } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, RowName, Heading } from '../../components/styles.ts';
-import { DataList, type Column } from '../../components/DataList.tsx';
+import { type Column, DataList } from '../../components/DataList.tsx';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';

@@ -3,23 +3,19 @@ import { IconStack2 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { usdColumn } from '../../components/columns.tsx';
+import { type Column, usdColumn } from '../../components/DataList.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
-import type { Column } from '../../components/DataList.tsx';
-import { Duration } from '../../components/text/Duration.tsx';
+import { Duration, StatusBadge, usePercent, When } from '../../components/text.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
-import { usePercent } from '../../components/text/Percent.tsx';
-import { StatusBadge } from '../../components/text/StatusBadge.tsx';
-import { When } from '../../components/text/When.tsx';
 import { useAction } from '../action.ts';
 import { liveMs } from '../live.ts';
 import './queue-words.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { PagedList, type Paged } from '../../components/PagedList.tsx';
+import { type Paged, PagedList } from '../../components/PagedList.tsx';
 import { FilterSelect } from '../../components/FilterSelect.tsx';
 
 /** Every unfinished request, oldest first. */

@@ -17,7 +17,7 @@ import { Drawer } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import { useAccount, useAccountPath } from '../../session.tsx';
 import { said } from '../../words.ts';
 import classes from './Chat.module.css';

@@ -13,7 +13,7 @@ import {
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import { useAccount, useMay } from '../../session.tsx';
 import classes from './Chat.module.css';
 import { bodyOf, type Conversation, type Picture } from './conversations.ts';

@@ -13,7 +13,7 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import { useAccount } from '../../session.tsx';
 import classes from './Chat.module.css';
 import { costOf, type Conversation } from './conversations.ts';

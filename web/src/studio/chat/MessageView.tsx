@@ -4,7 +4,7 @@ import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import classes from './Chat.module.css';
 import type { Message, Picture } from './conversations.ts';
 import { useSource } from '../form/MediaField.tsx';

@@ -2,7 +2,7 @@ import { Group, Stack, Table } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { Usd } from '../../components/text/Usd.tsx';
+import { Usd } from '../../components/text.tsx';
 import { Download } from './RunCard.tsx';
 import classes from './Runs.module.css';
 import { useCard, useOutput, type Run } from './runs.ts';

@@ -2,7 +2,7 @@ import { Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isShrunk } from '../../components/text/shrunk.ts';
+import { isShrunk } from '../../components/shrunk.ts';
 import { useAccountPath } from '../../session.tsx';
 import classes from './Runs.module.css';
 import { shownAs, type Medium } from './runs.ts';

@@ -1,6 +1,6 @@
 import { Card, Skeleton, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Dimmed } from '../styles.ts';
+import { Dimmed } from './styles.ts';
 
 /** A figure with its name. A placeholder while it has no children. */
 export function Stat({

@@ -1,0 +1,166 @@
+import { type CSSProperties, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Status } from '../api-types.ts';
+import { formatUsd } from '../money.ts';
+import { Dot } from './styles.ts';
+
+/** Amounts, shares, times and states as text. */
+
+/** The user's regional variant of the page language. */
+export function useLocale(): string {
+  const { i18n } = useTranslation();
+  const fits = (tag: string) => tag.startsWith(i18n.language) && isTag(tag);
+  return navigator.languages.find(fits) ?? i18n.language;
+}
+
+/** A browser may report the system's locale, such as `en-US@posix`. */
+function isTag(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * An amount down to the last micro-USD, in digits of equal width. In a `column`, decimal points
+ * line up: missing decimals are filled with hidden zeros.
+ */
+export function Usd(props: { micro: string | bigint; signed?: boolean; column?: boolean }) {
+  const { micro, signed = false, column = false } = props;
+  const plus = signed && BigInt(micro) > 0n ? '+' : '';
+  const text = formatUsd(micro);
+  const decimals = text.length - text.indexOf('.') - 1;
+  const shown = `${plus}$${text}`.replace('$−', '−$');
+  return (
+    <span
+      className="number"
+      data-decimals={column ? decimals : undefined}
+      style={{ '--characters': shown.length } as CSSProperties}
+    >
+      {shown}
+    </span>
+  );
+}
+
+/** A share given in millionths. */
+export function Percent({ ppm }: { ppm: number }) {
+  return <span className="number">{usePercent()(ppm)}</span>;
+}
+
+/** As text, rounded down to a tenth of a percent. */
+export function usePercent(): (ppm: number) => string {
+  const format = new Intl.NumberFormat(useLocale(), {
+    style: 'percent',
+    maximumFractionDigits: 1,
+    roundingMode: 'trunc',
+  });
+  return (ppm) => format.format(Math.round(ppm) / 1_000_000);
+}
+
+/** The first or last moment of a UTC day: where months begin and given days end. */
+const edgeOfDay = /T(?:00:00:00(?:\.0+)?|23:59:59\.9+)Z$/;
+
+/**
+ * A moment in local time; hovering shows UTC. Where only the date is shown, a moment at the edge of
+ * a UTC day keeps its UTC date.
+ */
+export function When({ at, brief = false }: { at: string; brief?: boolean }) {
+  const locale = useLocale();
+  const moment = new Date(at);
+  const shown = new Intl.DateTimeFormat(locale, {
+    dateStyle: 'medium',
+    ...(!brief && { timeStyle: 'medium' }),
+    ...(brief && edgeOfDay.test(at) && { timeZone: 'UTC' }),
+  }).format(moment);
+  return (
+    <time
+      dateTime={at}
+      title={`${moment.toISOString().replace('T', ' ').replace('Z', '')} UTC`}
+      className="number"
+    >
+      {shown}
+    </time>
+  );
+}
+
+const steps: [Intl.RelativeTimeFormatUnit, seconds: number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+/** How long ago a moment was, kept up to date; hovering shows the moment in UTC. */
+export function Ago({ at }: { at: string }) {
+  const { i18n } = useTranslation();
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  // A browser clock behind the service's must not yield a future time.
+  const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
+  const [unit, size] = steps.find(([, length]) => seconds >= length) ?? ['second', Infinity];
+  const format = new Intl.RelativeTimeFormat(i18n.language, { numeric: 'auto' });
+  return (
+    <time dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
+      {format.format(-Math.floor(seconds / size), unit)}
+    </time>
+  );
+}
+
+/** The time between two moments; without an end, until now, and it keeps counting. */
+export function Duration({ from, to }: { from: string; to: string | null }) {
+  const { i18n } = useTranslation();
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (to !== null) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [to]);
+  const ms = Math.max(0, (to === null ? now : Date.parse(to)) - Date.parse(from));
+  return <span className="number">{formatDuration(ms, i18n.language, to === null)}</span>;
+}
+
+/** A duration in milliseconds. */
+export function Took({ ms }: { ms: number }) {
+  const { i18n } = useTranslation();
+  return <span className="number">{formatDuration(ms, i18n.language)}</span>;
+}
+
+/** `1.4 s`, `2 min 5 s`, `3 h 10 min`; whole seconds for one that still counts. */
+export function formatDuration(ms: number, language: string, whole = false): string {
+  const of = (value: number, unit: string, digits = 0) =>
+    new Intl.NumberFormat(language, {
+      style: 'unit',
+      unit,
+      unitDisplay: 'short',
+      maximumFractionDigits: digits,
+    }).format(value);
+  if (ms < 1000 && !whole) return of(Math.round(ms), 'millisecond');
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return of(whole ? seconds : ms / 1000, 'second', whole ? 0 : 1);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${of(minutes, 'minute')} ${of(seconds % 60, 'second')}`;
+  return `${of(Math.floor(minutes / 60), 'hour')} ${of(minutes % 60, 'minute')}`;
+}
+
+const colors: Record<Status, string> = {
+  IN_QUEUE: 'gray',
+  IN_PROGRESS: 'blue',
+  COMPLETED: 'fare',
+  FAILED: 'red',
+  CANCELLED: 'gray',
+};
+
+export function StatusBadge({ status }: { status: Status }) {
+  const { t } = useTranslation('common');
+  return (
+    <Dot color={colors[status]} miw="max-content">
+      {t(`status.${status}`)}
+    </Dot>
+  );
+}
