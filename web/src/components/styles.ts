@@ -1,4 +1,4 @@
-import { Badge, Button, Text, Title } from '@mantine/core';
+import { ActionIcon, Badge, Button, Text, Title } from '@mantine/core';
 
 /** Elements in the styles that recur on all pages. */
 
@@ -12,6 +12,7 @@ export const Heading = Title.withProps({ order: 2, fz: 'lg' });
 export const PlainButton = Button.withProps({ variant: 'default' });
 /** A button within a row of a list. */
 export const RowButton = Button.withProps({ variant: 'default', size: 'xs' });
+export const QuietIcon = ActionIcon.withProps({ variant: 'subtle', color: 'gray' });
 /** A state, with a dot of its colour. */
 export const Dot = Badge.withProps({ variant: 'dot', fw: 500 });
 /** A property, outlined. */

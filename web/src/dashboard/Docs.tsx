@@ -16,6 +16,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { Trans, useTranslation } from 'react-i18next';
+import { typed } from '../components/typed.ts';
 import { Heading, PlainButton } from '../components/styles.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -102,9 +103,8 @@ function QuickStart() {
               description={t('key_text')}
               placeholder="fbx_…"
               autoComplete="off"
-              value={key}
-              onChange={(event) => setKey(event.currentTarget.value)}
               style={{ flex: '1 1 280px' }}
+              {...typed(key, setKey)}
             />
             <PlainButton component={Link} to="/cabinet/keys">
               {t('make_key')}

@@ -22,6 +22,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../components/typed.ts';
 import { call, reached } from '../api.ts';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import { Snippet } from '../components/Snippet.tsx';
@@ -58,9 +59,8 @@ export default function Reference() {
         <TextInput
           aria-label={t('find')}
           placeholder={t('find')}
-          value={wanted}
-          onChange={(event) => setWanted(event.currentTarget.value)}
           mb="sm"
+          {...typed(wanted, setWanted)}
         />
         <ScrollArea.Autosize mah={{ base: 240, md: '70vh' }} type="auto" scrollbars="y">
           {fitting.length === 0 && <Text c="dimmed">{t('nothing')}</Text>}

@@ -2,6 +2,7 @@ import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../components/typed.ts';
 import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Form, Problem } from '../components/Form.tsx';
@@ -30,8 +31,7 @@ export function Forgot() {
             type="email"
             autoComplete="username"
             required
-            value={email}
-            onChange={(event) => setEmail(event.currentTarget.value)}
+            {...typed(email, setEmail)}
           />
         </Form>
       )}
@@ -66,8 +66,7 @@ export function Reset() {
             autoComplete="new-password"
             minLength={min}
             required
-            value={newPassword}
-            onChange={(event) => setPassword(event.currentTarget.value)}
+            {...typed(newPassword, setPassword)}
           />
         </Form>
       )}

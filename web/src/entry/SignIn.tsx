@@ -13,6 +13,7 @@ import { IconFingerprint } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../components/typed.ts';
 import { PlainButton } from '../components/styles.ts';
 import { ApiFailure } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
@@ -99,15 +100,13 @@ export function SignIn() {
             autoComplete="username webauthn"
             required
             autoFocus
-            value={email}
-            onChange={(event) => setEmail(event.currentTarget.value)}
+            {...typed(email, setEmail)}
           />
           <PasswordInput
             label={t('password')}
             autoComplete="current-password"
             required
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
+            {...typed(password, setPassword)}
           />
           <Group justify="flex-end" mt={-8}>
             <Anchor component={Link} to="/forgot" size="sm">

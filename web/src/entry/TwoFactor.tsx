@@ -3,6 +3,7 @@ import { useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
+import { typed } from '../components/typed.ts';
 import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
@@ -36,13 +37,7 @@ export function TwoFactor() {
         <Stack>
           {verify.error && <Problem text={inWords(verify.error)} />}
           {backup ? (
-            <TextInput
-              label={t('backup_code')}
-              autoFocus
-              required
-              value={code}
-              onChange={(event) => setCode(event.currentTarget.value)}
-            />
+            <TextInput label={t('backup_code')} autoFocus required {...typed(code, setCode)} />
           ) : (
             <>
               <Text size="sm">{t('code_text')}</Text>

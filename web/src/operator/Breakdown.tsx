@@ -1,7 +1,7 @@
-import { Anchor, Box, Card, Stack, Tabs } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Box, Card, Stack, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowLink } from './links.tsx';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
 import { type Column, DataList } from '../components/DataList.tsx';
@@ -80,15 +80,7 @@ function Name({ part, row, most }: { part: string; row: Row; most: number }) {
       {row.account_id === undefined ? (
         <RowName className="wrap">{name}</RowName>
       ) : (
-        <Anchor
-          component={Link}
-          to={`/operator/accounts/${row.account_id}`}
-          fz="sm"
-          fw={550}
-          className="wrap"
-        >
-          {name}
-        </Anchor>
+        <RowLink to={`/operator/accounts/${row.account_id}`}>{name}</RowLink>
       )}
       <Box
         aria-hidden

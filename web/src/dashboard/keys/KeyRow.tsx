@@ -1,7 +1,7 @@
-import { ActionIcon, Badge, Box, Group, Menu, Progress, Text } from '@mantine/core';
+import { Badge, Box, Group, Menu, Progress, Text } from '@mantine/core';
 import { IconDots, IconPencil, IconRotate, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, RowButton } from '../../components/styles.ts';
+import { Dimmed, QuietIcon, RowButton } from '../../components/styles.ts';
 import { Ago, Usd, When } from '../../components/text.tsx';
 import { showFailure } from '../../components/Failure.tsx';
 import { formatUsd } from '../../money.ts';
@@ -156,9 +156,9 @@ function KeyActions({ shown, onOpen }: { shown: Key; onOpen: (what: KeyAction) =
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('actions', { name })}>
+        <QuietIcon size="lg" aria-label={t('actions', { name })}>
           <IconDots size={18} />
-        </ActionIcon>
+        </QuietIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => onOpen('edit')}>

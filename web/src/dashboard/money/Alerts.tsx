@@ -11,6 +11,7 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
+import { typed } from '../../components/typed.ts';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -101,10 +102,9 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
                 leftSection="$"
                 inputMode="decimal"
                 maw={240}
-                value={threshold}
                 disabled={!pays}
-                onChange={(event) => setThreshold(event.currentTarget.value)}
                 error={asked && isBad ? t('threshold_bad') : undefined}
+                {...typed(threshold, setThreshold)}
               />
               <Checkbox
                 label={t('email')}
@@ -118,12 +118,11 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
                 description={t('webhook_text')}
                 type="url"
                 placeholder="https://example.com/hooks/farebox"
-                value={url}
                 disabled={!pays}
-                onChange={(event) => setUrl(event.currentTarget.value)}
                 error={
                   ofUrl ? messageOf(failure, { webhook_url: t('webhook_address') }) : undefined
                 }
+                {...typed(url, setUrl)}
               />
               <Anchor component={Link} to="/cabinet/webhooks" size="sm" mt={-12}>
                 {t('webhook_docs')}

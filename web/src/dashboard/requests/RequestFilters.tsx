@@ -1,9 +1,9 @@
-import { ActionIcon, Button, Collapse, Group, Select, SimpleGrid, TextInput } from '@mantine/core';
+import { Button, Collapse, Group, Select, SimpleGrid, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { PlainButton } from '../../components/styles.ts';
+import { PlainButton, QuietIcon } from '../../components/styles.ts';
 import { filterNames, statuses, type Search } from './request-entries.ts';
 
 export interface Choices {
@@ -151,16 +151,14 @@ function Chips({ search, choices, set }: Props & { set: (change: Search) => void
             style={{ borderRadius: 999, maxWidth: '100%' }}
           >
             <span style={{ overflow: 'hidden', textOverflow: 'ellipsis' }}>{what}</span>
-            <ActionIcon
+            <QuietIcon
               size={24}
               radius="xl"
-              variant="subtle"
-              color="gray"
               onClick={() => set({ [name]: undefined })}
               aria-label={t('remove', { what })}
             >
               <IconX size={14} />
-            </ActionIcon>
+            </QuietIcon>
           </Group>
         );
       })}

@@ -15,6 +15,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
@@ -172,8 +173,7 @@ function PasswordStep(props: {
         autoComplete="current-password"
         data-autofocus
         required
-        value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
+        {...typed(password, setPassword)}
       />
     </Form>
   );

@@ -2,6 +2,7 @@ import { Alert, Badge, Group, PasswordInput, Stack, Text, TextInput } from '@man
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { IconMail } from '@tabler/icons-react';
+import { typed } from '../../components/typed.ts';
 import { api } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import type { Me } from '../../api-types.ts';
@@ -57,16 +58,14 @@ function EmailForm({ hasPassword }: { hasPassword: boolean }) {
         autoComplete="email"
         required
         maxLength={254}
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...typed(email, setEmail)}
       />
       {hasPassword && (
         <PasswordInput
           label={t('your_password')}
           autoComplete="current-password"
           required
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
+          {...typed(password, setPassword)}
         />
       )}
     </Form>

@@ -3,7 +3,8 @@ import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Note, PlainButton } from '../../components/styles.ts';
+import { typed } from '../../components/typed.ts';
+import { Note, PlainButton, QuietIcon } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import { Confirm } from '../../components/Confirm.tsx';
@@ -71,14 +72,12 @@ export function Passkeys() {
               </Box>
               <Group gap={4} wrap="nowrap">
                 <Tooltip label={t('common:rename')}>
-                  <ActionIcon
-                    variant="subtle"
-                    color="gray"
+                  <QuietIcon
                     aria-label={`${t('common:rename')}: ${nameOf(key)}`}
                     onClick={() => setNaming(key)}
                   >
                     <IconPencil size={17} />
-                  </ActionIcon>
+                  </QuietIcon>
                 </Tooltip>
                 <Tooltip label={t('common:remove')}>
                   <ActionIcon
@@ -142,8 +141,7 @@ function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () =>
         data-autofocus
         required
         maxLength={60}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        {...typed(name, setName)}
       />
     </Form>
   );

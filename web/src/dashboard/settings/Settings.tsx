@@ -1,5 +1,6 @@
 import './settings-words.ts';
 import { Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
+import { typed } from '../../components/typed.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { IconUser } from '@tabler/icons-react';
 import { useQuery, useQueryClient, useMutation } from '@tanstack/react-query';
@@ -71,8 +72,7 @@ function Profile({ me }: { me: Me }) {
             autoComplete="name"
             maxLength={100}
             required
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
+            {...typed(name, setName)}
           />
           <Group justify="flex-end">
             <Button type="submit" loading={save.isPending} disabled={isSame}>

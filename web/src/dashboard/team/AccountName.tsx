@@ -1,4 +1,5 @@
 import { Button, Card, Group, TextInput } from '@mantine/core';
+import { typed } from '../../components/typed.ts';
 import { Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useQueryClient, useMutation } from '@tanstack/react-query';
@@ -37,8 +38,7 @@ export function AccountName() {
             maxLength={100}
             required
             flex="1 1 240px"
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
+            {...typed(name, setName)}
           />
           <Button
             type="submit"

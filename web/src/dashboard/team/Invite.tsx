@@ -2,6 +2,7 @@ import { Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { IconLink } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { Dimmed } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
@@ -42,8 +43,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
         data-autofocus
         required
         maxLength={254}
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...typed(email, setEmail)}
       />
       <Radio.Group label={t('role')} value={role} onChange={(value) => setRole(value as Role)}>
         <Stack gap="xs" mt={6}>

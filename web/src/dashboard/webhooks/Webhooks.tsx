@@ -1,6 +1,5 @@
 import './webhooks-words.ts';
 import {
-  ActionIcon,
   Alert,
   Anchor,
   Badge,
@@ -17,7 +16,8 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles.ts';
+import { typed } from '../../components/typed.ts';
+import { Dimmed, Heading, PlainButton, QuietIcon, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -136,14 +136,9 @@ function Secret(props: { secret: string; name: string; labelled: boolean; whole:
       </Code>
       {whole && (
         <>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            onClick={toggle}
-            aria-label={t(seen ? 'hide' : 'show')}
-          >
+          <QuietIcon onClick={toggle} aria-label={t(seen ? 'hide' : 'show')}>
             {seen ? <IconEyeOff size={16} /> : <IconEye size={16} />}
-          </ActionIcon>
+          </QuietIcon>
           <Copy text={secret} what={name} />
         </>
       )}
@@ -176,9 +171,8 @@ function TestSend() {
             type="url"
             required
             placeholder="https://example.com/hooks/farebox"
-            value={url}
-            onChange={(event) => setUrl(event.currentTarget.value)}
             style={{ flex: '1 1 260px' }}
+            {...typed(url, setUrl)}
           />
           <Button type="submit" leftSection={<IconSend size={16} />} loading={send.isPending}>
             {t('common:send')}

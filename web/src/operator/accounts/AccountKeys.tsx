@@ -1,6 +1,7 @@
 import { Group, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { type Column, DataList, usdColumn } from '../../components/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
@@ -147,16 +148,14 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
       <TextInput
         label={t('rpm')}
         inputMode="numeric"
-        value={rpm}
-        onChange={(event) => setRpm(event.currentTarget.value)}
         error={countOf(rpm) === undefined && t('bad_count')}
+        {...typed(rpm, setRpm)}
       />
       <TextInput
         label={t('jobs')}
         inputMode="numeric"
-        value={jobs}
-        onChange={(event) => setJobs(event.currentTarget.value)}
         error={countOf(jobs) === undefined && t('bad_count')}
+        {...typed(jobs, setJobs)}
       />
     </FormModal>
   );

@@ -1,6 +1,7 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { AccountDetail, AccountPerson } from '../../api-types.ts';
 import { type Column, DataList } from '../../components/DataList.tsx';
@@ -8,7 +9,7 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { When } from '../../components/text.tsx';
 import './account-words.ts';
 import { useAction } from '../action.ts';
-import { LinkMade } from './LinkMade.tsx';
+import { LinkModal } from './LinkModal.tsx';
 
 /** An account's members and open invitations. */
 export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
@@ -120,8 +121,7 @@ function NewEmail(props: { account_id: string; person: AccountPerson; onClose: (
           type="email"
           required
           maxLength={254}
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
+          {...typed(email, setEmail)}
         />
       </Stack>
     </FormModal>
@@ -131,34 +131,23 @@ function NewEmail(props: { account_id: string; person: AccountPerson; onClose: (
 function ResetLink(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { account_id, person, onClose } = props;
-  const { email } = person;
+  const { email, person_id } = person;
   const act = useAction();
-  const [link, setLink] = useState<string | null>(null);
-  const submit = async () => {
-    const params = { account_id, person_id: person.person_id };
-    const made = await act('POST /accounts/:account_id/people/:person_id/reset', { params });
-    setLink(made.link);
-  };
-  if (link !== null) {
-    return (
-      <LinkMade
-        title={t('reset_link')}
-        once={t('once_title')}
-        text={t('reset_made', { email })}
-        link={link}
-        what={t('reset_link')}
-        onClose={onClose}
-      />
-    );
-  }
+  const params = { account_id, person_id };
   return (
-    <FormModal
+    <LinkModal
       onClose={onClose}
       title={t('reset_title', { email })}
       submit={t('reset_make')}
-      onSubmit={submit}
+      make={() => act('POST /accounts/:account_id/people/:person_id/reset', { params })}
+      made={{
+        title: t('reset_link'),
+        once: t('once_title'),
+        text: t('reset_made', { email }),
+        what: t('reset_link'),
+      }}
     >
       <Text size="sm">{t('reset_text')}</Text>
-    </FormModal>
+    </LinkModal>
   );
 }

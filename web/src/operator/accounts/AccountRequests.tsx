@@ -1,11 +1,11 @@
 import { Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { RequestLink } from '../links.tsx';
 import { type Column, whenColumn } from '../../components/DataList.tsx';
 import type { RequestMargin } from '../../api-types.ts';
 import { StatusBadge, Usd } from '../../components/text.tsx';
 import './account-words.ts';
-import { RequestLink } from '../requests/RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { PagedList } from '../../components/PagedList.tsx';

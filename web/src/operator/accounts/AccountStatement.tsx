@@ -2,13 +2,13 @@ import { Anchor, Stack, Text } from '@mantine/core';
 import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { RequestLink } from '../links.tsx';
 import { type Column, usdColumn, whenColumn } from '../../components/DataList.tsx';
 import { RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import './account-words.ts';
-import { RequestLink } from '../requests/RequestLink.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { PagedList } from '../../components/PagedList.tsx';
 

@@ -4,6 +4,7 @@ import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowLink } from '../links.tsx';
 import { type Column, usdColumn, whenColumn } from '../../components/DataList.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
@@ -81,15 +82,7 @@ function AccountList({ of, isFiltered }: { of: Paged<FoundAccount>; isFiltered: 
       label: t('account'),
       cell: (row) => (
         <Stack gap={0}>
-          <Anchor
-            component={Link}
-            to={`/operator/accounts/${row.account_id}`}
-            fz="sm"
-            fw={550}
-            className="wrap"
-          >
-            {row.email}
-          </Anchor>
+          <RowLink to={`/operator/accounts/${row.account_id}`}>{row.email}</RowLink>
           {row.name !== null && <Dimmed fw={400}>{row.name}</Dimmed>}
           {row.matched
             .filter(({ by }) => by !== 'account')

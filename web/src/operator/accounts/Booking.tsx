@@ -2,6 +2,7 @@ import { Text, TextInput, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { Note } from '../../components/styles.ts';
 import { useLocale } from '../../components/text.tsx';
 import type { AccountDetail } from '../../api-types.ts';
@@ -64,11 +65,10 @@ export function Booking(props: {
         <TextInput
           label={t('reference')}
           description={t('reference_hint')}
-          value={reference}
-          onChange={(event) => setReference(event.currentTarget.value)}
           required
           maxLength={255}
           autoComplete="off"
+          {...typed(reference, setReference)}
         />
         <EarlierBooking
           reference={reference.trim()}
@@ -79,12 +79,11 @@ export function Booking(props: {
         <Textarea
           label={t('reason')}
           description={t('reason_hint')}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
           required
           maxLength={1000}
           autosize
           minRows={2}
+          {...typed(reason, setReason)}
         />
       )}
     </FormModal>

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { RowButton } from '../../components/styles.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
 import type { Column } from '../../components/DataList.tsx';
@@ -10,7 +11,7 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
-import { LinkMade } from './LinkMade.tsx';
+import { LinkModal } from './LinkModal.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { PagedList } from '../../components/PagedList.tsx';
 import './invitations-words.ts';
@@ -69,24 +70,19 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_invitations');
   const act = useAction();
   const [email, setEmail] = useState('');
-  const [link, setLink] = useState<string | null>(null);
-  const submit = async () => {
-    setLink((await act('POST /invitations', { body: { email } })).link);
-  };
-  if (link !== null) {
-    return (
-      <LinkMade
-        title={t('new')}
-        once={t('once_title')}
-        text={t('once_text', { email })}
-        link={link}
-        what={t('common:link')}
-        onClose={onClose}
-      />
-    );
-  }
   return (
-    <FormModal onClose={onClose} title={t('new')} submit={t('create')} onSubmit={submit}>
+    <LinkModal
+      onClose={onClose}
+      title={t('new')}
+      submit={t('create')}
+      make={() => act('POST /invitations', { body: { email } })}
+      made={{
+        title: t('new'),
+        once: t('once_title'),
+        text: t('once_text', { email }),
+        what: t('common:link'),
+      }}
+    >
       <TextInput
         label={t('email')}
         description={t('email_hint')}
@@ -94,10 +90,9 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
         autoComplete="off"
         required
         data-autofocus
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...typed(email, setEmail)}
       />
-    </FormModal>
+    </LinkModal>
   );
 }
 

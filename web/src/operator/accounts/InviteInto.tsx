@@ -1,11 +1,11 @@
 import { Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import type { AccountDetail } from '../../api-types.ts';
-import { FormModal } from '../../components/FormModal.tsx';
 import './account-words.ts';
 import { useAction } from '../action.ts';
-import { LinkMade } from './LinkMade.tsx';
+import { LinkModal } from './LinkModal.tsx';
 
 const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 
@@ -14,30 +14,22 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
   const act = useAction();
   const [email, setEmail] = useState(account.people.length === 0 ? account.email : '');
   const [role, setRole] = useState<(typeof roles)[number]>('owner');
-  const [link, setLink] = useState<string | null>(null);
-  const submit = async () => {
+  const make = () => {
     const params = { account_id: account.account_id };
-    const given = { params, body: { email, role } };
-    setLink((await act('POST /accounts/:account_id/invitations', given)).link);
+    return act('POST /accounts/:account_id/invitations', { params, body: { email, role } });
   };
-  if (link !== null) {
-    return (
-      <LinkMade
-        title={t('invite_title')}
-        once={t('once_title')}
-        text={t('invite_text', { email })}
-        link={link}
-        what={t('common:link')}
-        onClose={onClose}
-      />
-    );
-  }
   return (
-    <FormModal
+    <LinkModal
       onClose={onClose}
       title={t('invite_title')}
       submit={t('invite_make')}
-      onSubmit={submit}
+      make={make}
+      made={{
+        title: t('invite_title'),
+        once: t('once_title'),
+        text: t('invite_text', { email }),
+        what: t('common:link'),
+      }}
     >
       <TextInput
         label={t('invite_email')}
@@ -45,8 +37,7 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
         autoComplete="off"
         required
         data-autofocus
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...typed(email, setEmail)}
       />
       <Select
         label={t('role')}
@@ -55,6 +46,6 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
         allowDeselect={false}
         onChange={(value) => setRole(roles.find((each) => each === value) ?? 'owner')}
       />
-    </FormModal>
+    </LinkModal>
   );
 }

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { operatorApi, type OperatorCalls } from '../../api.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -65,8 +66,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
         autoComplete="off"
         required
         data-autofocus
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...typed(email, setEmail)}
       />
       <MoneyInput
         label={t('credit')}
@@ -80,8 +80,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
           description={t('reference_hint')}
           required
           maxLength={255}
-          value={reference}
-          onChange={(event) => setReference(event.currentTarget.value)}
+          {...typed(reference, setReference)}
         />
       )}
       <Checkbox

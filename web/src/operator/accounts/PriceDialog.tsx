@@ -1,6 +1,7 @@
 import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import type { AccountDetail } from '../../api-types.ts';
 import './account-words.ts';
@@ -28,14 +29,13 @@ export function PriceDialog({ account, onClose }: { account: AccountDetail; onCl
       <TextInput
         label={t('price_label')}
         description={t('price_hint')}
-        value={factor}
-        onChange={(event) => setFactor(event.currentTarget.value)}
         inputMode="decimal"
         autoComplete="off"
         data-autofocus
         required
         leftSection="×"
         error={price_ppm === null}
+        {...typed(factor, setFactor)}
       />
       <Text size="sm">{t('price_text')}</Text>
     </FormModal>

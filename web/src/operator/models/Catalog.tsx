@@ -1,18 +1,8 @@
-import {
-  Alert,
-  Anchor,
-  Badge,
-  Code,
-  Group,
-  List,
-  SegmentedControl,
-  Stack,
-  Text,
-} from '@mantine/core';
+import { Alert, Badge, Code, Group, List, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconBook } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowLink } from '../links.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
 import type { Column } from '../../components/DataList.tsx';
@@ -193,15 +183,7 @@ function Named({ row }: { row: CatalogRow }) {
   }
   return (
     <Stack gap={0}>
-      <Anchor
-        component={Link}
-        to={`/operator/catalog/row/${row.id}`}
-        fz="sm"
-        fw={550}
-        className="wrap"
-      >
-        {row.id}
-      </Anchor>
+      <RowLink to={`/operator/catalog/row/${row.id}`}>{row.id}</RowLink>
       <Dimmed fw={400}>
         {t(`kind.${row.kind}`)} · {row.task}
       </Dimmed>

@@ -1,8 +1,8 @@
-import { Anchor, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconStack2 } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AccountLink, RequestLink } from '../links.tsx';
 import { type Column, usdColumn } from '../../components/DataList.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
@@ -12,7 +12,6 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { useAction } from '../action.ts';
 import { liveMs } from '../live.ts';
 import './queue-words.ts';
-import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type Paged, PagedList } from '../../components/PagedList.tsx';
@@ -74,16 +73,7 @@ function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: bool
     { label: t('request'), cell: (row) => <RequestName row={row} /> },
     {
       label: t('account'),
-      cell: (row) => (
-        <Anchor
-          component={Link}
-          to={`/operator/accounts/${row.account_id}`}
-          fz="sm"
-          className="wrap"
-        >
-          {row.email}
-        </Anchor>
-      ),
+      cell: (row) => <AccountLink id={row.account_id}>{row.email}</AccountLink>,
     },
     {
       label: t('common:upstream'),

@@ -2,6 +2,7 @@ import { Anchor, Card, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { RowLink } from '../links.tsx';
 import { type Column, countColumn, DataList } from '../../components/DataList.tsx';
 import { Heading } from '../../components/styles.ts';
 import type { QueueUpstream } from '../../api-types.ts';
@@ -75,9 +76,7 @@ function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
     {
       label: t('common:upstream'),
       cell: ({ upstream }) => (
-        <Anchor component={Link} to={`/operator/queue?upstream=${upstream}`} fz="sm" fw={550}>
-          {upstream}
-        </Anchor>
+        <RowLink to={`/operator/queue?upstream=${upstream}`}>{upstream}</RowLink>
       ),
     },
     {
@@ -154,17 +153,7 @@ function accountColumn<Row extends { account_id: string; email: string }>(
 function modelColumn<Row extends { model_id: string }>(label: string): Column<Row> {
   return {
     label,
-    cell: ({ model_id }) => (
-      <Anchor
-        component={Link}
-        to={`/operator/catalog/row/${model_id}`}
-        fz="sm"
-        fw={550}
-        className="wrap"
-      >
-        {model_id}
-      </Anchor>
-    ),
+    cell: ({ model_id }) => <RowLink to={`/operator/catalog/row/${model_id}`}>{model_id}</RowLink>,
   };
 }
 

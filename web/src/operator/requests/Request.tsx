@@ -3,6 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AccountLink } from '../links.tsx';
 import { Dimmed, Note, PlainButton, RowButton, Dot } from '../../components/styles.ts';
 import { ApiFailure } from '../../api.ts';
 import type { OperatorRequest, UpstreamAttempt } from '../../api-types.ts';
@@ -252,14 +253,9 @@ function Facts({ request }: { request: OperatorRequest }) {
   const rows: [string, ReactNode][] = [
     [
       t('common:account'),
-      <Anchor
-        key="account"
-        component={Link}
-        to={`/operator/accounts/${request.account_id}`}
-        fz="sm"
-      >
+      <AccountLink key="account" id={request.account_id}>
         {request.email}
-      </Anchor>,
+      </AccountLink>,
     ],
     [t('key'), `${key.name} ${key.prefix}…${key.last4}`],
     [t('kind'), t(`common:kind.${request.kind}`)],

@@ -1,6 +1,7 @@
 import { Radio, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { parseUsd } from '../../money.ts';
@@ -60,10 +61,9 @@ export function ResolveDialog({ of, onClose }: Of) {
         <TextInput
           label={t('ended_since')}
           type="datetime-local"
-          value={since}
           required
           error={isNoTime ? t('bad_time') : null}
-          onChange={(event) => setSince(event.currentTarget.value)}
+          {...typed(since, setSince)}
         />
       )}
       <Radio.Group
@@ -79,23 +79,21 @@ export function ResolveDialog({ of, onClose }: Of) {
       {ran && (
         <TextInput
           label={t(many ? 'cost_each_label' : 'cost_label')}
-          value={cost}
           required
           inputMode="decimal"
           autoComplete="off"
           leftSection="$"
           error={isWrong ? t('bad_cost') : null}
-          onChange={(event) => setCost(event.currentTarget.value)}
+          {...typed(cost, setCost)}
         />
       )}
       <Textarea
         label={t('note')}
         placeholder={t('note_hint')}
-        value={note}
         maxLength={1000}
         autosize
         minRows={2}
-        onChange={(event) => setNote(event.currentTarget.value)}
+        {...typed(note, setNote)}
       />
     </FormModal>
   );

@@ -1,5 +1,4 @@
 import {
-  Anchor,
   Button,
   Card,
   Code,
@@ -11,9 +10,9 @@ import {
   Text,
 } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AccountLink, RequestLink } from '../links.tsx';
 import { Dimmed, Note, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -23,7 +22,6 @@ import { More } from '../../components/PagedList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { liveMs } from '../live.ts';
-import { RequestLink } from './RequestLink.tsx';
 import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from '../search.ts';
 import './unknown-words.ts';
@@ -195,14 +193,7 @@ function Facts({ outcome }: { outcome: UnknownOutcome }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
       <Fact label={t('account')}>
-        <Anchor
-          component={Link}
-          to={`/operator/accounts/${outcome.account_id}`}
-          fz="sm"
-          className="wrap"
-        >
-          {outcome.email}
-        </Anchor>
+        <AccountLink id={outcome.account_id}>{outcome.email}</AccountLink>
       </Fact>
       <Fact label={t('common:upstream')}>
         {outcome.upstream}

@@ -12,6 +12,7 @@ import {
 import { IconDownload, IconEyeOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { typed } from '../../components/typed.ts';
 import { PlainButton } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
@@ -70,8 +71,7 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
         label={t('note')}
         description={t('note_hint')}
         maxLength={200}
-        value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
+        {...typed(note, setNote)}
       />
       <Select
         label={t('expires')}

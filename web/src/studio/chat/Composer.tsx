@@ -11,7 +11,8 @@ import {
   type ReactNode,
 } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Note } from '../../components/styles.ts';
+import { typed } from '../../components/typed.ts';
+import { Note, QuietIcon } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text.tsx';
 import { useAccount, useMay } from '../../session.tsx';
@@ -126,12 +127,11 @@ export function Composer(props: {
           className={classes.input}
           aria-label={t('say')}
           placeholder={t('say')}
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
           onKeyDown={byKey}
           autosize
           minRows={1}
           maxRows={12}
+          {...typed(text, setText)}
         />
         <Group justify="space-between" gap="xs" wrap="nowrap">
           <FileButton
@@ -142,15 +142,9 @@ export function Composer(props: {
           >
             {(button) => (
               <Tooltip label={t('picture_text')} multiline w={240}>
-                <ActionIcon
-                  {...button}
-                  variant="subtle"
-                  color="gray"
-                  size="lg"
-                  aria-label={t('add_picture')}
-                >
+                <QuietIcon {...button} size="lg" aria-label={t('add_picture')}>
                   <IconPhotoPlus size={20} stroke={1.6} />
-                </ActionIcon>
+                </QuietIcon>
               </Tooltip>
             )}
           </FileButton>

@@ -1,17 +1,9 @@
-import {
-  ActionIcon,
-  Button,
-  Group,
-  Menu,
-  Stack,
-  Text,
-  TextInput,
-  UnstyledButton,
-} from '@mantine/core';
+import { Button, Group, Menu, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
+import { typed } from '../../components/typed.ts';
+import { Dimmed, Note, PlainButton, QuietIcon } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text.tsx';
 import { useAccount } from '../../session.tsx';
@@ -47,13 +39,9 @@ export function Conversations(props: {
           </UnstyledButton>
           <Menu position="bottom-end">
             <Menu.Target>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                aria-label={t('conversation_actions', { title: each.title })}
-              >
+              <QuietIcon aria-label={t('conversation_actions', { title: each.title })}>
                 <IconDots size={16} />
-              </ActionIcon>
+              </QuietIcon>
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setRenamed(each)}>
@@ -116,13 +104,7 @@ function Rename(props: {
   return (
     <Modal opened onClose={onClose} title={t('common:rename')}>
       <form onSubmit={submit}>
-        <TextInput
-          label={t('name')}
-          value={title}
-          maxLength={100}
-          data-autofocus
-          onChange={({ currentTarget }) => setTitle(currentTarget.value)}
-        />
+        <TextInput label={t('name')} maxLength={100} data-autofocus {...typed(title, setTitle)} />
         <Group justify="flex-end" mt="md">
           <Button type="submit">{t('common:save')}</Button>
         </Group>

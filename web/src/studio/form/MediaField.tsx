@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Box,
   Button,
   FileButton,
@@ -24,7 +23,8 @@ import {
 } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type DragEvent, type ClipboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Note, RowButton } from '../../components/styles.ts';
+import { typed } from '../../components/typed.ts';
+import { Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { useAccountPath } from '../../session.tsx';
 import type { Given } from './control.ts';
@@ -170,8 +170,6 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
             autoFocus
             aria-label={t('address_of', { field: label })}
             placeholder="https://"
-            value={address}
-            onChange={({ currentTarget }) => setAddress(currentTarget.value)}
             onBlur={takeAddress}
             onKeyDown={(event) => {
               if (event.key === 'Enter') {
@@ -180,6 +178,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
               }
               if (event.key === 'Escape') setAddress(null);
             }}
+            {...typed(address, setAddress)}
           />
           <RowButton onClick={takeAddress}>{t('take')}</RowButton>
         </Group>
@@ -274,14 +273,9 @@ export function OnItsWay({ coming, onDismiss }: { coming: Coming; onDismiss: () 
           </Text>
         )}
       </Box>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={t('remove_item', { what: name })}
-        onClick={onDismiss}
-      >
+      <QuietIcon aria-label={t('remove_item', { what: name })} onClick={onDismiss}>
         <IconX size={16} />
-      </ActionIcon>
+      </QuietIcon>
     </Group>
   );
 }
@@ -314,14 +308,9 @@ function Chosen(props: { value: string; media: Media; label: string; onRemove: (
           </Text>
         )}
       </Box>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={t('remove_item', { what: label })}
-        onClick={onRemove}
-      >
+      <QuietIcon aria-label={t('remove_item', { what: label })} onClick={onRemove}>
         <IconX size={16} />
-      </ActionIcon>
+      </QuietIcon>
     </Group>
   );
 }

@@ -1,15 +1,15 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { Note } from '../../components/styles.ts';
+import { Note, QuietIcon } from '../../components/styles.ts';
 
 /** A button that removes the value beside it. */
 export function Clear({ label, onClick }: { label: string; onClick: () => void }) {
   return (
     <Tooltip label={label}>
-      <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick}>
+      <QuietIcon aria-label={label} onClick={onClick}>
         <IconX size={16} />
-      </ActionIcon>
+      </QuietIcon>
     </Tooltip>
   );
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Box, Checkbox, Group, Menu, Progress, Stack, Text } from '@mantine/core';
+import { Box, Checkbox, Group, Menu, Progress, Stack, Text } from '@mantine/core';
 import {
   IconBraces,
   IconDice5,
@@ -11,7 +11,7 @@ import {
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, Note, RowButton } from '../../components/styles.ts';
+import { Dimmed, Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { messageOf, showFailure } from '../../components/Failure.tsx';
 import { StatusBadge, Usd, usePercent, When } from '../../components/text.tsx';
@@ -229,18 +229,16 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
 export function Download({ medium }: { medium: Medium }) {
   const { t } = useTranslation('studio');
   return (
-    <ActionIcon
+    <QuietIcon
       component="a"
       href={medium.url}
       download={medium.file_name}
-      variant="subtle"
-      color="gray"
       aria-label={t('download_file', { name: medium.file_name })}
       title={t('common:download')}
       onClick={(event) => download(event, medium)}
     >
       <IconDownload size={18} />
-    </ActionIcon>
+    </QuietIcon>
   );
 }
 
@@ -261,9 +259,9 @@ function Actions(props: {
   return (
     <Menu position="bottom-end" width={250} keepMounted={false}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={t('actions')}>
+        <QuietIcon aria-label={t('actions')}>
           <IconDots size={18} />
-        </ActionIcon>
+        </QuietIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item

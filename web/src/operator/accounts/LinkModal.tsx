@@ -1,0 +1,28 @@
+import { useState, type ReactNode } from 'react';
+import { Modal } from '../../components/Dialog.tsx';
+import { FormModal } from '../../components/FormModal.tsx';
+import { ShownOnce } from '../../components/ShownOnce.tsx';
+
+/** A form that makes a link, which is then shown once. */
+export function LinkModal(props: {
+  title: string;
+  submit: string;
+  make: () => Promise<{ link: string }>;
+  /** Says that the link is shown once, what it is for, and what it is. */
+  made: { title: string; once: string; text: string; what: string };
+  onClose: () => void;
+  children: ReactNode;
+}) {
+  const { made, make, onClose, ...form } = props;
+  const [link, setLink] = useState<string | null>(null);
+  if (link === null)
+    return (
+      <FormModal {...form} onClose={onClose} onSubmit={async () => setLink((await make()).link)} />
+    );
+  const { title, once, ...shown } = made;
+  return (
+    <Modal opened onClose={onClose} title={title}>
+      <ShownOnce title={once} secret={link} {...shown} />
+    </Modal>
+  );
+}
