@@ -6,6 +6,7 @@ import { api } from '../api.ts';
 import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
 import { Form } from '../components/Form.tsx';
+import { typed } from '../components/typed.ts';
 
 export function SignUp() {
   const { t } = useTranslation('entry');
@@ -58,12 +59,8 @@ export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) 
     await signInWithPassword(form.email, form.password).then(goOn, taken);
   };
   const field = (name: keyof typeof form) => ({
-    value: form[name],
     required: true,
-    onChange: (event: { currentTarget: { value: string } }) => {
-      const { value } = event.currentTarget;
-      setForm((before) => ({ ...before, [name]: value }));
-    },
+    ...typed(form[name], (value) => setForm((before) => ({ ...before, [name]: value }))),
   });
   return (
     <Form onSubmit={submit} action={t('sign_up')} wide>

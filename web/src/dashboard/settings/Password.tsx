@@ -11,6 +11,7 @@ import { useSettings } from '../../entry/signing-in.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { Form } from '../../components/Form.tsx';
+import { typed } from '../../components/typed.ts';
 
 export function PasswordCard({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
@@ -44,12 +45,8 @@ function PasswordForm() {
     await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
   };
   const field = (name: keyof typeof form) => ({
-    value: form[name],
     required: true,
-    onChange: (event: { currentTarget: { value: string } }) => {
-      const { value } = event.currentTarget;
-      setForm((before) => ({ ...before, [name]: value }));
-    },
+    ...typed(form[name], (value) => setForm((before) => ({ ...before, [name]: value }))),
   });
   return (
     <Form
