@@ -63,6 +63,7 @@ export async function openServiceDatabase(
     if (embedded === null) await demandSessions(db);
     // Before the first table is made: commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
+    // guard: durable-database
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
     const applied = migrates ? await migrate(db) : await verified(db, embedded !== null);
     outage.answered();

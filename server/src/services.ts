@@ -278,6 +278,7 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
     guarded: createFetch({ guard: guard.allowHosts.length > 0 ? guard : true, own, lookup }),
     inputs: createFetch({ guard: publicOnly, own, lookup }),
     webhooks: createFetch({
+      // guard: webhook-judged-when-sent
       guard: publicOnly,
       httpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       own,

@@ -38,6 +38,7 @@ export async function withDatabase<T>(
     tellOfNew(context, database.applied);
     return await work(database.db, database.applied);
   } finally {
+    // guard: verb-stops-postgres
     await database.close();
   }
 }

@@ -357,6 +357,7 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   if (json) tellJson(message, terminal);
   terminal.err(expected ? message : (stack ?? message));
+  // guard: refusal-exits-2
   return expected ? 2 : 1;
 }
 

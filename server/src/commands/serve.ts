@@ -19,7 +19,9 @@ export async function serve(
 ): Promise<void> {
   const { config } = context;
   demand(config, options.embedded);
-  const parts = { http: true, worker: options.worker && config.FAREBOX_WORKER };
+  // guard: no-worker (off: true)
+  const worker = options.worker && config.FAREBOX_WORKER;
+  const parts = { http: true, worker };
   await live(withoutSandbox(config), parts, (app) => {
     const { address, baseUrl: base_url } = app;
     const text = `Farebox serves ${base_url} on ${address!.host}:${address!.port}.`;
@@ -71,6 +73,7 @@ export async function live(
 ): Promise<void> {
   const log = createLog(config.FAREBOX_LOG_LEVEL);
   // From here on, so that stopping during the start leaves no PostgreSQL running.
+  // guard: stop-during-start
   const asked = stopSignal();
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
   const database = await openServiceDatabase(
@@ -100,6 +103,7 @@ async function claim(config: Config): Promise<{ release(): void }> {
   const claimed = await claimFolder(dir, me).catch((cause: Error) => {
     throw new ConfigError(`FAREBOX_DATA_DIR: cannot use ${dir}: ${cause.message}`, { cause });
   });
+  // guard: one-service-a-folder
   if ('held_by' in claimed) {
     throw new Refused(
       `Another Farebox runs in ${dir} (${claimed.held_by}). Stop it, or set FAREBOX_DATA_DIR to another folder.`,

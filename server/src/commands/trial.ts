@@ -74,6 +74,7 @@ async function demoKey(
   const { available_usd_micro } = await deposit(db, { account_id, amount, reference });
   const path = join(dataDir(config), 'demo-key');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+  // guard: one-demo-key
   if (kept !== null && (await isLiving(db, kept, account_id))) {
     return { key: kept, available_usd_micro };
   }

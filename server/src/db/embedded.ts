@@ -139,6 +139,7 @@ class Supervisor implements Embedded {
     // A process that starts meanwhile waits for the claim; one that has started is connected.
     const starting = await claimStart(dataDir);
     try {
+      // guard: verb-leaves-postgres
       if (findRunning(paths.cluster) && (await hasOtherClients(this.connection.host))) return false;
       await stopServer(paths.cluster);
       return true;
@@ -158,6 +159,7 @@ class Supervisor implements Embedded {
     this.#held.holder.once('end', () => {
       if (this.#over.signal.aborted) return;
       this.#held.log(`PostgreSQL with pid ${this.pid} is lost: bringing it back`);
+      // guard: postgres-comes-back
       this.#reviving = this.#revive();
     });
   }

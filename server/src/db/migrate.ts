@@ -152,6 +152,7 @@ async function readApplied(session: Session): Promise<Applied[]> {
 }
 
 function verify(wanted: Migration[], applied: Applied[]): void {
+  // guard: newer-database-left-alone
   if (applied.length > wanted.length) {
     throw new SchemaUnfit(
       `The database is at migration ${applied.length}, this version of Farebox knows ` +

@@ -34,6 +34,7 @@ export async function authenticate(
   }
   if ('lapsed' in caller)
     throw new ApiError('unauthorized', { message: lapsedWords(caller), headers: challenge });
+  // guard: suspended-account
   if (!caller.active) {
     throw new ApiError('unauthorized', {
       message: 'The account of this key is suspended. Ask the operator.',
@@ -43,6 +44,7 @@ export async function authenticate(
   // A refusal because of the rate is counted too.
   Object.assign(req, { caller });
   setRateHeaders(reply, caller.rate);
+  // guard: calls-a-minute
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return { caller, viewer: { key_hash, account_id: caller.account_id } };
 }

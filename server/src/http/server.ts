@@ -162,6 +162,7 @@ function takeCallSlot(
       if (!working || budget !== deps.calls) return;
       budget.give(owner, 1);
       budget = null;
+      // guard: calls-bounded
       takeShare(deps.calls, id, 'calls under way', deps);
       budget = deps.calls;
       owner = id;

@@ -99,6 +99,7 @@ export class Books {
   /** Returns false and changes nothing if the available balance does not cover the amount. */
   reserve(hold: Hold): boolean {
     const balance = this.#balance(hold.account_id);
+    // guard: covered-by-balance
     if (available(balance) < hold.amount) return false;
     balance.debits_pending += hold.amount;
     if (hold.opens_job) balance.open_requests += 1;
@@ -124,6 +125,7 @@ export class Books {
   settle(settlement: Settlement): void {
     const { id, account_id, request_id, reserved, charge } = settlement;
     const balance = this.#balance(account_id);
+    // guard: charge-within-reservation
     if (charge !== null && (charge < 0n || charge > reserved)) {
       throw new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
     }
@@ -232,7 +234,8 @@ export async function openBooks(tx: Transaction, accountIds: string[]): Promise<
     select account_id, debits_pending, debits_posted, credits_posted, last_seq, open_requests,
       case when kept_on >= (now() at time zone 'utc')::date then kept_bytes else 0 end as kept_bytes
     from balances
-    where account_id = any(${[...new Set(accountIds)]}::uuid[]) order by account_id for update`);
+    where account_id = any(${[...new Set(accountIds)]}::uuid[]) order by account_id
+    for update -- guard: balances-locked`);
   return new Books(rows);
 }
 

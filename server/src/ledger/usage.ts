@@ -33,8 +33,11 @@ export class KeyUsage {
   /** Charged plus reserved this month, and the open jobs. */
   spending(keyId: string): Spending {
     const row = this.#row(keyId);
+    let spent_usd_micro = row.posted_usd_micro;
+    // guard: month-counts-reserved
+    spent_usd_micro += row.pending_usd_micro;
     return {
-      spent_usd_micro: row.pending_usd_micro + row.posted_usd_micro,
+      spent_usd_micro,
       open_requests: row.open_requests,
       get resets_at() {
         return nextMonth(row.month);

@@ -36,6 +36,7 @@ export function redact(line: string): string {
       return match.startsWith('://') ? `${String(kept)}[redacted]@` : '[redacted]';
     });
   }
+  // guard: log-holds-no-secret (off: line)
   return clean;
 }
 

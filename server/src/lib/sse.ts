@@ -55,6 +55,7 @@ export function openEventStream(
   function write(text: string): boolean {
     if (raw.destroyed || raw.writableEnded) return false;
     // The current event does not count: a single one may be larger than the bound.
+    // guard: slow-reader-is-cut
     if (raw.writableLength > bufferMaxBytes) {
       raw.destroy();
       return false;

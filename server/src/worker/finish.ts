@@ -136,7 +136,9 @@ export async function discard(
 
 /** The attempt is part of the name, so a late worker never overwrites what the next one keeps. */
 function outputKey({ id, attempt }: { id: string; attempt: number }, index: number): string {
-  return `${outputPrefix(id)}/${attempt}-${index}`;
+  // guard: outputs-per-attempt (off: 'same')
+  const name = `${attempt}-${index}`;
+  return `${outputPrefix(id)}/${name}`;
 }
 
 /**

@@ -67,6 +67,7 @@ export class Leases {
     try {
       const kept = new Set((await this.#renew(due.map(({ claim }) => claim))).map(({ id }) => id));
       for (const held of due) {
+        // guard: lease-renewed
         if (kept.has(held.claim.id)) held.extend(asked + this.#safeMs());
         else held.end(new DOMException('The lease was lost.', 'AbortError'));
       }

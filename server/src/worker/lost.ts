@@ -22,7 +22,8 @@ export async function lost(
 ): Promise<Transition> {
   const { model, route } = chosen;
   const upstream = deps.upstreams.get(route.upstream)!;
-  const isSynchronous = upstream.synchronous?.has(model.task) ?? false;
+  // guard: job-with-id-stays (off: true)
+  const isSynchronous = upstream.synchronous?.has(model.task) === true;
   if (goesOn(route, answer.answer, isSynchronous ? 'next' : 'wait')) {
     const next = await routeAfterLost(row, chosen, deps);
     if (next !== null) return { ...tried(row, answer, next.seconds), ...next.move };

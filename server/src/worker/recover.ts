@@ -25,7 +25,10 @@ export async function recover(
     return wait(row, later, { outcome: 'unknown' });
   }
   const task = deps.catalog().models.get(row.model_id)?.task ?? '';
+  // guard: lost-start-ends
+  // guard: class-c-sent-once
   if (!canBeFound(row, upstream, task, deps)) return giveOn(row, upstream, deps);
+  // guard: class-b-searched-first (off: true)
   if (upstream.class === 'A') return start(row, deps, signal);
   if (upstream.class === 'B' && upstream.find) {
     const handle = await upstream.find(row.id, signal);

@@ -45,6 +45,7 @@ export async function routePauses(
 /** This route may already have made the job, so it is not called again for this request. */
 export function isLeft({ left_routes }: Claimed, { upstream, model }: ModelUpstream): boolean {
   const routes = left_routes ?? [];
+  // guard: left-route-not-asked-again
   return routes.some((route) => route.upstream === upstream && route.model === model);
 }
 

@@ -71,6 +71,7 @@ export async function start(
   }
   // If the step was told to stop, nothing has been sent yet and another worker may begin.
   signal.throwIfAborted();
+  // guard: intent-before-call
   const begun = await deps.operations.advance({
     id,
     attempt,
@@ -84,6 +85,8 @@ export async function start(
     lease_seconds: deps.settings.leaseSeconds,
   });
   // Cancelled in this moment, or claimed by another worker: nothing was sent, and nothing will be.
+  // guard: intent-before-call
+  // guard: refused-intent-sends-nothing
   if (!begun) return null;
   const called = { model, route, key: upstream.key ?? null, began: performance.now() };
   const outcome = await call(upstream, job, route, deps);
@@ -125,7 +128,9 @@ async function routeWithSlot(
   const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
   for (const { route, again } of others) {
     if (route.upstream === meant.upstream || pauseOf(route) > 0) continue;
-    if ((again && isPaused) || isLeft(row, route)) continue;
+    // guard: refused-upstream-rests
+    if (again && isPaused) continue;
+    if (isLeft(row, route)) continue;
     if (await takeAt(row, route, deps)) return route;
   }
   return null;
@@ -139,7 +144,11 @@ function takeAt(row: Claimed, { upstream, model }: ModelUpstream, deps: StepDeps
 /** No slot was free: the request waits, a retried one in line with the queue. */
 function notYet(row: Claimed): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
-  return { ...wait(row, slotSeconds * (0.5 + Math.random())), waits: true };
+  return {
+    ...wait(row, slotSeconds * (0.5 + Math.random())),
+    // guard: refused-keeps-its-turn
+    waits: true,
+  };
 }
 
 /**
@@ -199,7 +208,9 @@ async function call(
 ): Promise<StartOutcome> {
   const seconds = upstream.start_seconds ?? deps.settings.stepTimeoutSeconds;
   const isSynchronous = upstream.synchronous?.has(job.task) ?? false;
-  const ms = 1000 * (isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds);
+  // guard: slow-image-let-go
+  const limit = isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds;
+  const ms = 1000 * limit;
   const began = performance.now();
   const outcome = await bounded(job.signal, ms, (signal) =>
     upstream.start({ ...job, signal }),

@@ -116,7 +116,11 @@ class ClaimingWorker implements Worker {
     const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
     this.#notices = createBudget(share(4), share(8));
     this.#backoff = new Backoff(deps.settings.pollSeconds);
-    this.#calls = createBudget(deps.settings.concurrency, null);
+    this.#calls = createBudget(
+      deps.settings.concurrency,
+      // guard: hanging-upstream-leaves-slots (off: Infinity)
+      null,
+    );
     this.#spooled = new SpoolWatch(deps.spool);
     const { db, log, settings } = deps;
     const { leaseSeconds } = settings;
@@ -313,6 +317,7 @@ class ClaimingWorker implements Worker {
       if (moved && transition && isEnd(transition)) await this.#spooled.remove(row.id);
     } catch (error) {
       failed = true;
+      // guard: unwritten-end-backs-off
       await this.#retryLater(row, step, error);
     } finally {
       end.release();

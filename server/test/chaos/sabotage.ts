@@ -1,6 +1,6 @@
 /**
- * Removes one guard after the other in a copy of the repository and runs the test that must fail
- * then: `npm run sabotage [-- --only TEXT]`. Prints a row for each; exits 1 if a test did not fail.
+ * Switches off one guard after the other in a copy of the repository and runs the test that must
+ * fail then: `npm run sabotage [-- NAME …]`. Prints a row for each; exits 1 if a test did not fail.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,8 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
 import { stopServer } from '../../src/db/embedded/process.ts';
-import { guards, type Guard } from './guards/index.ts';
+import { guards, laws } from './guards.ts';
+import { findGuards, switchedOff } from './switch-off.ts';
 
 export const root = path.resolve(import.meta.dirname, '../../..');
 /** Files that the tests read. */
@@ -32,6 +33,17 @@ const testTimeoutMs = 120_000;
 /** Stops the run cleanly. */
 const stop = new AbortController();
 
+export interface Guard {
+  name: string;
+  /** Below `server/`. */
+  test_file: string;
+  /** A part of the test's name as written there, or of its group's. */
+  test: string;
+}
+
+/** Texts of files below `server/`, which take the place of those in the copy. */
+export type Changes = Record<string, string>;
+
 /** red: the test failed, as it must. */
 export type Colour = 'red' | 'green' | 'broken';
 
@@ -45,19 +57,32 @@ export interface Verdict {
   output: string;
 }
 
-/** Why this guard cannot be tried: its text or its test is missing. Null if it can. */
-export function staleness(guard: Guard): string | null {
-  const source = fs.readFileSync(path.join(root, 'server', guard.file), 'utf8');
-  for (const [from] of guard.edits) {
-    const times = source.split(from).length - 1;
-    if (times !== 1) return `found ${times} times in ${guard.file}: ${JSON.stringify(from)}`;
+/** All guards, in the order of their table. */
+export const allGuards: Guard[] = [
+  ...Object.entries(guards).flatMap(([test_file, tests]) =>
+    Object.entries(tests).map(([name, test]) => ({ name, test_file, test })),
+  ),
+  ...Object.entries(laws).map(([name, { test }]) => ({
+    name,
+    test_file: 'test/ledger/laws.test.ts',
+    test,
+  })),
+];
+
+/** What has to change in `server` for the service to be without this guard. */
+export function changesWithout(name: string, server: string): Changes {
+  const law = laws[name];
+  if (law) {
+    const next = fs.readdirSync(path.join(server, 'migrations')).length + 1;
+    return { [`migrations/${String(next).padStart(4, '0')}_sabotage.sql`]: `${law.drop};\n` };
   }
-  const where = path.join(root, 'server', guard.test);
-  if (!fs.existsSync(where)) return `there is no ${guard.test}`;
-  if (!fs.readFileSync(where, 'utf8').includes(guard.name)) {
-    return `${guard.test} has no test "${guard.name}"`;
-  }
-  return null;
+  const files = findGuards(path.join(server, 'src')).get(name) ?? [];
+  return Object.fromEntries(
+    files.map((file) => [
+      path.relative(server, file),
+      switchedOff(fs.readFileSync(file, 'utf8'), name),
+    ]),
+  );
 }
 
 /** A copy of what the tests need, with the installed packages of this repository. */
@@ -77,29 +102,30 @@ export function copyRepository(): string {
 }
 
 /**
- * Runs the guard's test in the copy, with the guard and without it. `greens` caches the tests that
- * passed with all guards, because several guards may share one.
+ * Runs the guard's test in the copy, unchanged and changed. `greens` caches the tests that passed
+ * unchanged, because several guards may share one.
  */
 export async function tryGuard(
   copy: string,
   guard: Guard,
+  changes: Changes,
   greens = new Set<string>(),
 ): Promise<Verdict> {
   const began = performance.now();
-  const known = `${guard.test} ${guard.name}`;
-  const file = path.join(copy, 'server', guard.file);
-  const source = fs.readFileSync(file, 'utf8');
+  const known = `${guard.test_file} ${guard.test}`;
   const whole: Run = greens.has(known)
     ? { colour: 'green', output: '' }
     : await runTest(copy, guard);
   let spoiled: Run = { colour: 'broken', output: whole.output };
   if (whole.colour === 'green') {
     greens.add(known);
-    fs.writeFileSync(file, spoil(source, guard));
+    const restore = apply(changes, path.join(copy, 'server'));
     try {
-      spoiled = await runTest(copy, guard);
+      // A running server's template is made from the unchanged schema.
+      const isShared = !Object.keys(changes).some((file) => file.startsWith('migrations/'));
+      spoiled = await runTest(copy, guard, isShared);
     } finally {
-      fs.writeFileSync(file, source);
+      restore();
     }
   }
   const seconds = (performance.now() - began) / 1000;
@@ -107,11 +133,15 @@ export async function tryGuard(
   return { guard, whole: whole.colour, spoiled: spoiled.colour, seconds, output };
 }
 
-function spoil(source: string, { edits }: Guard): string {
-  return edits.reduce((text, [from, to]) => {
-    if (text.split(from).length !== 2) throw new Error(`not found once: ${from}`);
-    return text.replace(from, () => to);
-  }, source);
+/** Writes the changes and returns what takes them back. */
+function apply(changes: Changes, server: string): () => void {
+  const undo = Object.entries(changes).map(([name, text]) => {
+    const file = path.join(server, name);
+    const earlier = fs.existsSync(file) ? fs.readFileSync(file) : null;
+    fs.writeFileSync(file, text);
+    return () => (earlier === null ? fs.rmSync(file) : fs.writeFileSync(file, earlier));
+  });
+  return () => undo.forEach((each) => each());
 }
 
 interface Run {
@@ -119,16 +149,18 @@ interface Run {
   output: string;
 }
 
-async function runTest(copy: string, { file, test, name }: Guard): Promise<Run> {
+async function runTest(
+  copy: string,
+  { test_file, test: name }: Guard,
+  isShared = true,
+): Promise<Run> {
   const { NODE_TEST_CONTEXT: _context, FAREBOX_TEST_DATABASE, ...env } = process.env;
-  // A running server's template is made from the unedited schema, so edits of migrations need a new
-  // server.
-  const shared = FAREBOX_TEST_DATABASE !== undefined && !file.startsWith('migrations/');
+  const shared = FAREBOX_TEST_DATABASE !== undefined && isShared;
   const pattern = name.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const args = ['--test', '--test-reporter=tap', `--test-name-pattern=${pattern}`];
   const TMPDIR = path.join(copy, 'tmp');
   fs.mkdirSync(TMPDIR, { recursive: true });
-  const child = spawn(process.execPath, [...args, path.join(copy, 'server', test)], {
+  const child = spawn(process.execPath, [...args, path.join(copy, 'server', test_file)], {
     cwd: copy,
     env: { ...env, ...(shared && { FAREBOX_TEST_DATABASE }), TMPDIR },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -195,15 +227,13 @@ export function isProven({ whole, spoiled }: Verdict): boolean {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', default: '' },
-      verbose: { type: 'boolean', default: false },
-    },
+  const { values, positionals: names } = parseArgs({
+    allowPositionals: true,
+    options: { verbose: { type: 'boolean', default: false } },
   });
-  const chosen = guards.filter((guard) =>
-    `${guard.guards} ${guard.file} ${guard.test}`.includes(values.only),
-  );
+  const unknown = names.filter((name) => !allGuards.some((guard) => guard.name === name));
+  if (unknown.length > 0) throw new Error(`no guard is named ${unknown.join(', ')}`);
+  const chosen = allGuards.filter(({ name }) => names.length === 0 || names.includes(name));
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
   const copy = copyRepository();
   const greens = new Set<string>();
@@ -217,12 +247,11 @@ async function main(): Promise<void> {
     process.env.FAREBOX_TEST_DATABASE ??= addressOf(postgres);
     for (const guard of chosen) {
       stop.signal.throwIfAborted();
-      const stale = staleness(guard);
-      const verdict = stale === null ? await tryGuard(copy, guard, greens) : null;
-      const proven = verdict !== null && isProven(verdict);
-      if (!proven) unproven++;
-      console.log(row(guard, verdict, stale));
-      if (!proven && verdict && values.verbose) console.log(verdict.output);
+      const changes = changesWithout(guard.name, path.join(copy, 'server'));
+      const verdict = await tryGuard(copy, guard, changes, greens);
+      if (!isProven(verdict)) unproven++;
+      console.log(row(verdict));
+      if (!isProven(verdict) && values.verbose) console.log(verdict.output);
     }
   } finally {
     await postgres?.stop();
@@ -237,11 +266,11 @@ function addressOf({ connection }: Embedded): string {
   return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
 }
 
-function row(guard: Guard, verdict: Verdict | null, stale: string | null): string {
-  const mark = verdict && isProven(verdict) ? 'ok ' : 'NOT';
-  const seconds = `${(verdict?.seconds ?? 0).toFixed(0)} s`.padStart(5);
-  const why = verdict ? `${verdict.whole}, then ${verdict.spoiled}` : stale;
-  return `${mark} ${seconds}  ${guard.guards.padEnd(70)} ${why}  (${guard.test}: ${guard.name})`;
+function row(verdict: Verdict): string {
+  const { guard, whole, spoiled, seconds } = verdict;
+  const mark = isProven(verdict) ? 'ok ' : 'NOT';
+  const took = `${seconds.toFixed(0)} s`.padStart(5);
+  return `${mark} ${took}  ${guard.name.padEnd(32)} ${whole}, then ${spoiled}  (${guard.test_file}: ${guard.test})`;
 }
 
 if (import.meta.main) await main();

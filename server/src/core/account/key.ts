@@ -27,6 +27,7 @@ export function newKey(random: (bytes: number) => Buffer): string {
  */
 export function parseKey(text: unknown): string | null {
   if (typeof text !== 'string' || text.length !== keyLength || !form.test(text)) return null;
+  // guard: key-checksum (off: true)
   return text.endsWith(checksumOf(text.slice(0, checkedLength))) ? text : null;
 }
 

@@ -32,6 +32,7 @@ export function demandModel(
   model_id: string,
   param: 'model_id' | 'model',
 ): void {
+  // guard: key-models (off: true)
   if (models === null || models.includes(model_id)) return;
   const [first, ...others] = models;
   const listed = others.length === 0 ? first : `${first} and ${others.length} more`;

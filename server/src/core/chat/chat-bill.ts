@@ -51,6 +51,7 @@ export function chargeableUsage(
   { completion, end }: Delivered,
 ): Bill | null {
   const text = deliveredText(completion);
+  // guard: broken-chat-is-free
   if (text === '' && (end === 'broken' || finishedInError(completion))) return null;
   const isBound = model.on_disconnect === 'finish' && end !== 'broken';
   const hasFinished = finishOf(completion) !== null;

@@ -133,6 +133,7 @@ export function priceTokens(
 export function charge(quote: Quote, actual: Actual): bigint {
   const spent =
     quote.unit === '1M tokens' ? spentOnTokens(quote, actual) : spentOnMedia(quote, actual);
+  // guard: charge-within-quote (off: true)
   return spent < quote.price_usd_micro ? spent : quote.price_usd_micro;
 }
 

@@ -29,6 +29,7 @@ export function withReply(before: readonly BusyReply[], reply: BusyReply): BusyR
  */
 export function modelPause(replies: readonly BusyReply[], wishSeconds: number): number {
   const isAlone = new Set(replies.map(({ account_id }) => account_id)).size < 2;
+  // guard: lone-account-pauses-briefly
   return isAlone ? Math.min(wishSeconds, aloneMaxSeconds) : wishSeconds;
 }
 
@@ -43,6 +44,7 @@ export function upstreamPause(
 ): number {
   const models = new Set(replies.map(({ model }) => model));
   const accounts = new Set(replies.map(({ account_id }) => account_id));
+  // guard: one-model-pauses-itself (off: true)
   const isWide = isAccountWide || models.size > 1 || accounts.size > 1;
   return isWide ? modelPause(replies, wishSeconds) : 0;
 }

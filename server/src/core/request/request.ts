@@ -53,9 +53,14 @@ export type Step =
 export function stepFor(row: DueRequest): Step {
   if (row.status === 'IN_QUEUE') return 'start';
   if (row.status === 'IN_PROGRESS') {
+    // guard: dead-chat-is-released
     if (row.kind === 'text') return 'abandon';
+    // guard: deadline-ends
     if (row.past_deadline) return 'give_up';
-    if (row.started === null || row.started.left) return 'start';
+    if (row.started === null) return 'start';
+    // guard: left-start-not-completed
+    if (row.started.left) return 'start';
+    // guard: handle-is-polled
     if (row.started.has_handle) return 'poll';
     if (row.started.outcome === 'not_accepted') return 'start';
     return 'recover';

@@ -24,7 +24,9 @@ export function routeTo(
   model: string | null,
 ): ModelUpstream | undefined {
   const there = routes.filter((route) => route.upstream === upstream);
-  return there.find((route) => route.model === model) ?? there[0];
+  // guard: meant-model (off: undefined)
+  const meant = there.find((route) => route.model === model);
+  return meant ?? there[0];
 }
 
 /** What is known of a lost answer. */
@@ -40,7 +42,9 @@ export function goesOn(
   answer: LostHow | undefined,
   usual: 'next' | 'wait',
 ): boolean {
+  // guard: lost-waits
   if ((on_lost ?? usual) === 'wait') return false;
+  // guard: answer-is-no-loss (off: true)
   return answer === undefined || (answer === 'slow' && first_byte_seconds !== undefined);
 }
 

@@ -134,6 +134,7 @@ function judge(
 ): Verdict {
   if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
   if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
+  // guard: output-link-signed
   if (!isSigned(secrets, sig, linesOf(exp))) return 'invalid';
   return now_seconds > Number(exp) ? 'expired' : 'valid';
 }

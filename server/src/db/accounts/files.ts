@@ -64,7 +64,9 @@ export function findLiving(db: Connection, accountId: string, ids: string[]): Pr
   return db.run<FileRow>(sql`
     select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
       from files
-    where id = any(${ids}::uuid[]) and account_id = ${accountId} and expires_at > now()`);
+    where id = any(${ids}::uuid[])
+      and account_id = ${accountId} -- guard: own-input-files
+      and expires_at > now()`);
 }
 
 /**

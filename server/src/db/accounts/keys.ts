@@ -186,8 +186,9 @@ function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<Aut
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
           ${quotas.key}::int) as quota
       from ${rowsOf(rows, { n: 'int', hash: 'bytea', asked: 'int', previous: 'bool' })} as c
-      join keys k on k.hash = c.hash and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > now())
+      join keys k on k.hash = c.hash
+        and k.revoked_at is null -- guard: revoked-key
+        and (k.expires_at is null or k.expires_at > now()) -- guard: expired-key
       join accounts a on a.id = k.account_id
       join key_usage u on u.key_id = k.id
     ), counted as (
@@ -199,9 +200,12 @@ function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<Aut
       order by key_id
       on conflict (key_id) do update set
         started_at = case when w.started_at <= now() - interval '60 s' then now()
-          else w.started_at end,
+          else w.started_at -- guard: minute-has-sixty-seconds (off: now())
+          end,
         calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
-          else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) end,
+          else greatest(w.calls, least(excluded.asked +
+            w.calls, -- guard: calls-add-up (off: 0)
+            excluded.quota)) end,
         granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
           else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) - w.calls end,
         asked = excluded.asked, quota = excluded.quota, used_at = excluded.used_at,
@@ -226,9 +230,7 @@ function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<Aut
       returning account_id, calls, granted, started_at
     )
     select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
-      k.open_jobs, k.models,
-      k.open_requests, k.quota,
-      c.calls, c.granted,
+      k.open_jobs, k.models, k.open_requests, k.quota, c.calls, c.granted,
       -- A call of another process that came first may have begun a moment later than this one.
       least(60, greatest(1, ceil(extract(epoch
         from c.started_at + interval '60 s' - now()))))::int as reset_seconds,
@@ -264,7 +266,8 @@ function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
     )
     select n, hash, previous,
       case when expires_at <= now() then 'expired'
-        when previous_until <= now() then 'replaced' end as lapsed,
+        when previous_until <= now() then 'replaced' -- guard: rotated-secret-ends
+        end as lapsed,
       case when expires_at <= now() then expires_at else previous_until end as at
     from found`);
 }

@@ -32,7 +32,8 @@ const entries = (during: (at: string) => string, more = '') => `
   where ${during('s.created_at')} ${more}
   union all
   select (a.left_at at time zone 'utc')::date, r.account_id, r.kind, r.model_id,
-    a.upstream, null, null, a.cost_usd_micro, true
+    a.upstream, -- guard: left-start-costs-there (off: null)
+    null, null, a.cost_usd_micro, true
   from attempts a join requests r on r.id = a.request_id
   where a.left_at is not null and ${during('a.left_at')} ${more}`;
 
@@ -230,7 +231,7 @@ export async function bookCosts(
       update attempts a set cost_usd_micro = ${cost} from d
       join requests r on r.id = d.request_id
       where a.request_id = d.request_id and a.attempt = d.attempt and a.left_at is not null
-        and a.cost_usd_micro is null
+        and a.cost_usd_micro is null -- guard: left-start-booked-once
       returning a.request_id, d.attempt, (a.left_at at time zone 'utc')::date as day, r.kind,
         r.model_id, a.upstream, r.account_id
     ), booked as materialized (

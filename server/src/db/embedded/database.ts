@@ -65,6 +65,7 @@ export async function hasOtherClients(socketDir: string): Promise<boolean> {
         `select exists (select from pg_stat_activity
           where backend_type = 'client backend' and pid <> pg_backend_pid()) as found`,
       );
+      // guard: failed-start-stops-postgres
       if (!rows[0]!.found) return false;
       if (performance.now() > deadline) return true;
       await delay(10);

@@ -80,8 +80,9 @@ export async function claimQueued(
         select account_id, count(*)::int as slots from requests
         where upstream = ${lane.upstream} and slot group by account_id
       ), room as (
-        select least(${limit}::int,
-          greatest(${lane.concurrency}::int - coalesce(sum(slots), 0), 0)::int) as free from held
+        select least(${limit}::int, greatest(${lane.concurrency}::int -
+          coalesce(sum(slots), 0), -- guard: upstream-slots (off: 0)
+          0)::int) as free from held
       ), turn as (
         select cursor_account from upstreams where name = ${lane.upstream} and model = ''
       ), after(account_id, n) as (
@@ -90,8 +91,7 @@ export async function claimQueued(
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id > (select cursor_account from turn)
           and r.model_id <> all(${stopped}::text[]) order by r.account_id limit 1)
-        union all
-        select (select r.account_id from requests r where not r.slot
+        union all select (select r.account_id from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.model_id <> all(${stopped}::text[]) and r.account_id > a.account_id
@@ -103,8 +103,7 @@ export async function claimQueued(
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id <= (select cursor_account from turn)
           and r.model_id <> all(${stopped}::text[]) order by r.account_id limit 1)
-        union all
-        select (select r.account_id from requests r where not r.slot
+        union all select (select r.account_id from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.model_id <> all(${stopped}::text[]) and r.account_id > b.account_id
@@ -129,8 +128,9 @@ export async function claimQueued(
                 where held.account_id = t.account_id), 0)) end)
         ) q
       ), pick as (
-        select id, account_id, row_number() over (order by round, lap, account_id) as n
-        from candidate order by n limit (select free from room)
+        select id, account_id, row_number() over (order by
+          round, lap, account_id -- guard: turns-go-round (off: id)
+        ) as n from candidate order by n limit (select free from room)
       ), moved as (
         update upstreams set cursor_account = (select account_id from pick order by n desc limit 1)
         where name = ${lane.upstream} and model = '' and exists (select from pick)
@@ -148,9 +148,12 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
     with due as (
       select id from requests
       where wake_at <= now() and wake_at is not null and (status <> 'IN_QUEUE' or slot)
-      order by wake_at limit ${limit} for update skip locked
+      order by wake_at limit ${limit}
+      for update skip locked -- guard: due-goes-to-one
     )
-    update requests r set attempt = r.attempt + 1, leased = true, waits = false,
+    update requests r set leased = true,
+      attempt = r.attempt + 1, -- guard: claim-is-new-attempt
+      waits = false, -- guard: claimed-waits-no-more
       wake_at = now() + ${leaseSeconds} * interval '1 s'
     from due where r.id = due.id returning r.id, r.attempt`);
 }
@@ -203,7 +206,9 @@ export async function takeSlot(
     const taken = await tx.run(sql`
       update requests set slot = true, upstream = ${lane.upstream}, upstream_model = ${lane.model}
       where id = ${id} and attempt = ${attempt} and leased and status in ('IN_QUEUE', 'IN_PROGRESS')
-        and ${lane.concurrency}::int > (select count(*) from requests
+        and
+          ${lane.concurrency}::int -- guard: next-upstream-slots (off: 1000000)
+          > (select count(*) from requests
           where upstream = ${lane.upstream} and slot and id <> ${id})
       returning id`);
     return taken.length > 0;
@@ -213,7 +218,9 @@ export async function takeSlot(
 /** The row of the upstream serialises claims: its holder counts slots in a later snapshot. */
 function lockTurn(tx: Transaction, upstream: string): void {
   tx.send(sql`insert into upstreams (name) values (${upstream}) on conflict do nothing`);
-  tx.send(sql`select name from upstreams where name = ${upstream} and model = '' for update`);
+  tx.send(sql`
+    select name from upstreams where name = ${upstream} and model = ''
+    for update -- guard: slots-counted-by-one`);
 }
 
 /** Paused upstreams with waiting requests, and models that are paused alone. */
@@ -574,7 +581,9 @@ async function writeFailure(
         last_error = excluded.last_error, last_error_at = excluded.last_error_at,
         last_why = excluded.last_why, busy = coalesce(excluded.busy, u.busy),
         paused_until = greatest(u.paused_until, excluded.paused_until,
-          case when ${failure.counts_alone} or (select max(since) from d) <
+          case when
+            ${failure.counts_alone} -- guard: old-failure-forgotten (off: true)
+            or (select max(since) from d) <
             case when u.failed_account <> excluded.failed_account then u.failed_at
               else u.other_failed_at end
           then greatest(
@@ -656,7 +665,9 @@ export function noteSuccess(
   return db.run<{ model: string }>(sql`
     with d as (
       select model, paused_until is not null as was_paused,
-        coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true) as is_over
+        coalesce(
+          failed_at <= now() - ${seconds}::float8 * interval '1 s', -- guard: pause-stays
+          true) as is_over
       from upstreams where name = ${upstream} and model in ('', ${model})
         and (failures > 0 or paused_until is not null or last_why is not null)
       order by model for update

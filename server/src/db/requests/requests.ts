@@ -327,13 +327,15 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
         model: 'text',
         key: 'text',
       })} as d
-      where r.id = d.id and r.attempt = d.attempt and r.status in ('IN_QUEUE', 'IN_PROGRESS')
+      where r.id = d.id
+        and r.attempt = d.attempt -- guard: own-attempt-begins
+        and r.status in ('IN_QUEUE', 'IN_PROGRESS') -- guard: cancelled-not-begun
       returning r.id, d.attempt, d.upstream, d.model, d.class, d.request_hash, d.key
     )
     insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash, key)
     select id, attempt, upstream, model, class, request_hash, key from begun
     on conflict (request_id, attempt) do update set request_hash = excluded.request_hash
-      where ${isRepeat}
+      where ${isRepeat} -- guard: lost-commit-begin (off: false)
     returning request_id as id`);
 }
 
@@ -361,7 +363,9 @@ export function acceptMany(
     ), kept as (
       -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
       -- for.
-      update attempts a set handle = coalesce(a.handle, d.handle), outcome = 'accepted',
+      update attempts a set handle = coalesce(
+        a.handle, -- guard: first-handle-stays
+        d.handle), outcome = 'accepted',
         answered_at = coalesce(a.answered_at, now()), called_back = false
       from d where a.request_id = d.id and a.attempt = d.started_in
       returning a.request_id as id, (select b.called_back from attempts b
@@ -373,7 +377,8 @@ export function acceptMany(
         else r.deadline_at end,
       wake_at = now() + case when k.called_back and not d.held then 0 else d.wake_seconds end
         * interval '1 s'
-    from d left join kept k using (id) where r.id = d.id and r.attempt = d.attempt
+    from d left join kept k using (id) where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-accepts
       and r.status = 'IN_PROGRESS' and (r.leased or not ${isRepeat}) returning r.id`);
 }
 
@@ -412,7 +417,8 @@ export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids
     )
     update requests r set wake_at = now() from told
     where r.id = told.request_id and told.left_at is null
-      and r.status = 'IN_PROGRESS' and not r.leased
+      and r.status = 'IN_PROGRESS'
+      and not r.leased -- guard: callback-keeps-lease
     returning r.id`);
 }
 
@@ -451,7 +457,9 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         slot = r.slot and not d.frees_slot, waits = d.waits,
         wake_at = now() + case when a.called_back then 0 else d.wake_seconds end * interval '1 s'
       from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
-      where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS'
+      where r.id = d.id
+        and r.attempt = d.attempt -- guard: own-attempt-waits
+        and r.status = 'IN_PROGRESS'
         and (r.leased or not ${isRepeat}) returning r.id
     ), told as (
       update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
@@ -474,7 +482,9 @@ export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids
     update requests r set wake_at = now(), leased = false,
       slot = r.slot and r.status <> 'IN_QUEUE'
     from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
-    where r.id = d.id and r.attempt = d.attempt and r.wake_at is not null returning r.id`);
+    where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-requeues
+      and r.wake_at is not null returning r.id`);
 }
 
 export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<Ids> {
@@ -502,9 +512,11 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
       select delivery_id, id, attempt, account_id, url, status, error, duration_ms from d
       on conflict do nothing
     )
-    update requests r set webhook_state = case when d.delivered then 'delivered' else 'failed' end,
+    update requests r set
+      webhook_state = case when d.delivered then 'delivered' else 'failed' end, -- guard: one-notice
       wake_at = r.expires_at, leased = false
-    from d where r.id = d.id and r.attempt = d.attempt
+    from d where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-notifies
       and r.webhook_state = 'pending' returning r.id`);
 }
 
@@ -513,7 +525,9 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
   return db.run<{ id: string }>(sql`
     update requests r set expires_at = null, wake_at = null, leased = false
     from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
-    where r.id = d.id and r.attempt = d.attempt returning r.id`);
+    where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-clears
+    returning r.id`);
 }
 
 /** Final with nothing left to do: due when its outputs expire, if it has any. */
@@ -521,7 +535,9 @@ export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at, leased = false
     from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
-    where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
+    where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-rests
+      and r.completed_at is not null returning r.id`);
 }
 
 /** Only what a status shows, because no row is read as often. */

@@ -26,6 +26,7 @@ export const receive = openEndpoint(shapes, async ({ req }, deps) => {
   const link = { upstream: name, request_id, attempt };
   const known = deps.upstreams.get(name);
   // Unknown and forged addresses get the same 404.
+  // guard: callback-is-signed
   if (!isUuid(request_id) || !verifyCallback(deps.secrets, link, sig) || !known?.callback)
     throw new ApiError('not_found');
   const isKeyed = keysOf(known).length > 0;

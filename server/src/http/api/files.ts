@@ -263,6 +263,7 @@ export async function sendFile(
   deps: HttpDeps,
 ): Promise<unknown> {
   const file = id === null ? null : await files.findOne(deps.db, id);
+  // guard: own-files
   if (!file || (account !== null && file.account_id !== account)) throw new ApiError('not_found');
   const file_name = `${fileId(file.id)}.${extensionOf(file.content_type)}`;
   return sendStored(req, reply, { ...file, size: Number(file.size), file_name }, deps);

@@ -23,6 +23,7 @@ export const read = openEndpoint(shapes, async ({ req, reply }, deps) => {
   );
   if (!isUuid(request_id) || index < 0) throw new ApiError('not_found');
   const row = await deps.operations.status(request_id);
+  // guard: own-outputs
   if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED')
     throw new ApiError('not_found');
   if (row.cleared_at !== null) throw cleared();
@@ -30,6 +31,7 @@ export const read = openEndpoint(shapes, async ({ req, reply }, deps) => {
     (each) => each.index === index,
   );
   if (!output) throw new ApiError('not_found');
+  // guard: outputs-end-after-a-day
   if (row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now())
     throw new ApiError('expired');
   return sendStored(req, reply, output, deps);

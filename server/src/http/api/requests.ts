@@ -277,6 +277,7 @@ function idInPath({ params }: RequestCall): string | null {
 
 /** Requests of other accounts and missing ones get the same answer. */
 function own<Row extends { account_id: string }>(req: Keyed, row: Row | null): Row {
+  // guard: own-requests
   if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');
   return row;
 }

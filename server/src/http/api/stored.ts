@@ -57,6 +57,7 @@ export async function holder(
   };
   if (exp === undefined && sig === undefined) return byKey();
   const verdict = judge({ exp, sig, now_seconds: Math.floor(Date.now() / 1000) });
+  // guard: bad-link-opens-nothing (off: true)
   if (verdict === 'valid') return null;
   if (req.headers.authorization !== undefined) return byKey();
   if (verdict === 'expired') throw new ApiError('expired');

@@ -49,6 +49,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   const guarded = connector(connectTimeoutMs, async (hostname) => {
     const addresses = await resolve(hostname, strange, connectTimeoutMs);
     // A bad address among good ones is no accident, so the whole name is refused.
+    // guard: name-judged-at-connect
     if (!areFit(addresses)) throw blocked();
     return addresses;
   });
@@ -57,6 +58,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     const { hostname } = target;
     const port = target.port || defaultPort(target.protocol);
     if (isExempt(hostname, port)) return trusted(target, callback);
+    // guard: literal-address-judged
     if (isIP(hostname) !== 0 && !areFit([hostname])) {
       return queueMicrotask(() => callback(blocked(), null));
     }

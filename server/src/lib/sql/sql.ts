@@ -348,6 +348,7 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     await Promise.all(sent);
     // After a failed pipelined statement the server answers COMMIT with ROLLBACK and no error.
     const { command } = await commit;
+    // guard: commit-is-checked
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } catch (error) {

@@ -72,6 +72,7 @@ async function book(
     return await db.tx(async (tx) => {
       const books = await openBooks(tx, [account_id]);
       const earlier = await findReference(tx, reference);
+      // guard: deposit-booked-once
       if (earlier) {
         const kind = reason === null ? 'deposit' : 'adjustment';
         const same =

@@ -244,6 +244,7 @@ export function rotateKey(
       throw new Refused('This key has expired. Give it a later end first.', {
         reason: 'key_expired',
       });
+    // guard: one-rotation
     if (now.last4 !== last4) {
       throw new Refused(
         'This key was rotated meanwhile, so that nothing was done now. Look at it again.',

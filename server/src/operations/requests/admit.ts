@@ -49,6 +49,7 @@ export function decideSubmits(
 ): (Submitted | ApiError)[] {
   const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
   return submits.map((submit) =>
+    // guard: lost-commit-submit
     own.has(submit.row.id) ? taken(submit.row) : decide(submit, books, usage, known, accepted),
   );
 }
@@ -77,11 +78,15 @@ function decide(
   const { row } = submit;
   const key = row.idempotency_key === null ? null : scope(row.account_id, row.idempotency_key);
   const earlier = key === null ? undefined : known.get(key);
+  // guard: repeat-is-one-request
   if (earlier) {
+    // guard: other-body-conflicts (off: true)
     const same = row.fingerprint !== null && earlier.fingerprint.equals(row.fingerprint);
     return same ? { ...earlier, replayed: true } : new ApiError('idempotency_conflict');
   }
-  const refusal = submit.refusal ?? refuse(submit, books, usage);
+  // guard: refused-submit
+  if (submit.refusal) return submit.refusal;
+  const refusal = refuse(submit, books, usage);
   if (refusal) return refusal;
   accepted.push(row);
   usage.reserve(row.key_id, row.quoted_usd_micro, row.call_seconds === null);
@@ -103,9 +108,11 @@ function decide(
 function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null {
   const { row, open_jobs, monthly_limit_usd_micro: limit } = submit;
   const spending = usage.spending(row.key_id);
+  // guard: open-jobs
   if (open_jobs !== null && spending.open_requests >= open_jobs) return tooManyOpenJobs(open_jobs);
   const beyond = submit.account && beyondAccount(submit, submit.account, books);
   if (beyond) return beyond;
+  // guard: monthly-limit
   if (limit !== null && spending.spent_usd_micro + row.quoted_usd_micro > limit) {
     const required = formatUsd(row.quoted_usd_micro);
     const left = formatUsd(

@@ -66,10 +66,12 @@ export function decideEndings(
     const { account_id, key_id, opens_job } = ending;
     const row = open.get(ending.id);
     if (!row) return false;
+    // guard: lost-commit-end
     if (isRepeat && hasEnded(ending, row)) return true;
     if (!mayEnd(ending, row)) return false;
     const { id: request_id, quoted_usd_micro: reserved, month } = row;
     const charge = ending.to === 'COMPLETED' ? ending.charge : null;
+    // guard: wrong-charge-fails-alone
     if (charge !== null && (charge < 0n || charge > reserved))
       return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
     const written = writtenAs(ending);
@@ -80,13 +82,18 @@ export function decideEndings(
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
     ended.push(written);
     // A second ending of the same request in this batch finds it closed.
+    // guard: one-end-in-a-batch
     open.delete(ending.id);
     return true;
   });
 }
 
 function mayEnd(ending: Ending, row: requests.Locked): boolean {
-  if (ending.attempt === null) return row.status === 'IN_QUEUE';
+  if (ending.attempt === null) {
+    // guard: cancel-takes-what-waits (off: true)
+    return row.status === 'IN_QUEUE';
+  }
+  // guard: own-attempt-ends
   if (row.attempt !== ending.attempt) return false;
   return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
 }
@@ -122,6 +129,7 @@ function endOf(ending: Ending): requests.Ended {
     charged_usd_micro: 0n,
     cost_usd_micro: null,
     outputs: [],
+    // guard: failed-call-frees-key
     frees_key: ending.to === 'FAILED' && !ending.opens_job,
     ...empty,
   };

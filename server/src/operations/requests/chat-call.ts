@@ -97,6 +97,7 @@ export async function callRoutes(
         const seconds = (performance.now() - began) / 1000;
         const left = { ...leftOf(run), message: cause, seconds };
         // Write down what this call may have cost before another route is called.
+        // guard: left-chat-is-written
         if (!(await isWritten(insertLeft(deps.db, left)))) return called;
         called = undefined;
         break;
@@ -135,6 +136,7 @@ async function callAt(
   // The first byte of a whole reply comes with its last, so its delay says nothing. After the last
   // route nobody would be faster, and a call left there is billed to the operator alone.
   const isLast = route === run.routes.at(-1);
+  // guard: patience-for-streams (off: true)
   const patience = streamed && !isLast ? patienceOf(route) : null;
   try {
     signal.throwIfAborted();

@@ -66,6 +66,7 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
   const own = ownOutput(url, deps.links.baseUrl);
   if (own === null) return false;
   const verdict = verify(deps.secrets, { ...own, now_seconds: Math.floor(Date.now() / 1000) });
+  // guard: input-link-signed (off: true)
   if (verdict === 'valid') return true;
   throw refuse(
     verdict === 'expired'

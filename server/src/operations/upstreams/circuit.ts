@@ -124,6 +124,7 @@ function startCircuit(
   async function noteWell(name: string, model: string, began: number): Promise<string[]> {
     const now = performance.now();
     const known = well.get(name) ?? new Map<string, number>();
+    // guard: success-ends-failures (off: true)
     if (now < (known.get(model) ?? 0)) return [];
     // Set at once, so that of many calls that succeed together only one checks the row.
     well.set(name, known.set(model, now + wellMs));

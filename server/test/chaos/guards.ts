@@ -1,0 +1,236 @@
+/**
+ * Guards of the service and the test that must be red without each: test file below `server/`, then
+ * name of the guard, then a part of the test's name or of its group's.
+ *
+ * A guard's name stands in the source, in a comment `guard: NAME`; `switch-off.ts` says where, and
+ * how it is switched off.
+ */
+type Tests = Record<string, Record<string, string>>;
+
+const overtaken = 'a move under another attempt changes nothing';
+
+export const guards: Tests = {
+  'test/operations/advance.test.ts': {
+    // A worker that was overtaken by a later claim changes nothing.
+    'own-attempt-begins': overtaken,
+    'own-attempt-accepts': overtaken,
+    'own-attempt-waits': overtaken,
+    'own-attempt-requeues': overtaken,
+    'own-attempt-clears': overtaken,
+    'own-attempt-rests': overtaken,
+    'own-attempt-notifies': overtaken,
+    'own-attempt-ends': 'nothing under an older attempt',
+    'first-handle-stays': 'is never written over',
+    'cancel-takes-what-waits': 'an end takes',
+    'cancelled-not-begun': 'a move of a request that is over changes nothing',
+    'one-end-in-a-batch': 'of one request in one batch take it once',
+    'wrong-charge-fails-alone': 'each get their own verdict, in order',
+  },
+  'test/operations/submit.test.ts': {
+    'balances-locked': 'three hundred submits of three accounts',
+    'repeat-is-one-request': 'the same key in one batch is one request',
+    'other-body-conflicts': 'the same key in one batch is one request',
+    'refused-submit': 'takes nothing, and its own error is told',
+  },
+  'test/operations/limits.test.ts': {
+    'month-counts-reserved': 'is kept to the micro',
+    'monthly-limit': 'is kept to the micro',
+    'open-jobs': 'are as many as the key may have',
+  },
+  'test/operations/races.test.ts': {
+    'refused-intent-sends-nothing': 'has one winner: cancelled and never started',
+  },
+  'test/ledger/books.test.ts': {
+    'covered-by-balance': 'a refused reservation changes nothing',
+    'charge-within-reservation': 'out of 50',
+  },
+  'test/ledger/deposit.test.ts': {
+    'deposit-booked-once': 'ten at once are booked once',
+  },
+  'src/core/price/price.test.ts': {
+    'charge-within-quote': 'charge',
+  },
+  'src/core/request/request.test.ts': {
+    'deadline-ends': 'past its deadline a polled job is given up',
+  },
+  'test/db/sql.test.ts': {
+    'commit-is-checked': 'whose failure was swallowed does not pass for committed',
+  },
+  'test/db/keys.test.ts': {
+    'calls-add-up': 'are exact however many processes count at once',
+    'minute-has-sixty-seconds': 'begin anew a minute after the first, and not before',
+    'revoked-key': 'a revoked key is nobody',
+    'expired-key': 'the end of a key',
+    'rotated-secret-ends': 'ends for the earlier text with its overlap',
+    'one-rotation': 'of one text happens once',
+  },
+  'test/db/queue.test.ts': {
+    'claim-is-new-attempt': 'takes a claim whose lease is over again, under a new attempt',
+    'upstream-slots': 'takes no more than the upstream has places',
+    'turns-go-round': 'go round the accounts, whoever has queued how much',
+    'claimed-waits-no-more': 'is claimed by one, as its turn comes or when it is due',
+    'due-goes-to-one': 'passes over a row that somebody else has locked',
+    'old-failure-forgotten': 'forgets a failure of long ago',
+    'pause-stays': 'rests on when a start goes well that was made before',
+  },
+  'test/db/queue-slots.test.ts': {
+    'slots-counted-by-one': 'a second worker waits for the first to count',
+  },
+  'test/worker/leases.test.ts': {
+    'intent-before-call': 'is dropped and counted',
+  },
+  'test/worker/renewal.test.ts': {
+    'lease-renewed': 'keeps the request beyond its first lease',
+  },
+  'test/worker/recovery.test.ts': {
+    'class-c-sent-once': 'is never sent again; where nothing can call back',
+    'class-b-searched-first': 'class B: is found, and not sent again',
+    'handle-is-polled': 'a handle that came is polled whatever the class',
+  },
+  'test/worker/bad-hour.test.ts': {
+    'lost-start-ends': 'none waits for its deadline',
+  },
+  'test/worker/waiting.test.ts': {
+    'refused-keeps-its-turn': 'has the next place before all that were submitted after it',
+    'refused-upstream-rests': 'goes back to the upstream that refused it',
+  },
+  'test/worker/outputs.test.ts': {
+    'unwritten-end-backs-off': 'an end that cannot be written is tried again less and less often',
+    'outputs-per-attempt': 'is removed, and the outputs that count stay',
+  },
+  'test/worker/own-outputs.test.ts': {
+    'input-link-signed': 'without a signature',
+  },
+  'test/worker/lost.test.ts': {
+    'left-route-not-asked-again': 'is not asked again of the one that was left',
+    'left-start-not-completed': 'left for the next one, a late callback',
+    'answer-is-no-loss': 'goes nowhere else',
+    'slow-image-let-go': 'too slow for first_byte_seconds',
+  },
+  'test/worker/routing.test.ts': {
+    'job-with-id-stays': 'goes nowhere else where its answer was lost',
+    'next-upstream-slots': 'waits for a slot where the next one is full',
+    'meant-model': 'are two routes: the second has what the first did not take',
+  },
+  'test/worker/circuit.test.ts': {
+    'lone-account-pauses-briefly': 'for one model of one account is paused for that model',
+    'one-model-pauses-itself': 'for one model of one account is paused for that model',
+    'success-ends-failures': "are forgotten once another's model of the upstream went well",
+  },
+  'test/worker/hanging.test.ts': {
+    'hanging-upstream-leaves-slots': 'leave places free',
+  },
+  'test/http/lost-commits.test.ts': {
+    'lost-commit-submit': 'a submit: 202, and one request is reserved for',
+    'lost-commit-end': 'a cancel: 200, and its reservation is released once',
+    'lost-commit-begin': 'the intent to start a job: who recognises no repeat is asked once',
+  },
+  'test/http/chat-stream.test.ts': {
+    'broken-chat-is-free': 'zero output with an error finish is free',
+  },
+  'test/http/chat-repeat.test.ts': {
+    'failed-call-frees-key': 'a call that failed frees its key',
+    'dead-chat-is-released': 'is released when it is due, and its key is free',
+  },
+  'test/http/chat-lost.test.ts': {
+    'left-chat-is-written': 'goes on to the next upstream, is charged once',
+    'lost-waits': 'goes nowhere else where the row says wait',
+    'patience-for-streams': 'does not bound a reply that is not streamed',
+  },
+  'test/http/rate.test.ts': {
+    'calls-a-minute': 'does not let a refused call through to its work',
+  },
+  'test/http/key-changes.test.ts': {
+    'key-models': 'is for the models of the key',
+    'suspended-account': 'a change holds from the next call on',
+  },
+  'test/http/authorization.test.ts': {
+    'own-files': 'lets in whom it should',
+    'own-requests': 'what belongs to another account',
+    'key-checksum': 'a key that cannot be one is refused without a look-up',
+  },
+  'test/http/callbacks.test.ts': {
+    'callback-is-signed': 'of an attempt it is not signed for',
+    'callback-keeps-lease': 'takes no lease away',
+  },
+  'test/http/webhooks.test.ts': {
+    'webhook-judged-when-sent': 'an address that is not public is not called',
+    'one-notice': 'whatever the receiver does is recorded, and it is not told again',
+  },
+  'test/http/outputs.test.ts': {
+    'output-link-signed': 'with a link that is not to the letter',
+    'bad-link-opens-nothing': 'with a link that is not to the letter',
+    'own-outputs': 'with the key of another account it is not there',
+    'outputs-end-after-a-day': 'ends 24 hours after completion',
+  },
+  'test/http/queue.test.ts': {
+    'own-input-files': 'of another account is refused as one that never was',
+  },
+  'test/http/capacity.test.ts': {
+    'calls-bounded': 'beyond the bound are refused at once',
+  },
+  'test/lib/names.test.ts': {
+    'name-judged-at-connect': 'the forbidden listener hears nothing',
+  },
+  'test/lib/guard.test.ts': {
+    'literal-address-judged': 'is refused for a literal address of our own',
+  },
+  'src/lib/sse.test.ts': {
+    'slow-reader-is-cut': 'a reader',
+  },
+  'src/lib/log.test.ts': {
+    'log-holds-no-secret': 'a secret in a line is cut out',
+  },
+  'test/web/left-starts.test.ts': {
+    'left-start-booked-once': 'is an unknown outcome beside its completed request',
+    'left-start-costs-there': 'counts on the day it was left',
+  },
+  'test/commands/serve.test.ts': {
+    'one-service-a-folder': 'a second service in the folder is refused',
+    'stop-during-start': 'stopped in the midst of its start',
+    'failed-start-stops-postgres': 'a port in use is said in words',
+    'no-worker': 'a worker completes what waits where no service works',
+  },
+  'test/commands/trial.test.ts': {
+    'one-demo-key': 'a second start tells a human the same key',
+    'postgres-comes-back': 'its PostgreSQL comes back by itself',
+  },
+  'test/commands/verbs.test.ts': {
+    'verb-stops-postgres': 'a verb starts the embedded database for itself and leaves none behind',
+    'refusal-exits-2': 'what cannot be done is said in words, exit 2',
+  },
+  'test/db/migrate.test.ts': {
+    'newer-database-left-alone': 'a database that a newer version has migrated',
+    'durable-database': 'stop the service from starting',
+  },
+  'test/db/embedded.test.ts': {
+    'verb-leaves-postgres': 'leaves the server to another process, to a client, and else stops it',
+  },
+};
+
+/**
+ * Laws of the schema, by the name of the thing that states each: how to drop it, and a part of the
+ * name of the test in `laws.test.ts` that is red then.
+ */
+export const laws: Record<string, { drop: string; test: string }> = {
+  transfers_pending: {
+    drop: 'drop index transfers_pending',
+    test: 'a transfer is refused',
+  },
+  never_below_zero: {
+    drop: 'alter table balances drop constraint never_below_zero',
+    test: 'a balance is refused',
+  },
+  transfers_append_only: {
+    drop: 'drop trigger transfers_append_only on transfers',
+    test: 'transfers are never changed',
+  },
+  open_request_has_alarm: {
+    drop: 'alter table requests drop constraint open_request_has_alarm',
+    test: 'a request is refused',
+  },
+  request_inputs_idempotency: {
+    drop: 'drop index request_inputs_idempotency',
+    test: 'twice under one idempotency key',
+  },
+};
