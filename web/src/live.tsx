@@ -1,8 +1,9 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect } from 'react';
 import type { RequestEntry, RequestPage } from './api-types.ts';
 import { placed, type Search } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
+import { createStore } from './store.ts';
 
 /** One event stream a tab reports changes of the account, so that no page has to poll. */
 
@@ -26,24 +27,8 @@ const touched = new Set([
 /** What gets single changes, or sums up days: loaded again only after a gap in the stream. */
 const afterGap = new Set(['GET /requests', 'GET /requests/:request_id', 'GET /spend']);
 
-let state: LiveState = 'waiting';
-const listeners = new Set<() => void>();
-
-function setState(next: LiveState): void {
-  if (state === next) return;
-  state = next;
-  for (const listener of listeners) listener();
-}
-
-export function useLiveState(): LiveState {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => state,
-  );
-}
+const state = createStore<LiveState>('waiting');
+export const useLiveState = state.use;
 
 /** Mounted once, around all pages of an account. */
 export function useLive(): void {
@@ -69,7 +54,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
       // From here on nothing is missed; earlier loads may be out of date.
       first = false;
       tries = 0;
-      setState('on');
+      state.set('on');
       refresh.all();
     });
     listen<{ data: RequestEntry[] }>('requests', ({ data }) => {
@@ -100,7 +85,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
   }
 
   function again(): void {
-    setState(document.hidden ? 'paused' : 'waiting');
+    state.set(document.hidden ? 'paused' : 'waiting');
     const wait = retryMs[Math.min(tries++, retryMs.length - 1)]!;
     clearTimeout(retry);
     // Spread, so that tabs do not all reconnect at once when a server returns.
@@ -112,11 +97,11 @@ function follow(account_id: string, queries: QueryClient): () => void {
     if (document.hidden) {
       hiding = window.setTimeout(() => {
         close();
-        setState('paused');
+        state.set('paused');
       }, hiddenMs);
     } else if (source === null) {
       clearTimeout(retry);
-      setState('waiting');
+      state.set('waiting');
       open();
     }
   }
@@ -128,7 +113,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     for (const timer of [retry, hiding]) clearTimeout(timer);
     refresh.stop();
     close();
-    setState('waiting');
+    state.set('waiting');
   };
 }
 

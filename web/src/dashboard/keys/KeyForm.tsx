@@ -19,16 +19,17 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import { modelsQuery } from '../../studio/models.ts';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
 
-/** Creates or changes a key. */
-export function KeyForm(props: {
-  opened: boolean;
+interface Props {
   /** Null creates one. */
   changed: Key | null;
   defaults: Defaults;
   ceilings: KeyCeilings;
   onClose: () => void;
   onMade: (key: NewKey) => void;
-}) {
+}
+
+/** Creates or changes a key. */
+export function KeyForm(props: Props & { opened: boolean }) {
   const { t } = useTranslation('keys');
   const { opened, onClose } = props;
   // Keeps the last value while the drawer closes.
@@ -74,13 +75,7 @@ function typedOf(key: Key | null, set: KeyCeilings): Typed {
   };
 }
 
-function Fields(props: {
-  changed: Key | null;
-  defaults: Defaults;
-  ceilings: KeyCeilings;
-  onClose: () => void;
-  onMade: (key: NewKey) => void;
-}) {
+function Fields(props: Props) {
   const { t } = useTranslation('keys');
   const { changed, ceilings, onClose, onMade } = props;
   const [typed, setTyped] = useState(() => typedOf(changed, ceilings));

@@ -3,13 +3,14 @@ import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
-import { Dimmed, Note, PlainButton, QuietIcon } from '../../components/styles.ts';
+import { Dimmed, Note, QuietIcon } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text.tsx';
 import { useAccount } from '../../session.tsx';
 import classes from './Chat.module.css';
 import { costOf, type Conversation } from './conversations.ts';
 import { edit, remove, type Talk } from './talk.ts';
+import { Confirm } from '../../components/Confirm.tsx';
 
 /** The conversations stored in this browser. */
 export function Conversations(props: {
@@ -69,22 +70,18 @@ export function Conversations(props: {
           }}
         />
       )}
-      <Modal opened={removed !== null} onClose={() => setRemoved(null)} title={t('delete_title')}>
-        <Text size="sm">{t('delete_text', { title: removed?.title ?? '' })}</Text>
-        <Group justify="flex-end" mt="md">
-          <PlainButton onClick={() => setRemoved(null)}>{t('common:cancel')}</PlainButton>
-          <Button
-            color="red.9"
-            onClick={() => {
-              remove(account_id, removed!.id);
-              if (removed!.id === shown) goTo(undefined);
-              setRemoved(null);
-            }}
-          >
-            {t('delete')}
-          </Button>
-        </Group>
-      </Modal>
+      <Confirm
+        opened={removed !== null}
+        title={t('delete_title')}
+        action={t('delete')}
+        onClose={() => setRemoved(null)}
+        onConfirm={async () => {
+          remove(account_id, removed!.id);
+          if (removed!.id === shown) goTo(undefined);
+        }}
+      >
+        {t('delete_text', { title: removed?.title ?? '' })}
+      </Confirm>
     </Stack>
   );
 }

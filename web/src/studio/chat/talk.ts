@@ -1,4 +1,3 @@
-import { useSyncExternalStore } from 'react';
 import { ApiFailure, call, send } from '../../api.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { eventsOf } from '../../../../client/src/events.ts';
@@ -18,6 +17,7 @@ import {
   type Picture,
 } from './conversations.ts';
 import type { Card } from '../runs/runs.ts';
+import { createStore, type Store } from '../../store.ts';
 
 /**
  * The conversations of one account and the replies in progress. Lives outside the pages, so that a
@@ -36,48 +36,40 @@ interface Reply {
   abort: AbortController;
 }
 
-interface Store {
+interface Kept {
   /** As stored, without the replies in progress. */
   kept: Conversation[];
   /** Those the browser has no room for: only this page has them. */
   unkept: Set<string>;
-  talk: Talk;
-  listeners: Set<() => void>;
+  talk: Store<Talk>;
 }
 
-const stores = new Map<string, Store>();
+const stores = new Map<string, Kept>();
 /** A stopped reply is settled a moment later. */
 const settleTries = [300, 800, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 60_000, 60_000];
 const drawMs = 40;
 
-function storeOf(account_id: string): Store {
+function storeOf(account_id: string): Kept {
   let store = stores.get(account_id);
   if (!store) {
     const kept = load(account_id);
-    const talk = { list: kept, writing: new Map() };
-    store = { kept, unkept: new Set(), talk, listeners: new Set() };
+    const talk = createStore<Talk>({ list: kept, writing: new Map() });
+    store = { kept, unkept: new Set(), talk };
     stores.set(account_id, store);
   }
   return store;
 }
 
 export function useTalk(account_id: string): Talk {
-  const store = storeOf(account_id);
-  return useSyncExternalStore(
-    (listener) => {
-      store.listeners.add(listener);
-      return () => void store.listeners.delete(listener);
-    },
-    () => store.talk,
-  );
+  return storeOf(account_id).talk.use();
 }
 
-function change(account_id: string, with_: Partial<Pick<Store, 'kept'> & Pick<Talk, 'writing'>>) {
+function change(account_id: string, with_: Partial<Pick<Kept, 'kept'> & Pick<Talk, 'writing'>>) {
   const store = storeOf(account_id);
-  const { kept = store.kept, writing = store.talk.writing } = with_;
+  const { kept = store.kept, writing = store.talk.get().writing } = with_;
   store.kept = inOrder(kept);
-  store.talk = { list: store.kept.map((each) => withReply(each, writing.get(each.id))), writing };
-  for (const listener of store.listeners) listener();
+  const list = store.kept.map((each) => withReply(each, writing.get(each.id)));
+  store.talk.set({ list, writing });
 }
 
 function withReply(conversation: Conversation, reply: Reply | undefined): Conversation {
@@ -152,11 +144,13 @@ function lookAgain(account_id: string, id: string): void {
 }
 
 export function find(account_id: string, id: string | undefined): Conversation | undefined {
-  return storeOf(account_id).talk.list.find((each) => each.id === id);
+  return storeOf(account_id)
+    .talk.get()
+    .list.find((each) => each.id === id);
 }
 
 export function stop(account_id: string, id: string): void {
-  storeOf(account_id).talk.writing.get(id)?.abort.abort();
+  storeOf(account_id).talk.get().writing.get(id)?.abort.abort();
 }
 
 export interface Ask {
@@ -199,7 +193,7 @@ export function again(ask: Ask): void {
 async function answer(ask: Ask): Promise<void> {
   const { account_id, id } = ask;
   const conversation = find(account_id, id);
-  if (!conversation || storeOf(account_id).talk.writing.has(id)) return;
+  if (!conversation || storeOf(account_id).talk.get().writing.has(id)) return;
   const { model, messages } = conversation;
   const body = { ...bodyOf(conversation), stream: true, stream_options: { include_usage: true } };
   const abort = new AbortController();
@@ -244,7 +238,7 @@ async function answer(ask: Ask): Promise<void> {
 
 /** Sets the reply as far as it has come; null once it has ended. */
 function write(account_id: string, id: string, reply: Reply | null): void {
-  const writing = new Map(storeOf(account_id).talk.writing);
+  const writing = new Map(storeOf(account_id).talk.get().writing);
   if (reply) writing.set(id, reply);
   else writing.delete(id);
   change(account_id, { writing });

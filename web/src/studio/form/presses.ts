@@ -1,6 +1,7 @@
-import { useCallback, useSyncExternalStore } from 'react';
+import { useCallback } from 'react';
 import { ApiFailure } from '../../api.ts';
 import type { Input } from './draft.ts';
+import { createStore, type Store } from '../../store.ts';
 
 /** Submits that the service has not answered. They survive the page, but not the tab. */
 
@@ -16,14 +17,27 @@ export interface Press {
 
 type Change = (before: Press[]) => Press[];
 
-const listeners = new Set<() => void>();
-const all = new Map<string, Press[]>();
+const stores = new Map<string, Store<Press[]>>();
 
 /** The submits of one form, newest first. They stay when the component unmounts. */
 export function useKept(place: string): [Press[], (change: Change) => void] {
-  const presses = useSyncExternalStore(listen, () => read(place));
-  const change = useCallback((change: Change) => write(place, change(read(place))), [place]);
-  return [presses, change];
+  const store = storeOf(place);
+  const change = useCallback(
+    (change: Change) => {
+      store.set(change(store.get()));
+      write(place, store.get());
+    },
+    [place, store],
+  );
+  return [store.use(), change];
+}
+
+function storeOf(place: string): Store<Press[]> {
+  const known = stores.get(place);
+  if (known) return known;
+  const store = createStore(stored(place));
+  stores.set(place, store);
+  return store;
 }
 
 /** Whether the service refused it: that is an answer, and no request exists under its key. */
@@ -31,21 +45,7 @@ export function isRefused({ error }: Press): boolean {
   return error instanceof ApiFailure;
 }
 
-function listen(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
-function read(place: string): Press[] {
-  const known = all.get(place);
-  if (known) return known;
-  const presses = stored(place);
-  all.set(place, presses);
-  return presses;
-}
-
 function write(place: string, presses: Press[]): void {
-  all.set(place, presses);
   const open = presses.filter((press) => !isRefused(press));
   try {
     if (open.length === 0) sessionStorage.removeItem(place);
@@ -59,7 +59,6 @@ function write(place: string, presses: Press[]): void {
   } catch {
     // The browser has no room: they live in memory only.
   }
-  for (const listener of listeners) listener();
 }
 
 /**

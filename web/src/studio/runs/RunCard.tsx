@@ -11,6 +11,7 @@ import {
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { messageOf, showFailure } from '../../components/Failure.tsx';
@@ -185,9 +186,8 @@ function WhyFailed({ run }: { run: Run }) {
 
 function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
   const { t } = useTranslation('studio');
-  const cancel = useCancel(run);
+  const cancel = useMutation({ mutationFn: useCancel(run), onError: showFailure });
   const mayCancel = useMay('build');
-  const [isCancelling, setCancelling] = useState(false);
   const position = now.queue_position;
   const percent = usePercent();
   const { progress } = now;
@@ -210,15 +210,7 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
         aria-label={t('progress')}
       />
       {now.status === 'IN_QUEUE' && mayCancel && (
-        <RowButton
-          loading={isCancelling}
-          onClick={() => {
-            setCancelling(true);
-            cancel()
-              .catch(showFailure)
-              .finally(() => setCancelling(false));
-          }}
-        >
+        <RowButton loading={cancel.isPending} onClick={() => cancel.mutate()}>
           {t('common:cancel')}
         </RowButton>
       )}

@@ -1,0 +1,27 @@
+import { useSyncExternalStore } from 'react';
+
+/** A value that lives outside the pages, and that those who use it follow. */
+export interface Store<T> {
+  get: () => T;
+  set: (next: T) => void;
+  use: () => T;
+}
+
+export function createStore<T>(initial: T): Store<T> {
+  let now = initial;
+  const listeners = new Set<() => void>();
+  const get = () => now;
+  const listen = (listener: () => void) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  return {
+    get,
+    set(next) {
+      if (next === now) return;
+      now = next;
+      for (const listener of listeners) listener();
+    },
+    use: () => useSyncExternalStore(listen, get),
+  };
+}
