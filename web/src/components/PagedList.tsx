@@ -23,14 +23,12 @@ export function PagedList<Row>(
   },
 ) {
   const { of, empty, ...listed } = props;
+  const { rows, error, retry } = of;
   return (
     <>
-      {of.error && <Failure error={of.error} retry={of.retry} />}
-      {of.rows?.length === 0 ? (
-        <Empty {...empty} />
-      ) : (
-        !(of.error && !of.rows) && <DataList {...listed} rows={of.rows} />
-      )}
+      {error && <Failure error={error} retry={retry} />}
+      {rows?.length === 0 && !error && <Empty {...empty} />}
+      {(rows ? rows.length > 0 : !error) && <DataList {...listed} rows={rows} />}
       <More of={of} />
     </>
   );

@@ -1,3 +1,4 @@
+import type { Given, OperatorCalls } from '../api.ts';
 import { previous, useOperatorQuery } from '../queries.ts';
 
 /** How often live data is loaded again, only while the tab is visible. */
@@ -7,5 +8,6 @@ type LiveRoute = 'GET /attention' | 'GET /catalog' | 'GET /queue' | 'GET /upstre
 
 /** A reply that changes by itself. */
 export function useLive<R extends LiveRoute>(route: R) {
-  return useOperatorQuery(route, {} as never, { ...previous, refetchInterval: liveMs } as never);
+  const options = { ...previous, refetchInterval: liveMs };
+  return useOperatorQuery(route, {} as Given<OperatorCalls, R>, options);
 }
