@@ -21,14 +21,16 @@ import {
   submitMany,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { isLong } from '../kit/long.ts';
 import { LedgerModel, type Ask, type Finish, type Verdict } from './model.ts';
 
 /**
  * Random lives of two accounts, played on PostgreSQL and on the model in step: each verdict and, after every step,
- * every balance, key and status are the same. A longer search: LEDGER_RUNS=5000 LEDGER_STEPS=200, and LEDGER_SEED to
+ * every balance, key and status are the same. `npm run test:full` plays more of them; a longer search:
+ * LEDGER_RUNS=5000 LEDGER_STEPS=200, and LEDGER_SEED to
  * play one again.
  */
-const numRuns = Number(process.env.LEDGER_RUNS ?? 60);
+const numRuns = Number(process.env.LEDGER_RUNS ?? (isLong ? 60 : 15));
 const steps = Number(process.env.LEDGER_STEPS ?? 40);
 const seed = Number(process.env.LEDGER_SEED ?? Date.now() % 2 ** 31);
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mulberry } from '../chaos/upstream.ts';
+import { isLong } from '../kit/long.ts';
 import { openBench } from './chat-billing-kit.ts';
 import { randomScene } from './chat-scenes.ts';
 
@@ -8,7 +9,7 @@ import { randomScene } from './chat-scenes.ts';
  * Random chat calls against the rule. CHAT_ROUNDS=5000 is the long form; CHAT_SEED plays a run
  * again. Every run prints its seed, and a failure the call that failed.
  */
-const rounds = Number(process.env.CHAT_ROUNDS ?? 300);
+const rounds = Number(process.env.CHAT_ROUNDS ?? (isLong ? 300 : 60));
 /** What is rare may not come in so few; then it goes on until it has. */
 const roundsMax = rounds * 5;
 const least = rounds / 100;
