@@ -439,22 +439,6 @@ describe('looks', () => {
     });
   }
 
-  for (const fault of [
-    'poll-unknown-word',
-    'poll-upper-case',
-    'poll-regress',
-    'poll-at-once-done',
-  ] as const) {
-    test(`${fault}: the job ends well`, async () => {
-      const handle = handleOf(await start());
-      fake.play(fault);
-      let state = await upstream.poll(handle, SIGNAL);
-      for (let look = 0; look < 5 && state.state !== 'done'; look++)
-        state = await upstream.poll(handle, SIGNAL);
-      assert.equal(state.state, 'done');
-    });
-  }
-
   test('a job that is not known is missing, also only for a moment', async () => {
     const handle = handleOf(await start());
     fake.play('poll-404-once');

@@ -127,11 +127,7 @@ const looks: [Fault, words: string[]][] = [
   ['poll-404-always', ['missing', 'missing', 'missing', 'missing']],
   ['poll-reset', ['threw', 'running', 'running', 'done']],
   ['poll-garbage', ['threw', 'running', 'running', 'done']],
-  ['poll-unknown-word', ['running', 'running', 'done']],
-  ['poll-upper-case', ['running', 'running', 'done']],
   ['poll-error-in-200', ['threw', 'running', 'running', 'done']],
-  ['poll-regress', ['running', 'running', 'done']],
-  ['poll-at-once-done', ['done']],
   ['finish-gone', ['running', 'running', 'missing', 'missing']],
 ];
 for (const [fault, expected] of looks) {

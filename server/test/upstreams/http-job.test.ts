@@ -135,10 +135,6 @@ const looks: [Fault | null, RegExp[]][] = [
   ['poll-error-in-200', [/^threw/, /^running$/, /^running$/, /^done$/]],
   ['poll-404-once', [/^missing$/, /^running$/, /^running$/, /^done$/]],
   ['poll-404-always', [/^missing$/, /^missing$/, /^missing$/]],
-  ['poll-unknown-word', [/^running$/, /^running$/, /^done$/]],
-  ['poll-upper-case', [/^running$/, /^running$/, /^done$/]],
-  ['poll-regress', [/^running$/, /^running$/, /^done$/]],
-  ['poll-at-once-done', [/^done$/]],
   ['finish-failed', [/^running$/, /^running$/, /^failed$/]],
 ];
 for (const { rig, job } of services)

@@ -306,19 +306,6 @@ describe('looks', () => {
     });
   }
 
-  const words: Fault[] = [
-    'poll-unknown-word',
-    'poll-upper-case',
-    'poll-regress',
-    'poll-at-once-done',
-  ];
-  for (const fault of words) {
-    test(`${fault}: the job ends well`, async () => {
-      stand.fake.play(fault);
-      assert.equal((await ended(stand.upstream, handleOf(await start()))).state, 'done');
-    });
-  }
-
   test('a job that is not known is missing, also only for a moment', async () => {
     const handle = handleOf(await start());
     stand.fake.play('poll-404-once');
