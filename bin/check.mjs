@@ -24,6 +24,7 @@ const checks = [
   ['format', 'oxfmt', ['--check']],
   ['unused code', 'knip', ['--no-progress']],
   ['layout', 'node', ['--test', '--test-reporter=dot', 'server/test/layout.test.ts']],
+  ['rows of queries', 'node', ['--test', '--test-reporter=dot', 'server/test/rows.test.ts']],
   ['openapi.json', 'redocly', ['lint', 'openapi.json'], 'openapi.json'],
 ];
 
