@@ -114,7 +114,7 @@ export async function openServices({
     usableUpstreams: connected.usable,
     knownUpstreams: [...builtIn, ...(options.upstreams?.keys() ?? [])],
     definitionFault: connected.faultOf,
-    misfitsOf: connected.misfitsOf,
+    unsupportedRowOf: connected.unsupportedRowOf,
     define: connected.define,
     log,
   });
@@ -218,7 +218,7 @@ export function openMedia(config: Config): Storage {
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
   const connected = connect(config, fetches, new Map());
-  const { define, faultOf: definitionFault, misfitsOf, usable, about, live } = connected;
+  const { define, faultOf: definitionFault, unsupportedRowOf, usable, about, live } = connected;
   const { close: hangUp } = connected;
   const sandboxIsOn = config.FAREBOX_SANDBOX ?? config.DATABASE_URL === null;
   const isSandbox = (name: string) => name === 'sandbox' && sandboxIsOn;
@@ -229,7 +229,7 @@ export function upstreamsOf(config: Config) {
   };
   const tools = toolsOf(config, fetches);
   const known = { knownUpstreams: builtIn, usableUpstreams };
-  return { ...known, definitionFault, misfitsOf, define, about, live, tools, close };
+  return { ...known, definitionFault, misfitsOf: unsupportedRowOf, define, about, live, tools, close };
 }
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {

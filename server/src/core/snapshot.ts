@@ -60,7 +60,7 @@ export function unreadable(first: string): string | null {
 }
 
 /** Why a snapshot cannot be loaded into a database with these migrations and tables, or null. */
-export function misfit(
+export function mismatch(
   header: SnapshotHeader,
   here: { migrations: Migration[]; tables: Table[] },
 ): string | null {

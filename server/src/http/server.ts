@@ -50,7 +50,7 @@ export function createServer(
     http: {
       headersTimeout: headersMs,
       connectionsCheckingInterval: connectionsCheckMs,
-      // Node would refuse without a body; `refuseMisfits` does it in the shape of every other
+      // Node would refuse without a body; `refuseMalformed` does it in the shape of every other
       // refusal.
       requireHostHeader: false,
     },
@@ -82,7 +82,7 @@ export function createServer(
   });
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
-  refuseMisfits(app);
+  refuseMalformed(app);
   allowOrigins(app, table, deps.settings.corsOrigins);
   compressReplies(app);
   mount(app, table, deps);
@@ -202,7 +202,7 @@ function isOutside(req: FastifyRequest): boolean {
 }
 
 /** Handles what Node would serve, or refuse with an empty body. */
-function refuseMisfits(app: FastifyInstance): void {
+function refuseMalformed(app: FastifyInstance): void {
   // An unknown expectation is ignored, as the standard allows.
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
   app.server.on('connect', (_req, socket: Socket) => {

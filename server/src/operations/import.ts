@@ -7,7 +7,7 @@ import { gunzip } from 'node:zlib';
 import type pg from 'pg';
 import {
   entryNames,
-  misfit,
+  mismatch,
   unreadable,
   type SnapshotHeader,
   type SnapshotManifest,
@@ -89,7 +89,7 @@ async function load(
   const header = (await source.take(entryNames.header)) as SnapshotHeader;
   const known = await snapshot.keptTables(db);
   const migrations = await snapshot.appliedMigrations(db);
-  const reason = misfit(header, { migrations, tables: known });
+  const reason = mismatch(header, { migrations, tables: known });
   if (reason) throw new Refused(`${options.path} is not imported. ${reason}`);
   const tables = known.filter(({ name }) => header.tables.some((table) => table.name === name));
   return longTransaction(db, 'isolation level repeatable read', async (tx, client) => {

@@ -1,10 +1,10 @@
 import {
-  misfitRows,
+  unsupportedRows,
   settleIds,
   settleUpstreams,
   unknownUpstreams,
 } from '../core/catalog/catalog-file.ts';
-import type { MisfitOf, Owners, ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+import type { FindUnsupported, Owners, ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import { statedLosses } from '../core/catalog/listed-price.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
@@ -21,7 +21,7 @@ export interface FolderOptions {
   /** Why a definition cannot be used as it is written; null if it can. */
   definitionFault?: (upstream: UpstreamDefinition) => string | null;
   /** Checks the rows that name the upstream of a definition. */
-  misfitsOf?: (upstream: UpstreamDefinition) => MisfitOf;
+  unsupportedRowOf?: (upstream: UpstreamDefinition) => FindUnsupported;
 }
 
 /** A warning about the row with this id. */
@@ -61,7 +61,7 @@ export const emptyFolder: Folder = {
  * Rejects if the folder cannot be read.
  */
 export async function readFolder(
-  { dir, knownUpstreams, definitionFault, misfitsOf }: FolderOptions,
+  { dir, knownUpstreams, definitionFault, unsupportedRowOf: misfitsOf }: FolderOptions,
   before: Folder = emptyFolder,
 ): Promise<Folder> {
   const read = await readFiles(dir, before.files);
@@ -113,20 +113,20 @@ function definedIn({ parsed, problems, old }: JudgedFile): string[] {
 function judgesOf(
   judged: JudgedFile[],
   owners: Owners,
-  misfitsOf: FolderOptions['misfitsOf'] = () => () => null,
-): Map<string, MisfitOf> {
+  unsupportedRowOf: FolderOptions['unsupportedRowOf'] = () => () => null,
+): Map<string, FindUnsupported> {
   const defined = judged.map(({ file, parsed, problems, old }) => {
     const upstream = problems.length === 0 ? parsed.upstream : (old?.upstream ?? null);
     return { file, upstream };
   });
   const { upstreams } = settleUpstreams(defined, owners);
-  return new Map(upstreams.map((each) => [each.name, misfitsOf(each)]));
+  return new Map(upstreams.map((each) => [each.name, unsupportedRowOf(each)]));
 }
 
 /** With any problem in it, a file keeps its earlier contents. */
 function loadedOf(
   { old, ...read }: JudgedFile,
-  judges: ReadonlyMap<string, MisfitOf>,
+  judges: ReadonlyMap<string, FindUnsupported>,
   known?: readonly string[],
 ): LoadedFile {
   const { file, parsed } = read;
@@ -135,7 +135,7 @@ function loadedOf(
   if (known && problems.length === 0)
     problems.push(...unknownUpstreams(file, parsed.rows, known).map(parsed.locate));
   if (problems.length === 0)
-    problems.push(...misfitRows(file, parsed.rows, judges).map(parsed.locate));
+    problems.push(...unsupportedRows(file, parsed.rows, judges).map(parsed.locate));
   const { upstream, rows } = problems.length === 0 ? parsed : (old ?? { upstream: null, rows: [] });
   return { ...read, upstream, rows, problems };
 }

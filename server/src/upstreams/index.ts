@@ -1,4 +1,4 @@
-import type { MisfitOf } from '../core/catalog/catalog-file.ts';
+import type { FindUnsupported } from '../core/catalog/catalog-file.ts';
 import { settingsOf } from '../core/catalog/upstream-definition.ts';
 import { keyName } from '../core/catalog/upstream-key.ts';
 import type {
@@ -12,7 +12,7 @@ import { createFal } from './fal/fal.ts';
 import { createOpenai } from './openai/openai.ts';
 import { createReplicate } from './replicate/replicate.ts';
 import { createHttpJob } from './http-job/http-job.ts';
-import { misfitsOf } from './misfits.ts';
+import { unsupportedRowOf } from './unsupported-rows.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
 /** Makes the adapter of one kind of upstream. Throws if the definition's options are invalid. */
@@ -58,7 +58,7 @@ export interface Upstreams {
   /** Why a definition cannot be used as it is written; null also while it is not set up. */
   faultOf(definition: UpstreamDefinition): string | null;
   /** Checks rows against the definition of their upstream. */
-  misfitsOf(definition: UpstreamDefinition): MisfitOf;
+  unsupportedRowOf(definition: UpstreamDefinition): FindUnsupported;
   /** Takes new definitions; an upstream with unchanged settings goes on as it is. */
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
@@ -134,7 +134,7 @@ export function openUpstreams(
         return messageOf(error);
       }
     },
-    misfitsOf: (definition) => (isGiven(definition.name) ? () => null : misfitsOf(definition)),
+    unsupportedRowOf: (definition) => (isGiven(definition.name) ? () => null : unsupportedRowOf(definition)),
     define(newest) {
       const wanted = new Set(newest.map(({ name }) => name));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);

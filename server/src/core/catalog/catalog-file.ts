@@ -183,7 +183,7 @@ export function unknownUpstreams(
 }
 
 /** Why an upstream can never serve a row. */
-export interface Misfit {
+export interface UnsupportedRow {
   /** JSON pointer into the row, as if it were in the long form: `/task`, `/model` … */
   path: string;
   /** About the upstream, without a full stop; says what is allowed. */
@@ -191,20 +191,20 @@ export interface Misfit {
 }
 
 /** Null if nothing speaks against it. */
-export type MisfitOf = (row: Model, route: ModelUpstream) => Misfit | null;
+export type FindUnsupported = (row: Model, route: ModelUpstream) => UnsupportedRow | null;
 
 /** The rows that one of their upstreams can never serve. `judges` are by upstream. */
-export function misfitRows(
+export function unsupportedRows(
   file: string,
   rows: readonly Model[],
-  judges: ReadonlyMap<string, MisfitOf>,
+  judges: ReadonlyMap<string, FindUnsupported>,
 ): Problem[] {
   const problems = rows.flatMap((row, i) =>
     row.upstreams.flatMap((route, at): Problem[] => {
-      const misfit = judges.get(route.upstream)?.(row, route);
-      if (!misfit) return [];
-      const path = `/models/${i}${pathOf(misfit.path, at, row)}`;
-      return [{ file, path, message: `${row.id}: ${route.upstream}: ${misfit.message}.` }];
+      const unsupported = judges.get(route.upstream)?.(row, route);
+      if (!unsupported) return [];
+      const path = `/models/${i}${pathOf(unsupported.path, at, row)}`;
+      return [{ file, path, message: `${row.id}: ${route.upstream}: ${unsupported.message}.` }];
     }),
   );
   return problems.slice(0, PROBLEMS_MAX);

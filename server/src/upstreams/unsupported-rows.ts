@@ -1,4 +1,4 @@
-import type { Misfit, MisfitOf } from '../core/catalog/catalog-file.ts';
+import type { UnsupportedRow, FindUnsupported } from '../core/catalog/catalog-file.ts';
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { fieldForm } from '../core/catalog/field-form.ts';
 import type { AdapterName, UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
@@ -8,33 +8,33 @@ import { isModelName } from './replicate/replicate.ts';
 
 /** Rows that their upstream can never serve, judged by its definition alone, without a call. */
 
-const judges: Record<AdapterName, (options: Record<string, unknown>) => MisfitOf> = {
-  openai: () => openaiMisfit,
-  fal: () => chatMisfit,
-  replicate: () => (row, route) => chatMisfit(row) ?? replicateMisfit(route),
+const judges: Record<AdapterName, (options: Record<string, unknown>) => FindUnsupported> = {
+  openai: () => unsupportedByOpenai,
+  fal: () => unsupportedChat,
+  replicate: () => (row, route) => unsupportedChat(row) ?? unsupportedByReplicate(route),
   comfyui(options) {
     const workflows = workflowsIn(options);
-    return (row, route) => chatMisfit(row) ?? comfyuiMisfit(route, workflows);
+    return (row, route) => unsupportedChat(row) ?? unsupportedByComfyui(route, workflows);
   },
-  'http-job': () => chatMisfit,
+  'http-job': () => unsupportedChat,
 };
 
-export function misfitsOf({ adapter, options }: UpstreamDefinition): MisfitOf {
+export function unsupportedRowOf({ adapter, options }: UpstreamDefinition): FindUnsupported {
   return judges[adapter](options);
 }
 
-function openaiMisfit({ task }: Model): Misfit | null {
+function unsupportedByOpenai({ task }: Model): UnsupportedRow | null {
   if (openaiTasks.has(task)) return null;
   const known = [...openaiTasks].join(', ');
   return { path: '/task', message: `it has no call for ${task}; it has calls for ${known}` };
 }
 
-function chatMisfit({ task }: Model): Misfit | null {
+function unsupportedChat({ task }: Model): UnsupportedRow | null {
   if (task !== 'chat') return null;
   return { path: '/task', message: 'it has no chat; an upstream of the adapter openai has' };
 }
 
-function replicateMisfit({ model }: ModelUpstream): Misfit | null {
+function unsupportedByReplicate({ model }: ModelUpstream): UnsupportedRow | null {
   if (isModelName(model)) return null;
   const forms = 'owner/name, owner/name:version and deployments/owner/name';
   return { path: '/model', message: `${model} is the name of no model there; names are ${forms}` };
@@ -49,10 +49,10 @@ function workflowsIn(options: Record<string, unknown>): ReadonlyMap<string, Work
   }
 }
 
-function comfyuiMisfit(
+function unsupportedByComfyui(
   { model, input_mapping }: ModelUpstream,
   workflows: ReadonlyMap<string, Workflow> | null,
-): Misfit | null {
+): UnsupportedRow | null {
   if (workflows === null) return null;
   const workflow = workflows.get(model);
   if (!workflow) {
