@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { openMax } from '../server/src/http/viewers.ts';
+import { openMax } from '../server/src/http/stream-grants.ts';
 import { newId } from '../server/src/lib/id.ts';
 import { hashPassword } from '../server/src/lib/password.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';

@@ -16,7 +16,7 @@ import { createLive, type Live } from './http/live.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
-import { createViewers } from './http/viewers.ts';
+import { createStreamGrants } from './http/stream-grants.ts';
 import { createWatch } from './http/watch.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/outbound/fetch.ts';
@@ -95,7 +95,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const close = async () => {
     deps.watch.close();
     deps.live.close();
-    deps.viewers.close();
+    deps.streamGrants.close();
     await services.close();
   };
   try {
@@ -227,11 +227,11 @@ function httpDeps(
       given.times,
     ),
     live: livePages(services, given.times),
-    viewers: createViewers({
+    streamGrants: createStreamGrants({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
       onError: throttled((told) => log.warn(told, 'could not look who is still there')),
-      everyMs: given.times.viewersMs,
+      everyMs: given.times.streamGrantsMs,
     }),
     queue: view,
     own: ownAddresses(ownNames(config)),

@@ -4,7 +4,7 @@ import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
 import type { Caller, Lapsed, Rate } from '../db/accounts/keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import type { HttpDeps } from './deps.ts';
-import type { KeyViewer } from './viewers.ts';
+import type { KeyGrant } from './stream-grants.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
@@ -17,7 +17,7 @@ export async function authenticate(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
-): Promise<{ caller: Caller; viewer: KeyViewer }> {
+): Promise<{ caller: Caller; grant: KeyGrant }> {
   const header = headerValues(req.raw.rawHeaders, 'authorization');
   const key = parseAuthorization(header);
   if (key === null) {
@@ -46,7 +46,7 @@ export async function authenticate(
   setRateHeaders(reply, caller.rate);
   // guard: calls-a-minute
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
-  return { caller, viewer: { key_hash, account_id: caller.account_id } };
+  return { caller, grant: { key_hash, account_id: caller.account_id } };
 }
 
 /** Only the owner of the key gets this message. */

@@ -16,7 +16,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Live } from './live.ts';
 import type { Times } from './times.ts';
-import type { Viewer, Viewers } from './viewers.ts';
+import type { Grant, StreamGrants } from './stream-grants.ts';
 import type { Watch } from './watch.ts';
 
 /** What the routes are given. */
@@ -34,7 +34,7 @@ export interface HttpDeps {
   circuit: Circuit;
   watch: Watch;
   live: Live;
-  viewers: Viewers;
+  streamGrants: StreamGrants;
   queue: QueueView;
   lookup: Lookup;
   own: ReadonlySet<string>;
@@ -119,7 +119,7 @@ declare module 'fastify' {
 export type Keyed = FastifyRequest & {
   caller: Spender;
   /** What the call holds open ends when this key or person loses access. */
-  viewer: Viewer;
+  grant: Grant;
   /** Work that continues after its caller has left; until it ends, its body is held. */
   work?: Promise<unknown>;
   /** Of a poll: requested while the key was checked. */

@@ -3,15 +3,15 @@ import { openEventStream, type EventStream } from '../lib/sse.ts';
 import type { HttpDeps } from './deps.ts';
 import { hijackHeaders } from './hijack.ts';
 import { takeShare } from './overload.ts';
-import { overWords, type Viewer } from './viewers.ts';
+import { overWords, type Grant } from './stream-grants.ts';
 
 /** Event streams that stay open while nothing happens. */
 
 const bufferMaxBytes = 64 * 1024;
 
 /** False: a call that would wait is answered at once. */
-export function mayHold(viewer: Viewer, { streams, viewers }: HttpDeps): boolean {
-  return streams.left(viewer.account_id) > 0 && !viewers.isFull(viewer);
+export function mayHold(viewer: Grant, { streams, streamGrants }: HttpDeps): boolean {
+  return streams.left(viewer.account_id) > 0 && !streamGrants.isFull(viewer);
 }
 
 /**
@@ -19,9 +19,9 @@ export function mayHold(viewer: Viewer, { streams, viewers }: HttpDeps): boolean
  * `over` is called when the key or person loses access. Throws `rate_limited` or
  * `capacity_unavailable`.
  */
-export function hold(viewer: Viewer, deps: HttpDeps, over: () => void): () => void {
+export function hold(viewer: Grant, deps: HttpDeps, over: () => void): () => void {
   const { account_id } = viewer;
-  const leave = deps.viewers.join(viewer, over);
+  const leave = deps.streamGrants.join(viewer, over);
   try {
     takeShare(deps.streams, account_id, 'streams and waits open', deps);
   } catch (error) {
@@ -39,11 +39,11 @@ export function hold(viewer: Viewer, deps: HttpDeps, over: () => void): () => vo
  * opened it loses access. Throws as `hold` does.
  */
 export function holdStream(
-  req: { viewer?: Viewer; yieldSlot: () => void },
+  req: { grant?: Grant; yieldSlot: () => void },
   reply: FastifyReply,
   deps: HttpDeps,
 ): EventStream {
-  const viewer = req.viewer!;
+  const viewer = req.grant!;
   const leave = hold(viewer, deps, () => endStream(events, 'access', overWords(viewer)));
   req.yieldSlot();
   const headers = hijackHeaders(reply);

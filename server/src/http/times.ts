@@ -31,7 +31,7 @@ export interface Times {
   /** How often requests that callers wait for are checked, in case hints were lost. */
   lookMs: number;
   /** How often the keys and people behind open streams are checked: they end within 5 s. */
-  viewersMs: number;
+  streamGrantsMs: number;
   /** How often streams of queued requests get their position, if it has moved. */
   positionsMs: number;
   /** A whole notification, the receiver's answer included. */
@@ -59,7 +59,7 @@ export const usualTimes: Times = {
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
   lookMs: 2_000,
-  viewersMs: 4_000,
+  streamGrantsMs: 4_000,
   positionsMs: 1_000,
   webhookMs: 10_000,
   auditFirstMs: 20_000,

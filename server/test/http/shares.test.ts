@@ -17,7 +17,7 @@ let service: Service;
 let greedy: TestAccount;
 let other: TestAccount;
 before(async () => {
-  service = await startService({ times: { viewersMs: 100 } });
+  service = await startService({ times: { streamGrantsMs: 100 } });
   greedy = await service.account({ usd: 1 });
   other = await service.account();
 });

@@ -267,15 +267,15 @@ export async function countTry(
 }
 
 /** An open page: which account it shows, and which sign-in it uses. */
-export interface PersonViewer {
+export interface PersonGrant {
   session_id: string;
   person_id: string;
   account_id: string;
 }
 
 /** For each, whether they are still signed in and still belong to the account. */
-export async function areStillThere(db: Connection, viewers: PersonViewer[]): Promise<boolean[]> {
-  const numbered = viewers.map((viewer, n) => ({ ...viewer, n }));
+export async function areStillThere(db: Connection, grants: PersonGrant[]): Promise<boolean[]> {
+  const numbered = grants.map((grant, n) => ({ ...grant, n }));
   const rows = await db.run<{ n: number }>(sql`
     select d.n from ${rowsOf(numbered, {
       n: 'int',
@@ -286,7 +286,7 @@ export async function areStillThere(db: Connection, viewers: PersonViewer[]): Pr
     join sessions s on s.id = d.session_id and s.person_id = d.person_id and s.expires_at > now()
     join members m on m.person_id = d.person_id and m.account_id = d.account_id`);
   const there = new Set(rows.map(({ n }) => n));
-  return viewers.map((_, i) => there.has(i));
+  return grants.map((_, i) => there.has(i));
 }
 
 export interface PersonOf extends PersonRow {

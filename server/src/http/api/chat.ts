@@ -64,7 +64,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
     holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
   // If access through the pages ends, the call is treated as if the caller had left: what was
   // delivered is charged.
-  const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
+  const leave = req.grant && deps.streamGrants.join(req.grant, () => reply.raw.destroy());
   try {
     for (;;) {
       const taken = await reserveChat(prepared, key, deps);

@@ -31,7 +31,7 @@ import {
   text,
   type Static,
 } from '../schema.ts';
-import { accessOver } from '../viewers.ts';
+import { accessOver } from '../stream-grants.ts';
 import { mayTry } from '../session/throttle.ts';
 import { badField } from '../validate.ts';
 import { keyedEndpoint } from './endpoint.ts';
@@ -91,7 +91,7 @@ export async function readStatus(
   const toTheEnd = until === 'final';
   const waitSeconds = wait ?? (toTheEnd ? waitMaxSeconds : 0);
   let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
-  if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.viewer, deps))
+  if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.grant, deps))
     row = await changed(row, { waitSeconds, toTheEnd }, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
@@ -302,10 +302,10 @@ function changed(
   return new Promise((resolve, reject) => {
     let newest = row;
     const over = () => {
-      reject(accessOver(req.viewer));
+      reject(accessOver(req.grant));
       done();
     };
-    const leave = hold(req.viewer, deps, over);
+    const leave = hold(req.grant, deps, over);
     req.yieldSlot();
     const stop = deps.watch.watch(row, (newer) => {
       newest = newer;

@@ -24,7 +24,7 @@ export interface Visit extends FastifyRequest {
   account_id: string;
   role: Role;
   /** Of calls inside an account. */
-  viewer?: people.PersonViewer;
+  grant?: people.PersonGrant;
 }
 
 /** What the routes of the web pages are given. */
@@ -122,7 +122,7 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
   visit.account_id = account_id;
   visit.role = found.role;
   const { session_id, person_id } = visit.session;
-  visit.viewer = { session_id, person_id, account_id };
+  visit.grant = { session_id, person_id, account_id };
 }
 
 /** To others the operator's calls do not exist. */

@@ -1,28 +1,28 @@
 import { ApiError } from '../core/errors.ts';
-import type { PersonViewer } from '../db/accounts/people.ts';
+import type { PersonGrant } from '../db/accounts/people.ts';
 import { challenge } from './auth.ts';
 
 /** The key that opened a stream or a wait. */
-export interface KeyViewer {
+export interface KeyGrant {
   key_hash: Buffer;
   account_id: string;
 }
 
-export type Viewer = PersonViewer | KeyViewer;
+export type Grant = PersonGrant | KeyGrant;
 
 /** Checks regularly whether the keys and people behind open streams still have access. */
-export interface Viewers {
+export interface StreamGrants {
   /**
    * Registers a stream until the returned function is called; `over` is called when access ends.
    * Throws `rate_limited` if the person holds as many as allowed.
    */
-  join(viewer: Viewer, over: () => void): () => void;
-  isFull(viewer: Viewer): boolean;
+  join(grant: Grant, over: () => void): () => void;
+  isFull(grant: Grant): boolean;
   close(): void;
 }
 
 interface Options {
-  areStillThere: (viewers: PersonViewer[]) => Promise<boolean[]>;
+  areStillThere: (grants: PersonGrant[]) => Promise<boolean[]>;
   /** For each hash, whether its key may be used now. */
   areGood: (hashes: Buffer[]) => Promise<boolean[]>;
   onError: (error: unknown) => void;
@@ -33,28 +33,28 @@ interface Options {
 export const openMax = 20;
 const againSeconds = 30;
 
-export function overWords(viewer: Viewer): string {
-  return 'key_hash' in viewer
+export function overWords(grant: Grant): string {
+  return 'key_hash' in grant
     ? 'This key was revoked or has expired, or its account is suspended.'
     : 'You are signed out, or belong there no more.';
 }
 
 /** The refusal of a waiting call whose access has ended. */
-export function accessOver(viewer: Viewer): ApiError {
-  const message = overWords(viewer);
-  return 'key_hash' in viewer
+export function accessOver(grant: Grant): ApiError {
+  const message = overWords(grant);
+  return 'key_hash' in grant
     ? new ApiError('unauthorized', { message, headers: challenge })
     : new ApiError('forbidden', { message, reason: 'access_over' });
 }
 
-export function createViewers(options: Options): Viewers {
+export function createStreamGrants(options: Options): StreamGrants {
   const { areStillThere, areGood, onError, everyMs } = options;
-  const open = new Map<() => void, Viewer>();
+  const open = new Map<() => void, Grant>();
   const held = new Map<string, number>();
   const timer = setInterval(() => void judge().catch(onError), everyMs).unref();
 
   async function judge(): Promise<void> {
-    const people: [() => void, PersonViewer][] = [];
+    const people: [() => void, PersonGrant][] = [];
     const keys = new Map<string, { hash: Buffer; ends: (() => void)[] }>();
     for (const [over, viewer] of open) {
       if (!('key_hash' in viewer)) {
@@ -78,10 +78,10 @@ export function createViewers(options: Options): Viewers {
   }
 
   // What keys hold open is shared by account.
-  const isFull = (viewer: Viewer) =>
+  const isFull = (viewer: Grant) =>
     'person_id' in viewer && (held.get(viewer.person_id) ?? 0) >= openMax;
 
-  function add(viewer: Viewer, count: 1 | -1): void {
+  function add(viewer: Grant, count: 1 | -1): void {
     if (!('person_id' in viewer)) return;
     const { person_id } = viewer;
     const now = (held.get(person_id) ?? 0) + count;
