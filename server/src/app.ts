@@ -12,7 +12,7 @@ import * as requests from './db/requests/requests.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { falCalls } from './http/fal/routes.ts';
 import { openapiText } from './http/openapi.ts';
-import { createLive, type Live } from './http/live.ts';
+import { createPageEvents, type PageEvents } from './http/page-events.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
@@ -94,7 +94,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const server = port === null ? null : createServer(deps, log, table, web);
   const close = async () => {
     deps.watch.close();
-    deps.live.close();
+    deps.pageEvents.close();
     deps.streamGrants.close();
     await services.close();
   };
@@ -226,7 +226,7 @@ function httpDeps(
       throttled((told) => log.warn(told, 'could not look at watched requests')),
       given.times,
     ),
-    live: livePages(services, given.times),
+    pageEvents: pageEvents(services, given.times),
     streamGrants: createStreamGrants({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
@@ -285,8 +285,8 @@ function budgets(config: Config) {
   };
 }
 
-function livePages({ db, hints, links, log }: Services, times: Times): Live {
-  return createLive(
+function pageEvents({ db, hints, links, log }: Services, times: Times): PageEvents {
+  return createPageEvents(
     hints,
     {
       entries: (ids, accountIds) => pages.findEntries(db, ids, accountIds),

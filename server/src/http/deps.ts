@@ -14,7 +14,7 @@ import type { Refusals } from '../operations/accounts/refusals.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Live } from './live.ts';
+import type { PageEvents } from './page-events.ts';
 import type { Times } from './times.ts';
 import type { Grant, StreamGrants } from './stream-grants.ts';
 import type { Watch } from './watch.ts';
@@ -33,7 +33,7 @@ export interface HttpDeps {
   /** Records how calls of upstreams went. */
   circuit: Circuit;
   watch: Watch;
-  live: Live;
+  pageEvents: PageEvents;
   streamGrants: StreamGrants;
   queue: QueueView;
   lookup: Lookup;

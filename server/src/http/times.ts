@@ -29,7 +29,7 @@ export interface Times {
   /** How long a chat call waits for the first one under its Idempotency-Key. */
   repeatWaitMs: number;
   /** How often requests that callers wait for are checked, in case hints were lost. */
-  lookMs: number;
+  checkMs: number;
   /** How often the keys and people behind open streams are checked: they end within 5 s. */
   streamGrantsMs: number;
   /** How often streams of queued requests get their position, if it has moved. */
@@ -58,7 +58,7 @@ export const usualTimes: Times = {
   stallMs: 60_000,
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
-  lookMs: 2_000,
+  checkMs: 2_000,
   streamGrantsMs: 4_000,
   positionsMs: 1_000,
   webhookMs: 10_000,

@@ -16,7 +16,7 @@ let service: Service;
 let account: TestAccount;
 before(async () => {
   service = await startService({
-    times: { keepAliveMs: 40, lookMs: 3_600_000, positionsMs: 3_600_000 },
+    times: { keepAliveMs: 40, checkMs: 3_600_000, positionsMs: 3_600_000 },
   });
   account = await service.account();
 });
@@ -189,7 +189,7 @@ describe('a stream', () => {
 describe('a stream of a request that waits', () => {
   let own: Service;
   before(async () => {
-    own = await startService({ times: { lookMs: 3_600_000, positionsMs: 50 } });
+    own = await startService({ times: { checkMs: 3_600_000, positionsMs: 50 } });
   });
   after(async () => {
     await own.audit();

@@ -14,7 +14,7 @@ let other: Awaited<ReturnType<Service['another']>>;
 let account: TestAccount;
 before(async () => {
   // Hints alone have to do it: nobody looks by himself within this file's time.
-  service = await startService({ times: { lookMs: 3_600_000 } });
+  service = await startService({ times: { checkMs: 3_600_000 } });
   other = await service.another();
   account = await service.account();
 });
@@ -117,7 +117,7 @@ describe('a call that waits', () => {
   });
 
   test('is answered without any hint between processes, only a moment later', async () => {
-    const deaf = await startService({ times: { lookMs: 50 }, env: { FAREBOX_NOTIFY: 'off' } });
+    const deaf = await startService({ times: { checkMs: 50 }, env: { FAREBOX_NOTIFY: 'off' } });
     try {
       const { key } = await deaf.account();
       const second = await deaf.another();

@@ -199,7 +199,7 @@ describe('a step that takes too long', () => {
 describe('two processes', () => {
   for (const notify of ['on', 'off']) {
     test(`with NOTIFY ${notify}: one takes the call, the other does the work, and who waits is told`, async () => {
-      await start({ env: { FAREBOX_NOTIFY: notify }, times: { lookMs: 50 } });
+      await start({ env: { FAREBOX_NOTIFY: notify }, times: { checkMs: 50 } });
       const { app } = await service.another();
       void app.worker!.run();
       const account = await service.account();

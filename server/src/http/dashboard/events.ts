@@ -9,8 +9,8 @@ import type { Visit, WebDeps } from '../session/visit.ts';
 export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
   const stream = holdStream(visit, reply, deps);
-  const stop = deps.live.open(visit.account_id, {
-    tell: (event, data) => void stream.send(data, event),
+  const stop = deps.pageEvents.open(visit.account_id, {
+    send: (event, data) => void stream.send(data, event),
   });
   stream.closed.addEventListener('abort', stop);
   return reply;

@@ -16,7 +16,7 @@ let service: Service;
 let account: TestAccount;
 let ada: Person;
 before(async () => {
-  service = await startWebService({ times: { lookMs: never, streamGrantsMs: 50 } });
+  service = await startWebService({ times: { checkMs: never, streamGrantsMs: 50 } });
   account = await service.account();
   ada = await person(service, { [account.account_id]: 'read_only' });
 });
@@ -163,7 +163,7 @@ describe('without hints', () => {
   before(async () => {
     deaf = await startWebService({
       env: { FAREBOX_NOTIFY: 'off' },
-      times: { lookMs: 50, streamGrantsMs: never },
+      times: { checkMs: 50, streamGrantsMs: never },
     });
   });
   after(() => deaf.stop());

@@ -10,17 +10,17 @@ import { serialize } from './serialize.ts';
  * Sends open pages the changes of their accounts. Hints from this or another process start a quick
  * check, one for all accounts; a slow check of everything that moved since makes up for lost hints.
  */
-export interface Live {
+export interface PageEvents {
   /** Sends changes to a page until the returned function is called. */
   open(accountId: string, page: Page): () => void;
   close(): void;
 }
 
 export interface Page {
-  tell(event: 'requests' | 'balance' | 'changed', data: string): void;
+  send(event: 'requests' | 'balance' | 'changed', data: string): void;
 }
 
-export interface LiveReads {
+export interface PageEventReads {
   /** Requests among these ids that belong to these accounts. */
   entries: (ids: string[], accountIds: string[]) => Promise<EntryRow[]>;
   moved: (known: { account_id: string; seq: bigint }[], limit: number) => Promise<Moved[]>;
@@ -42,7 +42,7 @@ const movementsMax = 2 * entriesMax;
 /** Open requests of an account that are checked for lost hints: about what a page shows. */
 const openMax = 50;
 /** Open requests of all accounts in one slow check; the next one takes the others. */
-const openLookMax = 5_000;
+const openCheckMax = 5_000;
 
 interface Account {
   id: string;
@@ -52,31 +52,31 @@ interface Account {
   balance: string;
   /** What was sent about open requests, and about others since the slow check before the last. */
   open: Map<string, string | null>;
-  told: Map<string, string>;
-  toldBefore: Map<string, string>;
+  sent: Map<string, string>;
+  sentBefore: Map<string, string>;
 }
 
-interface LiveOptions {
+interface PageEventOptions {
   links: Links;
   onError: (error: unknown) => void;
-  times: { lookMs: number };
+  times: { checkMs: number };
 }
 
-export function createLive(
+export function createPageEvents(
   hints: Pick<Hints, 'onChanged' | 'onCreated'>,
-  reads: LiveReads,
-  options: LiveOptions,
-): Live {
-  return new Watcher(hints, reads, options);
+  reads: PageEventReads,
+  options: PageEventOptions,
+): PageEvents {
+  return new AccountWatcher(hints, reads, options);
 }
 
-class Watcher implements Live {
-  readonly #reads: LiveReads;
+class AccountWatcher implements PageEvents {
+  readonly #reads: PageEventReads;
   readonly #links: Links;
   readonly #onError: (error: unknown) => void;
   readonly #accounts = new Map<string, Account>();
   readonly #offs: (() => void)[];
-  readonly #looks: NodeJS.Timeout;
+  readonly #checks: NodeJS.Timeout;
   #wanted = new Set<string>();
   #wantsAll = false;
   /** A check has failed: what it would have sent is unknown. */
@@ -84,20 +84,20 @@ class Watcher implements Live {
   /** Where the next slow check continues among the open requests. */
   #turn = 0;
   #next: NodeJS.Timeout | undefined;
-  #looking = false;
-  #lookedAt = -Infinity;
+  #checking = false;
+  #checkedAt = -Infinity;
 
   constructor(
     hints: Pick<Hints, 'onChanged' | 'onCreated'>,
-    reads: LiveReads,
-    { links, onError, times }: LiveOptions,
+    reads: PageEventReads,
+    { links, onError, times }: PageEventOptions,
   ) {
     this.#reads = reads;
     this.#links = links;
     this.#onError = onError;
     const hear = (ids: string[] | 'any') => this.#hear(ids);
     this.#offs = [hints.onChanged(hear), hints.onCreated(hear)];
-    this.#looks = setInterval(() => hear('any'), times.lookMs).unref();
+    this.#checks = setInterval(() => hear('any'), times.checkMs).unref();
   }
 
   open(accountId: string, page: Page): () => void {
@@ -105,7 +105,7 @@ class Watcher implements Live {
     this.#accounts.set(account.id, account);
     account.pages.add(page);
     if (account.seq === null) this.#hear('any');
-    else page.tell('balance', account.balance);
+    else page.send('balance', account.balance);
     return () => {
       account.pages.delete(page);
       if (account.pages.size === 0 && this.#accounts.get(account.id) === account)
@@ -115,7 +115,7 @@ class Watcher implements Live {
 
   close(): void {
     for (const off of this.#offs) off();
-    clearInterval(this.#looks);
+    clearInterval(this.#checks);
     clearTimeout(this.#next);
   }
 
@@ -132,27 +132,27 @@ class Watcher implements Live {
 
   #schedule(): void {
     const idle = this.#wanted.size === 0 && !this.#wantsAll;
-    if (idle || this.#looking || this.#next !== undefined) return;
-    const wait = Math.max(gatherMs, this.#lookedAt + pauseMs - performance.now());
+    if (idle || this.#checking || this.#next !== undefined) return;
+    const wait = Math.max(gatherMs, this.#checkedAt + pauseMs - performance.now());
     this.#next = setTimeout(() => void this.#run(), wait).unref();
   }
 
   async #run(): Promise<void> {
     this.#next = undefined;
-    this.#looking = true;
-    this.#lookedAt = performance.now();
+    this.#checking = true;
+    this.#checkedAt = performance.now();
     const ids = this.#wanted;
     const all = this.#wantsAll;
     this.#wanted = new Set();
     this.#wantsAll = false;
     try {
       await this.#begin();
-      await this.#look(ids, all);
+      await this.#check(ids, all);
     } catch (error) {
       this.#lost = true;
       this.#onError(error);
     } finally {
-      this.#looking = false;
+      this.#checking = false;
       this.#schedule();
     }
   }
@@ -180,11 +180,11 @@ class Watcher implements Live {
     return account;
   }
 
-  async #look(ids: Set<string>, all: boolean): Promise<void> {
+  async #check(ids: Set<string>, all: boolean): Promise<void> {
     // Accounts with more changes than are sent one by one.
     const many = new Set<Account>();
     if (all) {
-      await this.#lookAtMovements(ids, many);
+      await this.#checkMovements(ids, many);
       for (const id of this.#someOpen()) ids.add(id);
     }
     const rows = ids.size === 0 ? [] : await this.#reads.entries([...ids], this.#names());
@@ -209,7 +209,7 @@ class Watcher implements Live {
     }
   }
 
-  async #lookAtMovements(ids: Set<string>, many: Set<Account>): Promise<void> {
+  async #checkMovements(ids: Set<string>, many: Set<Account>): Promise<void> {
     const known = [...this.#accounts.values()].flatMap(({ id, seq }) =>
       seq === null ? [] : [{ account_id: id, seq }],
     );
@@ -221,8 +221,8 @@ class Watcher implements Live {
       else for (const id of row.request_ids) ids.add(id);
     }
     for (const account of this.#accounts.values()) {
-      account.toldBefore = account.told;
-      account.told = new Map();
+      account.sentBefore = account.sent;
+      account.sent = new Map();
     }
   }
 
@@ -232,9 +232,9 @@ class Watcher implements Live {
 
   #someOpen(): string[] {
     const open = [...this.#accounts.values()].flatMap((account) => [...account.open.keys()]);
-    if (open.length <= openLookMax) return open;
-    this.#turn = (this.#turn + openLookMax) % open.length;
-    return [...open.slice(this.#turn), ...open.slice(0, this.#turn)].slice(0, openLookMax);
+    if (open.length <= openCheckMax) return open;
+    this.#turn = (this.#turn + openCheckMax) % open.length;
+    return [...open.slice(this.#turn), ...open.slice(0, this.#turn)].slice(0, openCheckMax);
   }
 }
 
@@ -246,7 +246,7 @@ function newAccount(id: string): Account {
 }
 
 /** Remembers what the pages know of it; false if they know it already. */
-function note({ open, told, toldBefore }: Account, row: EntryRow): boolean {
+function note({ open, sent: told, sentBefore: toldBefore }: Account, row: EntryRow): boolean {
   const { id, status, progress, webhook_state } = row;
   const version = `${status} ${progress} ${webhook_state}`;
   const known = open.get(id) ?? told.get(id) ?? toldBefore.get(id);
@@ -263,9 +263,9 @@ function tellBalance(account: Account, row: AccountFunds): void {
   const balance = serialize(Funds, row);
   if (balance === account.balance) return;
   account.balance = balance;
-  for (const page of account.pages) page.tell('balance', balance);
+  for (const page of account.pages) page.send('balance', balance);
 }
 
 function tell({ pages }: Account, event: 'requests' | 'changed', data: string): void {
-  for (const page of pages) page.tell(event, data);
+  for (const page of pages) page.send(event, data);
 }
