@@ -17,7 +17,7 @@ import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createStreamGrants } from './http/stream-grants.ts';
-import { createWatch } from './http/watch.ts';
+import { createRequestEvents } from './http/request-events.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/outbound/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
@@ -93,7 +93,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const web = options.http && config.FAREBOX_WEB ? openWeb(services, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
   const close = async () => {
-    deps.watch.close();
+    deps.requestEvents.close();
     deps.pageEvents.close();
     deps.streamGrants.close();
     await services.close();
@@ -217,7 +217,7 @@ function httpDeps(
   return {
     ...services,
     catalog: () => catalog.current(),
-    watch: createWatch(
+    requestEvents: createRequestEvents(
       services.hints,
       {
         find: (ids) => requests.findMany(db, ids),

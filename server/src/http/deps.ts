@@ -17,7 +17,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { PageEvents } from './page-events.ts';
 import type { Times } from './times.ts';
 import type { Grant, StreamGrants } from './stream-grants.ts';
-import type { Watch } from './watch.ts';
+import type { RequestEvents } from './request-events.ts';
 
 /** What the routes are given. */
 export interface HttpDeps {
@@ -32,7 +32,7 @@ export interface HttpDeps {
   refusals: Refusals;
   /** Records how calls of upstreams went. */
   circuit: Circuit;
-  watch: Watch;
+  requestEvents: RequestEvents;
   pageEvents: PageEvents;
   streamGrants: StreamGrants;
   queue: QueueView;

@@ -258,7 +258,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   const row = await deps.operations.status(requestId);
   if (row && !isFinal(row.status)) {
     await new Promise<void>((resolve) => {
-      const stop = deps.watch.watch(row, (newer) => isFinal(newer.status) && done());
+      const stop = deps.requestEvents.watch(row, (newer) => isFinal(newer.status) && done());
       const timer = setTimeout(done, deps.settings.times.repeatWaitMs);
       function done(): void {
         clearTimeout(timer);

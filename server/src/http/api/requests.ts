@@ -117,7 +117,7 @@ export async function follow(
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
   const events = holdStream(req, reply, deps);
   let shown = first.queue_position;
-  const stop = deps.watch.watch(row, (newer) => void tell(newer), tellPosition);
+  const stop = deps.requestEvents.watch(row, (newer) => void tell(newer), tellPosition);
   events.closed.addEventListener('abort', stop);
   send(first);
 
@@ -307,7 +307,7 @@ function changed(
     };
     const leave = hold(req.grant, deps, over);
     req.yieldSlot();
-    const stop = deps.watch.watch(row, (newer) => {
+    const stop = deps.requestEvents.watch(row, (newer) => {
       newest = newer;
       if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();
     });

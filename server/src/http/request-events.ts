@@ -5,7 +5,7 @@ import type { StatusRow } from '../db/requests/requests.ts';
  * Notifies waiting callers that a request has changed. A hint from this or another process starts a
  * check at once; a slow check of everything that is watched makes up for lost hints.
  */
-export interface Watch {
+export interface RequestEvents {
   /**
    * Calls back with the newest row whenever its status or progress has changed; returns how to
    * stop. While it is queued, `onPosition` is called now and then with its position, moved or not.
@@ -17,7 +17,7 @@ export interface Watch {
 type Listener = (row: StatusRow) => void;
 type PositionListener = (row: StatusRow, position: number) => void;
 
-interface Watched {
+interface WatchedRequest {
   seen: string;
   row: StatusRow;
   /** Each listener, with its callback for the position in the queue, if any. */
@@ -32,21 +32,21 @@ interface Reads {
 
 const chunk = 1_000;
 
-export function createWatch(
+export function createRequestEvents(
   hints: Pick<Hints, 'onChanged'>,
   { find, position }: Reads,
   onError: (error: unknown) => void,
-  { lookMs, positionsMs }: { lookMs: number; positionsMs: number },
-): Watch {
-  const watched = new Map<string, Watched>();
+  { checkMs: lookMs, positionsMs }: { checkMs: number; positionsMs: number },
+): RequestEvents {
+  const watched = new Map<string, WatchedRequest>();
   const off = hints.onChanged((ids) => {
     if (watched.size === 0) return;
-    if (ids === 'any') return void look([...watched.keys()]);
+    if (ids === 'any') return void check([...watched.keys()]);
     const mine = ids.filter((id) => watched.has(id));
-    if (mine.length > 0) void look(mine);
+    if (mine.length > 0) void check(mine);
   });
-  const looks = every(lookMs, async () => {
-    if (watched.size > 0) await look([...watched.keys()]);
+  const checks = every(lookMs, async () => {
+    if (watched.size > 0) await check([...watched.keys()]);
   });
   const positions = every(positionsMs, () => tellPositions().catch(onError));
 
@@ -60,7 +60,7 @@ export function createWatch(
     }
   }
 
-  async function look(ids: string[]): Promise<void> {
+  async function check(ids: string[]): Promise<void> {
     try {
       for (let i = 0; i < ids.length; i += chunk) {
         for (const row of await find(ids.slice(i, i + chunk))) tell(row);
@@ -84,7 +84,7 @@ export function createWatch(
       const entry = watched.get(row.id) ?? { seen: versionOf(row), row, listeners: new Map() };
       watched.set(row.id, entry);
       // Another caller may have seen a newer row than this one.
-      if (entry.seen !== versionOf(row)) void look([row.id]);
+      if (entry.seen !== versionOf(row)) void check([row.id]);
       entry.listeners.set(listener, onPosition);
       return () => {
         entry.listeners.delete(listener);
@@ -93,7 +93,7 @@ export function createWatch(
     },
     close() {
       off();
-      clearInterval(looks);
+      clearInterval(checks);
       clearInterval(positions);
     },
   };
