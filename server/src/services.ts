@@ -229,7 +229,16 @@ export function upstreamsOf(config: Config) {
   };
   const tools = toolsOf(config, fetches);
   const known = { knownUpstreams: builtIn, usableUpstreams };
-  return { ...known, definitionFault, misfitsOf: unsupportedRowOf, define, about, live, tools, close };
+  return {
+    ...known,
+    definitionFault,
+    misfitsOf: unsupportedRowOf,
+    define,
+    about,
+    live,
+    tools,
+    close,
+  };
 }
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {

@@ -10,8 +10,8 @@ import { overWords, type Grant } from './stream-grants.ts';
 const bufferMaxBytes = 64 * 1024;
 
 /** False: a call that would wait is answered at once. */
-export function mayHold(viewer: Grant, { streams, streamGrants }: HttpDeps): boolean {
-  return streams.left(viewer.account_id) > 0 && !streamGrants.isFull(viewer);
+export function mayHold(grant: Grant, { streams, streamGrants }: HttpDeps): boolean {
+  return streams.left(grant.account_id) > 0 && !streamGrants.isFull(grant);
 }
 
 /**
@@ -19,9 +19,9 @@ export function mayHold(viewer: Grant, { streams, streamGrants }: HttpDeps): boo
  * `over` is called when the key or person loses access. Throws `rate_limited` or
  * `capacity_unavailable`.
  */
-export function hold(viewer: Grant, deps: HttpDeps, over: () => void): () => void {
-  const { account_id } = viewer;
-  const leave = deps.streamGrants.join(viewer, over);
+export function hold(grant: Grant, deps: HttpDeps, over: () => void): () => void {
+  const { account_id } = grant;
+  const leave = deps.streamGrants.join(grant, over);
   try {
     takeShare(deps.streams, account_id, 'streams and waits open', deps);
   } catch (error) {
@@ -43,8 +43,8 @@ export function holdStream(
   reply: FastifyReply,
   deps: HttpDeps,
 ): EventStream {
-  const viewer = req.grant!;
-  const leave = hold(viewer, deps, () => endStream(events, 'access', overWords(viewer)));
+  const grant = req.grant!;
+  const leave = hold(grant, deps, () => endStream(events, 'access', overWords(grant)));
   req.yieldSlot();
   const headers = hijackHeaders(reply);
   reply.hijack();

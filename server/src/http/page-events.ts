@@ -241,19 +241,19 @@ class AccountWatcher implements PageEvents {
 const ChangedRequests = object({ data: list(RequestEntry) });
 
 function newAccount(id: string): Account {
-  const empty = { open: new Map(), told: new Map(), toldBefore: new Map() };
+  const empty = { open: new Map(), sent: new Map(), sentBefore: new Map() };
   return { id, pages: new Set(), seq: null, balance: '', ...empty };
 }
 
 /** Remembers what the pages know of it; false if they know it already. */
-function note({ open, sent: told, sentBefore: toldBefore }: Account, row: EntryRow): boolean {
+function note({ open, sent, sentBefore }: Account, row: EntryRow): boolean {
   const { id, status, progress, webhook_state } = row;
   const version = `${status} ${progress} ${webhook_state}`;
-  const known = open.get(id) ?? told.get(id) ?? toldBefore.get(id);
+  const known = open.get(id) ?? sent.get(id) ?? sentBefore.get(id);
   const isOpen = status === 'IN_QUEUE' || status === 'IN_PROGRESS';
   if (!isOpen) open.delete(id);
   else if (open.has(id) || open.size < openMax) open.set(id, version);
-  told.set(id, version);
+  sent.set(id, version);
   return known !== version;
 }
 

@@ -36,7 +36,7 @@ export function createRequestEvents(
   hints: Pick<Hints, 'onChanged'>,
   { find, position }: Reads,
   onError: (error: unknown) => void,
-  { checkMs: lookMs, positionsMs }: { checkMs: number; positionsMs: number },
+  { checkMs, positionsMs }: { checkMs: number; positionsMs: number },
 ): RequestEvents {
   const watched = new Map<string, WatchedRequest>();
   const off = hints.onChanged((ids) => {
@@ -45,7 +45,7 @@ export function createRequestEvents(
     const mine = ids.filter((id) => watched.has(id));
     if (mine.length > 0) void check(mine);
   });
-  const checks = every(lookMs, async () => {
+  const checks = every(checkMs, async () => {
     if (watched.size > 0) await check([...watched.keys()]);
   });
   const positions = every(positionsMs, () => tellPositions().catch(onError));

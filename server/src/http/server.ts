@@ -266,9 +266,9 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
       const keyed = req as Keyed;
       const judged = authenticate(req, reply, deps);
       route.ahead?.(keyed, deps);
-      const { caller, viewer } = await judged;
+      const { caller, grant } = await judged;
       keyed.belongsTo(caller.account_id);
-      Object.assign(keyed, { caller, viewer });
+      Object.assign(keyed, { caller, grant });
     },
     handler: (req, reply) => route.handler(req as Keyed, reply),
   };

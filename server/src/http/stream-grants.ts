@@ -56,20 +56,20 @@ export function createStreamGrants(options: Options): StreamGrants {
   async function judge(): Promise<void> {
     const people: [() => void, PersonGrant][] = [];
     const keys = new Map<string, { hash: Buffer; ends: (() => void)[] }>();
-    for (const [over, viewer] of open) {
-      if (!('key_hash' in viewer)) {
-        people.push([over, viewer]);
+    for (const [over, grant] of open) {
+      if (!('key_hash' in grant)) {
+        people.push([over, grant]);
         continue;
       }
       // Thousands of streams may belong to one key.
-      const name = viewer.key_hash.toString('latin1');
+      const name = grant.key_hash.toString('latin1');
       const group = keys.get(name);
       if (group) group.ends.push(over);
-      else keys.set(name, { hash: viewer.key_hash, ends: [over] });
+      else keys.set(name, { hash: grant.key_hash, ends: [over] });
     }
     const groups = [...keys.values()];
     const [there, good] = await Promise.all([
-      people.length === 0 ? [] : areStillThere(people.map(([, viewer]) => viewer)),
+      people.length === 0 ? [] : areStillThere(people.map(([, grant]) => grant)),
       groups.length === 0 ? [] : areGood(groups.map(({ hash }) => hash)),
     ]);
     const ends = groups.flatMap((group, i) => (good[i] ? [] : group.ends));
@@ -78,24 +78,24 @@ export function createStreamGrants(options: Options): StreamGrants {
   }
 
   // What keys hold open is shared by account.
-  const isFull = (viewer: Grant) =>
-    'person_id' in viewer && (held.get(viewer.person_id) ?? 0) >= openMax;
+  const isFull = (grant: Grant) =>
+    'person_id' in grant && (held.get(grant.person_id) ?? 0) >= openMax;
 
-  function add(viewer: Grant, count: 1 | -1): void {
-    if (!('person_id' in viewer)) return;
-    const { person_id } = viewer;
+  function add(grant: Grant, count: 1 | -1): void {
+    if (!('person_id' in grant)) return;
+    const { person_id } = grant;
     const now = (held.get(person_id) ?? 0) + count;
     if (now === 0) held.delete(person_id);
     else held.set(person_id, now);
   }
 
   return {
-    join(viewer, over) {
-      if (isFull(viewer)) throw tooManyOpen();
-      open.set(over, viewer);
-      add(viewer, 1);
+    join(grant, over) {
+      if (isFull(grant)) throw tooManyOpen();
+      open.set(over, grant);
+      add(grant, 1);
       return () => {
-        if (open.delete(over)) add(viewer, -1);
+        if (open.delete(over)) add(grant, -1);
       };
     },
     isFull,

@@ -134,7 +134,8 @@ export function openUpstreams(
         return messageOf(error);
       }
     },
-    unsupportedRowOf: (definition) => (isGiven(definition.name) ? () => null : unsupportedRowOf(definition)),
+    unsupportedRowOf: (definition) =>
+      isGiven(definition.name) ? () => null : unsupportedRowOf(definition),
     define(newest) {
       const wanted = new Set(newest.map(({ name }) => name));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);

@@ -18,7 +18,7 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
     .decorateRequest('session')
     .decorateRequest('account_id')
     .decorateRequest('role')
-    .decorateRequest('viewer');
+    .decorateRequest('grant');
   app.register(fastifyStatic, { root: pagesDir, serve: false, preCompressed: true });
   for (const route of table) {
     app.route({
