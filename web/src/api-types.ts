@@ -875,7 +875,7 @@ export type AlertSettings = {
   low_balance_usd_micro: string | null;
   emails: boolean;
   webhook_url: string | null;
-  told_at: string | null;
+  notified_at: string | null;
   has_mail: boolean;
   recipients: Array<string>;
 };

@@ -24,7 +24,7 @@ export function intervalMs(tookMs: number): number {
 export async function keep(db: Connection, report: Report, took_ms: number): Promise<void> {
   const { ok, checked, violations } = report;
   await db.run(sql`
-    insert into verdicts (ok, checked, violations, took_ms)
+    insert into audit_results (ok, checked, violations, took_ms)
     values (${ok}, ${JSON.stringify(checked)}::json, ${JSON.stringify(violations)}::json,
       ${Math.round(took_ms)})
     on conflict (singleton) do update set ok = excluded.ok, checked = excluded.checked,
@@ -35,7 +35,7 @@ export async function keep(db: Connection, report: Report, took_ms: number): Pro
 export async function newest(db: Connection): Promise<Verdict | null> {
   const [row] = await db.run<Verdict>(
     sql`select ok, checked, violations, took_ms, created_at,
-      extract(epoch from now() - created_at)::float8 * 1000 as age_ms from verdicts`,
+      extract(epoch from now() - created_at)::float8 * 1000 as age_ms from audit_results`,
   );
   return row ?? null;
 }

@@ -36,7 +36,7 @@ export const guards = {
         "CHECK (((status = ANY (ARRAY['COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text])) = (completed_at IS NOT NULL)))",
       final_means_settled:
         "CHECK (((status = ANY (ARRAY['COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text])) = (charged_usd_micro IS NOT NULL)))",
-      open_request_has_alarm:
+      open_request_wakes:
         "CHECK (((status <> ALL (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text])) OR (wake_at IS NOT NULL)))",
       progress_has_start:
         "CHECK (((status = 'IN_PROGRESS'::text) <= ((started_at IS NOT NULL) AND (deadline_at IS NOT NULL))))",
@@ -56,7 +56,7 @@ export const guards = {
         "CHECK ((webhook_state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))",
       slot_is_open:
         "CHECK (((NOT slot) OR (status = ANY (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text]))))",
-      waiting_has_no_place:
+      waiting_has_no_slot:
         "CHECK (((NOT waits) OR ((status = 'IN_PROGRESS'::text) AND (NOT slot))))",
     },
     resolutions: {

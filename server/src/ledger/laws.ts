@@ -183,7 +183,7 @@ export const laws: Law[] = [
       where b.open_requests <> coalesce(u.open, 0)`,
   },
   {
-    name: 'open_request_has_alarm',
+    name: 'open_request_wakes',
     says: 'a request that is not final wakes up',
     broken: `select id, status from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
       and wake_at is null`,

@@ -88,8 +88,8 @@ export class Spool {
         const bytes = this.#counted(await file(), account_id, held);
         await this.#disk.put(`${id}/${attempt}-${index}`, bytes);
       }
-      const told_at = { attempt, account_id, kept_at: Date.now(), bytes: held.bytes };
-      const marker: Marker = { ...told_at, files: files.length, told };
+      const facts = { attempt, account_id, kept_at: Date.now(), bytes: held.bytes };
+      const marker: Marker = { ...facts, files: files.length, told };
       await this.#disk.put(`${id}/${markerName}`, once(Buffer.from(JSON.stringify(marker))));
     } catch (error) {
       this.#budget.give(account_id, held.bytes);

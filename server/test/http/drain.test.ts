@@ -222,7 +222,7 @@ describe('a process', { concurrency: true }, () => {
       const [, at] = /^farebox_books_checked_timestamp_seconds (\S+)$/m.exec(await figures())!;
       assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60, at);
       await other.db.tx(async (tx) => {
-        await other.db.run(rawSql('truncate verdicts'));
+        await other.db.run(rawSql('truncate audit_results'));
         await tx.run(rawSql('lock table transfers in access exclusive mode'));
         const { app } = await other.another();
         const waiting = rawSql(

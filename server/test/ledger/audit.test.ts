@@ -259,12 +259,12 @@ const sabotages: Sabotage[] = [
   {
     what: 'a queued request that will never wake',
     sql: 'update requests set wake_at = null where id = :queued',
-    breaks: ['open_request_has_alarm'],
+    breaks: ['open_request_wakes'],
   },
   {
     what: 'a running request that will never wake',
     sql: 'update requests set wake_at = null where id = :running',
-    breaks: ['open_request_has_alarm'],
+    breaks: ['open_request_wakes'],
   },
   {
     what: 'a running request that sleeps for years',

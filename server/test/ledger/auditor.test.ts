@@ -24,7 +24,7 @@ const audits = async () => (await verdicts.newest(database.db))?.created_at.getT
 const age = (minutes: number, took_ms: number) =>
   database.db.run(
     rawSql(
-      `update verdicts set created_at = now() - $1 * interval '1 minute', took_ms = $2, ok = false`,
+      `update audit_results set created_at = now() - $1 * interval '1 minute', took_ms = $2, ok = false`,
       [minutes, took_ms],
     ),
   );

@@ -92,7 +92,7 @@ describe('a balance that falls below what was named', () => {
     assert.deepEqual(letters.map(({ to }) => to).sort(), [owner.email, payer.email].sort());
     assert.match(letters[0]!.text, /has 4 USD available, which is below the 5 USD/);
     assert.match(letters[0]!.text, /https:\/\/pages\.example\/cabinet\/money\/top-up/);
-    const told = (await call('GET', '/alerts')).body.told_at;
+    const told = (await call('GET', '/alerts')).body.notified_at;
     assert.ok(told);
 
     // Still below, and lower: nothing new.
@@ -102,7 +102,7 @@ describe('a balance that falls below what was named', () => {
 
     await move(account, 5);
     await look();
-    assert.equal((await call('GET', '/alerts')).body.told_at, null);
+    assert.equal((await call('GET', '/alerts')).body.notified_at, null);
     await move(account, -5);
     await look();
     assert.deepEqual([posts.length, letters.length], [2, 4]);
@@ -165,7 +165,7 @@ describe('a balance that falls below what was named', () => {
     await move(account, -6);
     await service.db.run(
       rawSql(
-        `update alerts set told_at = date_trunc('milliseconds', now()), tries = 1,
+        `update alerts set notified_at = date_trunc('milliseconds', now()), tries = 1,
            again_at = now() - interval '1 s' where account_id = $1`,
         [account_id],
       ),
@@ -201,7 +201,7 @@ describe('a balance that falls below what was named', () => {
     assert.equal(letters.length, 0);
     // Turned off and on again, it counts as not told.
     await call('PUT', '/alerts', { ...wanted, low_balance_usd_micro: null });
-    assert.equal((await call('GET', '/alerts')).body.told_at, null);
+    assert.equal((await call('GET', '/alerts')).body.notified_at, null);
   });
 });
 
@@ -212,7 +212,7 @@ describe('the settings of alerts', () => {
       low_balance_usd_micro: '5000000',
       emails: false,
       webhook_url: url,
-      told_at: null,
+      notified_at: null,
       has_mail: false,
       recipients: [owner.email],
     });
@@ -233,7 +233,7 @@ describe('the settings of alerts', () => {
     test(`with ${what} are refused, and change nothing`, async () => {
       const { call } = await watched({});
       const before = (await call('GET', '/alerts')).body;
-      const { has_mail: _mail, recipients: _to, told_at: _at, ...wanted } = before;
+      const { has_mail: _mail, recipients: _to, notified_at: _at, ...wanted } = before;
       const reply = await call('PUT', '/alerts', { ...wanted, ...wrong });
       assert.deepEqual(
         [reply.status, reply.body.error.code, reply.body.error.param],

@@ -32,7 +32,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       ),
     );
     await service.db.run(
-      rawSql(`insert into verdicts (ok, checked, violations, took_ms)
+      rawSql(`insert into audit_results (ok, checked, violations, took_ms)
         values (false, '{}', '[{"law":"sums are zero","says":"They are not.","found":[]}]', 5)`),
     );
   });

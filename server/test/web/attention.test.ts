@@ -250,9 +250,9 @@ describe('the operator is told', () => {
 
   test('of books that do not balance, and of a proof that is old', async () => {
     const found = JSON.stringify([{ law: 'sums are zero', says: 'x', found: [] }]);
-    await change(`update verdicts set ok = false, violations = '${found}'`);
+    await change(`update audit_results set ok = false, violations = '${found}'`);
     assert.deepEqual(await lines(), [{ what: 'books_broken', count: 1, of: ['sums are zero'] }]);
-    await change(`update verdicts set ok = true, violations = '[]',
+    await change(`update audit_results set ok = true, violations = '[]',
       created_at = now() - interval '3 hours'`);
     assert.deepEqual(await lines(), [{ what: 'books_old', count: 1, of: [] }]);
     await act('/audit');

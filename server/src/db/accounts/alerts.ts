@@ -5,12 +5,12 @@ export interface AlertRow {
   low_balance_usd_micro: bigint | null;
   emails: boolean;
   webhook_url: string | null;
-  told_at: Date | null;
+  notified_at: Date | null;
 }
 
 export async function find(db: Connection, accountId: string): Promise<AlertRow | null> {
   const [row] = await db.run<AlertRow>(sql`
-    select low_balance_usd_micro, emails, webhook_url, told_at from alerts
+    select low_balance_usd_micro, emails, webhook_url, notified_at from alerts
     where account_id = ${accountId}`);
   return row ?? null;
 }
@@ -19,7 +19,7 @@ export async function find(db: Connection, accountId: string): Promise<AlertRow 
 export async function put(
   db: Connection,
   accountId: string,
-  wanted: Omit<AlertRow, 'told_at'>,
+  wanted: Omit<AlertRow, 'notified_at'>,
 ): Promise<void> {
   const { low_balance_usd_micro, emails, webhook_url } = wanted;
   await db.run(sql`
@@ -27,7 +27,7 @@ export async function put(
     values (${accountId}, ${low_balance_usd_micro}, ${emails}, ${webhook_url})
     on conflict (account_id) do update set emails = excluded.emails,
       low_balance_usd_micro = excluded.low_balance_usd_micro, webhook_url = excluded.webhook_url,
-      told_at = case when excluded.low_balance_usd_micro is not null then alerts.told_at end,
+      notified_at = case when excluded.low_balance_usd_micro is not null then alerts.notified_at end,
       again_at = case when excluded.low_balance_usd_micro is not null then alerts.again_at end`);
 }
 
@@ -36,7 +36,7 @@ export interface Low extends AlertRow {
   account_id: string;
   low_balance_usd_micro: bigint;
   available_usd_micro: bigint;
-  told_at: Date;
+  notified_at: Date;
   tries: number;
 }
 
@@ -52,21 +52,21 @@ export async function claimLow(
   const { limit, leaseSeconds, triesMax } = wanted;
   const rows = await db.run<Low & { is_low: boolean }>(sql`
     update alerts a set
-      told_at = case when d.is_low then coalesce(a.told_at, date_trunc('milliseconds', now())) end,
-      tries = case when not d.is_low then 0 when a.told_at is null then 1 else a.tries + 1 end,
-      again_at = case when d.is_low and (a.told_at is null or a.tries + 1 < ${triesMax}::int)
+      notified_at = case when d.is_low then coalesce(a.notified_at, date_trunc('milliseconds', now())) end,
+      tries = case when not d.is_low then 0 when a.notified_at is null then 1 else a.tries + 1 end,
+      again_at = case when d.is_low and (a.notified_at is null or a.tries + 1 < ${triesMax}::int)
         then now() + ${leaseSeconds}::float8 * interval '1 s'
-          * case when a.told_at is null then 1 else (a.tries + 1) ^ 2 end end
+          * case when a.notified_at is null then 1 else (a.tries + 1) ^ 2 end end
     from (
       select l.account_id, f.available, f.available < l.low_balance_usd_micro as is_low
       from alerts l join balances b using (account_id),
         lateral (select b.credits_posted - b.debits_posted - b.debits_pending as available) f
       where l.low_balance_usd_micro is not null
-        and ((l.told_at is null) = (f.available < l.low_balance_usd_micro) or l.again_at <= now())
+        and ((l.notified_at is null) = (f.available < l.low_balance_usd_micro) or l.again_at <= now())
       order by l.account_id limit ${limit} for update of l skip locked
     ) d
     where a.account_id = d.account_id
-    returning a.account_id, a.low_balance_usd_micro, a.emails, a.webhook_url, a.told_at, a.tries,
+    returning a.account_id, a.low_balance_usd_micro, a.emails, a.webhook_url, a.notified_at, a.tries,
       d.available as available_usd_micro, d.is_low`);
   return rows.filter(({ is_low }) => is_low);
 }
@@ -74,9 +74,9 @@ export async function claimLow(
 /** The alert was sent: it is not tried again. */
 export async function settle(
   db: Connection,
-  { account_id, told_at }: Pick<Low, 'account_id' | 'told_at'>,
+  { account_id, notified_at }: Pick<Low, 'account_id' | 'notified_at'>,
 ): Promise<void> {
   await db.run(sql`
     update alerts set again_at = null
-    where account_id = ${account_id} and told_at = ${told_at}::timestamptz`);
+    where account_id = ${account_id} and notified_at = ${notified_at}::timestamptz`);
 }

@@ -24,13 +24,13 @@ const AlertSettings = named(
     low_balance_usd_micro: nullable(microUsd('Null: there is no alert.')),
     emails: boolean(),
     webhook_url: nullable(text()),
-    told_at: nullable(time()),
+    notified_at: nullable(time()),
     has_mail: boolean(),
     recipients: list(text()),
   }),
 );
 
-const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, told_at: null };
+const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, notified_at: null };
 
 /** GET /alerts: when and how the account wants to hear that its balance runs low. */
 export const read = endpoint({ reply: AlertSettings }, ({ visit }, deps) =>

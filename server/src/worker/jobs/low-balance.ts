@@ -77,18 +77,18 @@ async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
 /** Sent once, as every notification: a receiver that did not take it is not called again. */
 async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
   const { db, webhooks: fetch, webhookMs: timeoutMs } = deps;
-  const { account_id, webhook_url: url, told_at } = low;
+  const { account_id, webhook_url: url, notified_at } = low;
   if (url === null) return;
-  const again = low.tries > 1 && (await deliveries.alertedSince(db, account_id, told_at));
+  const again = low.tries > 1 && (await deliveries.alertedSince(db, account_id, notified_at));
   const account = await accounts.find(db, account_id);
   if (again || !account) return;
-  const id = `low_balance_${account_id}_${told_at.getTime()}`;
+  const id = `low_balance_${account_id}_${notified_at.getTime()}`;
   const body = JSON.stringify({
     type: 'low_balance',
     account_id,
     available_usd_micro: String(low.available_usd_micro),
     low_balance_usd_micro: String(low.low_balance_usd_micro),
-    created_at: told_at.toISOString(),
+    created_at: notified_at.toISOString(),
   });
   const notification = { id, url, body, secrets: account.webhook_secrets };
   const sent = await sendNotification(notification, { fetch, timeoutMs });

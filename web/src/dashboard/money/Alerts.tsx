@@ -158,15 +158,15 @@ function MailText({ settings: { has_mail, recipients } }: { settings: AlertSetti
 }
 
 /** The state of the alert as saved. */
-function State({ settings: { low_balance_usd_micro, told_at } }: { settings: AlertSettings }) {
+function State({ settings: { low_balance_usd_micro, notified_at } }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
-  if (told_at === null) {
+  if (notified_at === null) {
     return <Dimmed>{low_balance_usd_micro === null ? t('state_off') : t('state_above')}</Dimmed>;
   }
   return (
     <Alert color="orange" variant="light" p="sm">
       <Text size="sm">
-        {t('state_told')} <When at={told_at} />
+        {t('state_notified')} <When at={notified_at} />
       </Text>
     </Alert>
   );

@@ -111,7 +111,7 @@ addWords('money', {
     saved: 'Saved. The balance is looked at every minute.',
     state_off: 'Nobody is told.',
     state_above: 'The balance is above this amount.',
-    state_told: 'The balance is below, and was told of:',
+    state_notified: 'The balance is below, and was told of:',
   },
   ru: {
     tabs: { statement: 'Выписка', top_up: 'Пополнение', alerts: 'Оповещения' },
@@ -227,6 +227,6 @@ addWords('money', {
     saved: 'Сохранено. Баланс проверяется каждую минуту.',
     state_off: 'Никому не сообщается.',
     state_above: 'Баланс выше этой суммы.',
-    state_told: 'Баланс ниже, об этом сообщено:',
+    state_notified: 'Баланс ниже, об этом сообщено:',
   },
 });
