@@ -67,9 +67,9 @@ export async function studioLook<T>(
 }
 
 function keyed(visit: Visit, caller: keys.Spender): Keyed {
-  const { viewer } = visit;
-  if (!viewer) throw new Error('calls of the studio are made inside an account');
-  return Object.assign(visit, { caller, viewer });
+  const { grant } = visit;
+  if (!grant) throw new Error('calls of the studio are made inside an account');
+  return Object.assign(visit, { caller, grant });
 }
 
 function suspended(): ApiError {
