@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { dataDir, type Config } from './config.ts';
-import { startEmbedded, type Embedded } from './db/embedded.ts';
+import { startEmbedded, type EmbeddedServer } from './db/embedded.ts';
 import {
   demandSessions,
   migrate,
@@ -21,7 +21,7 @@ const refusalCodes = new Set(['28000', '28P01', '3D000', '42501']);
 
 export interface ServiceDatabase {
   db: Database;
-  embedded: Embedded | null;
+  embedded: EmbeddedServer | null;
   /** Names of the migrations that this call has applied. */
   applied: string[];
   close(): Promise<void>;
@@ -86,7 +86,7 @@ async function verified(db: Database, embedded: boolean): Promise<string[]> {
   }
 }
 
-async function embed(config: Config, log: Logger): Promise<Embedded> {
+async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
   try {
     return await startEmbedded({ dataDir: dataDir(config), log: (message) => log.info(message) });
   } catch (cause) {

@@ -72,12 +72,12 @@ export interface Services {
   mail: Mail['send'] | null;
   /** Notices a restored copy. */
   installation: InstallationWatch;
-  blocked: Blocked;
+  blocked: BlockedUpstream;
   close(): Promise<void>;
 }
 
 /** Why nothing new is accepted, in words; null if it is. Chat needs no storage. */
-export type Blocked = (needsStorage: boolean) => string | null;
+export type BlockedUpstream = (needsStorage: boolean) => string | null;
 
 const outputTtlSeconds = 24 * 3600;
 
@@ -150,7 +150,7 @@ export async function openServices({
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
   const mail = url === null ? null : createMail({ url, from });
   const asked = mail && askMail(mail, log);
-  const blocked: Blocked = (needsStorage) => {
+  const blocked: BlockedUpstream = (needsStorage) => {
     if (installation.held() !== null) return 'restored copy';
     if (space.low(needsStorage ? undefined : 'data')) return 'disk space';
     return needsStorage && storage.isAway() ? 'storage' : null;

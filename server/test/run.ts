@@ -23,7 +23,7 @@ import { PassThrough } from 'node:stream';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { startEmbedded, type Embedded } from '../src/db/embedded.ts';
+import { startEmbedded, type EmbeddedServer } from '../src/db/embedded.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folders = ['server/src', 'server/test', 'client/src', 'bench', 'tools'];
@@ -167,7 +167,7 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
   const temp = makeFolder(parent);
   const data = makeFolder(parent);
   const onDisk = makeFolder(disk);
-  let postgres: Embedded | undefined;
+  let postgres: EmbeddedServer | undefined;
   try {
     cleanEnvironment();
     process.env.TMPDIR = temp;
@@ -261,7 +261,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function addressOf({ connection }: Embedded): string {
+function addressOf({ connection }: EmbeddedServer): string {
   const { host, port, user, database } = connection;
   return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
 }

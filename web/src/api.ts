@@ -94,14 +94,14 @@ type Field<C, Name extends string> =
     : object;
 
 /** The parameters, query and body of a route. */
-export type Given<C, R extends keyof C> = Field<C[R], 'query'> &
+export type CallArguments<C, R extends keyof C> = Field<C[R], 'query'> &
   Field<C[R], 'body'> &
   ([PathNames<R>] extends [never] ? object : { params: Record<PathNames<R>, string> }) & {
     signal?: AbortSignal;
   };
 
 export type Args<C, R extends keyof C> =
-  object extends Given<C, R> ? [Given<C, R>?] : [Given<C, R>];
+  object extends CallArguments<C, R> ? [CallArguments<C, R>?] : [CallArguments<C, R>];
 
 /** Calls a route of the table and returns its reply. Throws as `call` does. */
 export type Caller<C> = <R extends keyof C & string>(

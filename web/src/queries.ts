@@ -10,7 +10,7 @@ import {
   type AccountCalls,
   type Args,
   type Caller,
-  type Given,
+  type CallArguments,
   type OperatorCalls,
   type Reply,
 } from './api.ts';
@@ -51,14 +51,22 @@ export function useEarly<T>(queryKey: Key) {
 export function useAccountQuery<
   R extends keyof AccountCalls & string,
   Shown = Reply<AccountCalls, R>,
->(route: R, given: Given<AccountCalls, R>, options: Options<Reply<AccountCalls, R>, Shown> = {}) {
+>(
+  route: R,
+  given: CallArguments<AccountCalls, R>,
+  options: Options<Reply<AccountCalls, R>, Shown> = {},
+) {
   return useReply(useAccountKey()(route, given), useAccountApi(), route, given, options);
 }
 
 export function useOperatorQuery<
   R extends keyof OperatorCalls & string,
   Shown = Reply<OperatorCalls, R>,
->(route: R, given: Given<OperatorCalls, R>, options: Options<Reply<OperatorCalls, R>, Shown> = {}) {
+>(
+  route: R,
+  given: CallArguments<OperatorCalls, R>,
+  options: Options<Reply<OperatorCalls, R>, Shown> = {},
+) {
   return useReply(['operator', route, given], operatorApi, route, given, options);
 }
 
@@ -66,7 +74,7 @@ function useReply<C, R extends keyof C & string, Shown>(
   queryKey: Key,
   api: Caller<C>,
   route: R,
-  given: Given<C, R>,
+  given: CallArguments<C, R>,
   options: Options<Reply<C, R>, Shown>,
 ) {
   return useQuery<Reply<C, R>, Error, Shown>({
@@ -96,7 +104,7 @@ type PageOf<C, R extends keyof C> = Extract<Reply<C, R>, Page>;
 /** A paginated list of the shown account, as far as the user has loaded it. */
 export function useAccountPages<R extends PageRoute<AccountCalls>>(
   route: R,
-  given: Given<AccountCalls, R>,
+  given: CallArguments<AccountCalls, R>,
   options: PageOptions = {},
 ) {
   return usePages(useAccountKey()(route, given), useAccountApi(), route, given, options);
@@ -105,7 +113,7 @@ export function useAccountPages<R extends PageRoute<AccountCalls>>(
 /** The same of the operator's console. `everyMs`: how often it is loaded again. */
 export function useOperatorPages<R extends PageRoute<OperatorCalls>>(
   route: R,
-  given: Given<OperatorCalls, R>,
+  given: CallArguments<OperatorCalls, R>,
   everyMs?: number,
 ) {
   const options = { ...previous, ...(everyMs !== undefined && { refetchInterval: everyMs }) };
@@ -116,7 +124,7 @@ function usePages<C, R extends PageRoute<C>>(
   queryKey: Key,
   api: Caller<C>,
   route: R,
-  given: Given<C, R>,
+  given: CallArguments<C, R>,
   options: PageOptions,
 ) {
   const found = useInfiniteQuery({

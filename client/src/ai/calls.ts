@@ -12,7 +12,7 @@ export interface CallOptions {
   headers?: Record<string, string | undefined>;
 }
 
-export interface Made {
+export interface MadeFiles {
   files: { media: MediaFile; bytes: Uint8Array<ArrayBuffer> }[];
   metadata: JSONObject;
 }
@@ -80,7 +80,7 @@ export function submit(
  * Waits for the end. If the caller stops waiting, a request that is still queued is cancelled and
  * costs nothing.
  */
-export function resultOf(client: Farebox, job: Job, options: CallOptions): Promise<Made> {
+export function resultOf(client: Farebox, job: Job, options: CallOptions): Promise<MadeFiles> {
   const signal = options.abortSignal;
   return inWords(client, options, async () => {
     try {
@@ -97,7 +97,7 @@ async function madeOf(
   request_id: string,
   { output, card }: { output: unknown; card: RequestCard },
   signal: AbortSignal | undefined,
-): Promise<Made> {
+): Promise<MadeFiles> {
   const files = await Promise.all(
     mediaIn(output).map(async (media) => {
       const blob = await client.download(media.url, { signal });

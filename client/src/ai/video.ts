@@ -6,7 +6,7 @@ import type {
 import type { Farebox } from '../farebox.ts';
 import type { Model } from '../types.ts';
 import { isFinal } from '../watch.ts';
-import { inWords, resultOf, rowOf, submit, type Made } from './calls.ts';
+import { inWords, resultOf, rowOf, submit, type MadeFiles } from './calls.ts';
 import { specificationVersion } from './chat.ts';
 import { Settings, sizeOf, type FilePart } from './settings.ts';
 
@@ -73,7 +73,7 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
  * Videos as bytes, because the SDK itself would not fetch from a service on the caller's own
  * network.
  */
-function videosOf({ files, metadata }: Made) {
+function videosOf({ files, metadata }: MadeFiles) {
   const films = files.filter(({ media }) => media.content_type.startsWith('video/'));
   const videos = films.map(({ media, bytes }): VideoData => ({
     type: 'binary',

@@ -3,7 +3,7 @@ import type { Problem } from '../core/catalog/catalog-file.ts';
 import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
 import type { CheckedFolder } from '../storage/check-folder.ts';
 import { compareTerms } from '../upstreams/look.ts';
-import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
+import { lookFrom, readFolder, withUpstreams, type OpenedUpstreams } from './live-look.ts';
 import { counted, print, type Context } from './output.ts';
 
 /** Results that only the upstreams can give. */
@@ -64,7 +64,11 @@ function askedWords({ asked, prices_compared }: Live): string {
 }
 
 /** Checks each upstream that a file defines and that is set up. */
-async function askAll(folder: CheckedFolder, opened: Opened, today: string): Promise<Live> {
+async function askAll(
+  folder: CheckedFolder,
+  opened: OpenedUpstreams,
+  today: string,
+): Promise<Live> {
   const names = folder.upstreams
     .map(({ definition }) => definition.name)
     .filter((name) => opened.live.has(name));
@@ -77,7 +81,7 @@ async function askAll(folder: CheckedFolder, opened: Opened, today: string): Pro
   };
 }
 
-async function askOne(name: string, folder: CheckedFolder, opened: Opened, today: string) {
+async function askOne(name: string, folder: CheckedFolder, opened: OpenedUpstreams, today: string) {
   const look = await lookFrom(name, folder, opened);
   const defined = folder.upstreams.find(({ definition }) => definition.name === name)!;
   const ofUpstream = (words: string) => defined.problemOf(`the upstream ${name}: ${words}.`);

@@ -6,12 +6,12 @@ import { lookAt, type Look } from '../upstreams/look.ts';
 
 /** Checks upstreams from the command line, without a service. */
 
-export type Opened = ReturnType<typeof upstreamsOf>;
+export type OpenedUpstreams = ReturnType<typeof upstreamsOf>;
 
 const built = 'it comes with Farebox';
 
 /** Reads the folder; explains in words if the folder cannot be read. */
-export async function readFolder(dir: string, opened: Opened): Promise<CheckedFolder> {
+export async function readFolder(dir: string, opened: OpenedUpstreams): Promise<CheckedFolder> {
   return checkFolder({ dir, ...opened }).catch((error: Error) => {
     throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
   });
@@ -28,7 +28,7 @@ export function definedNames(config: Config): Promise<string[]> {
 /** Opens the upstreams for `work`, and closes them after it. */
 export async function withUpstreams<T>(
   config: Config,
-  work: (opened: Opened) => Promise<T>,
+  work: (opened: OpenedUpstreams) => Promise<T>,
 ): Promise<T> {
   const opened = upstreamsOf(config);
   try {
@@ -39,7 +39,11 @@ export async function withUpstreams<T>(
 }
 
 /** Never throws for failures of the upstream. */
-export function lookFrom(name: string, { rows }: CheckedFolder, opened: Opened): Promise<Look> {
+export function lookFrom(
+  name: string,
+  { rows }: CheckedFolder,
+  opened: OpenedUpstreams,
+): Promise<Look> {
   const upstream = opened.live.get(name);
   const usable = opened.usableUpstreams(name);
   const { fetch } = opened.tools;

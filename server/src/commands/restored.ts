@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import type { Step } from '../core/request/request.ts';
 import type { RestoredWhy } from '../core/restored.ts';
-import { sumOf, type Unfinished } from '../db/requests/unfinished.ts';
+import { sumOf, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
 
@@ -47,7 +47,7 @@ const words: Partial<Record<Step, string>> = {
 };
 
 /** A table of the steps that a worker would take, by upstream. */
-export function workLines({ work, to_notify, to_notify_later }: Unfinished): string[] {
+export function workLines({ work, to_notify, to_notify_later }: UnfinishedWork): string[] {
   const cells = work.map(({ upstream, does, jobs, reserved_usd_micro }) => [
     upstream,
     words[does] ?? does,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import type { Unfinished } from '../db/requests/unfinished.ts';
+import type { UnfinishedWork } from '../db/requests/unfinished.ts';
 import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
 import { openMedia } from '../services.ts';
@@ -50,7 +50,7 @@ export async function importSnapshot(
   options: { releaseOpen?: boolean } = {},
 ): Promise<void> {
   const { config } = context;
-  let secret: Kept = { path: null, says: [] };
+  let secret: KeptFile = { path: null, says: [] };
   let ofTrial: string[] = [];
   const { taken_at, rows, files, bytes, checked, released, unfinished, held } = await withDatabase(
     context,
@@ -108,7 +108,7 @@ function whileTrial(emails: readonly string[]): string[] {
 }
 
 /** A copy and its original would both do the unfinished work. */
-function whileOpen(unfinished: Unfinished, advice: string): string[] {
+function whileOpen(unfinished: UnfinishedWork, advice: string): string[] {
   if (unfinished.work.length + unfinished.to_notify === 0) return [];
   return [
     'Not finished. What it does when it goes on:',
@@ -118,13 +118,13 @@ function whileOpen(unfinished: Unfinished, advice: string): string[] {
   ];
 }
 
-interface Kept {
+interface KeptFile {
   path: string | null;
   says: string[];
 }
 
 /** Keeps the imported secret where this service finds it, and never replaces another one. */
-function keep(config: Config, given: string): Kept {
+function keep(config: Config, given: string): KeptFile {
   const own = config.FAREBOX_SECRET ?? keptSecret(config);
   if (own === given) return { path: null, says: [] };
   const path = keepSecret(config, given, own !== null);

@@ -15,14 +15,17 @@ import { definedNames } from './live-look.ts';
 import { momentOf } from './moment.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
 
-interface Selected {
+interface SelectedOutcomes {
   upstream?: string;
   since?: string;
   until?: string;
   model?: string;
 }
 
-export async function list(context: Context, options: Selected & { limit: number }): Promise<void> {
+export async function list(
+  context: Context,
+  options: SelectedOutcomes & { limit: number },
+): Promise<void> {
   const selected = selectionOf(options);
   const page = { ...selected, resolved: false, below: null, limit: options.limit };
   const { sums, rows } = await withDatabase(context, async (db) => {
@@ -60,7 +63,7 @@ export interface FindingOptions {
 
 export async function resolve(
   context: Context,
-  options: FindingOptions & Selected & { upstream: string; since: string },
+  options: FindingOptions & SelectedOutcomes & { upstream: string; since: string },
 ): Promise<void> {
   const finding = findingOf(options);
   const selected = selectionOf(options);
@@ -88,7 +91,7 @@ export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
   return { outcome, cost, note: note ?? null };
 }
 
-function selectionOf({ upstream, since, until, model }: Selected): resolutions.Selection {
+function selectionOf({ upstream, since, until, model }: SelectedOutcomes): resolutions.Selection {
   const [from, to] = [timeOf(since), timeOf(until)];
   return { upstream: upstream ?? null, since: from, until: to, model: model ?? null };
 }

@@ -1,6 +1,6 @@
 import { catalogDir } from '../config.ts';
 import * as queue from '../db/requests/queue.ts';
-import { keyStates, type KeyShown } from '../operations/upstreams/upstream-keys.ts';
+import { keyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
 import { upstreamsOf } from '../services.ts';
 import { checkFolder } from '../storage/check-folder.ts';
 import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';
@@ -99,7 +99,7 @@ function view(
   { paused_seconds, oldest_seconds, waiting, ...row }: queue.UpstreamState,
   usable: Usable,
   resting: queue.PausedModel[],
-  keys: KeyShown[],
+  keys: UpstreamKeyView[],
 ) {
   const unknown = `no catalog file defines the upstream "${row.name}"`;
   return {

@@ -13,7 +13,7 @@ export interface Installation {
 }
 
 /** What a process remembers of an installation. */
-export interface Remembered {
+export interface RememberedInstallation {
   id: string;
   beat: number;
 }
@@ -30,7 +30,7 @@ const failoverSeconds = 300;
  */
 export function restoredWhy(
   row: Installation,
-  remembered: Remembered | null,
+  remembered: RememberedInstallation | null,
   timeline: number | null,
 ): RestoredWhy | null {
   if (!row.is_original) return 'copy';

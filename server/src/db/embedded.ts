@@ -36,7 +36,7 @@ export interface EmbeddedOptions {
   systemDir?: string;
 }
 
-export interface Embedded {
+export interface EmbeddedServer {
   readonly connection: Connection;
   /** False if a running server was adopted. */
   readonly started: boolean;
@@ -63,7 +63,7 @@ const LOG_CHECK_EVERY_MS = 30_000;
  * and takes connections. Rejects with an error that says what to do if this platform, user or
  * folder cannot have one.
  */
-export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   // Throws before anything is written if this platform has no PostgreSQL.
   findPackage();
   const { settings = {}, log = () => {} } = options;
@@ -102,7 +102,7 @@ interface Held {
   log: (message: string) => void;
 }
 
-class Supervisor implements Embedded {
+class Supervisor implements EmbeddedServer {
   readonly started: boolean;
   #held: Held;
   #rotation: NodeJS.Timeout;

@@ -33,7 +33,7 @@ export class SchemaTooOld extends SchemaUnfit {
   }
 }
 
-interface Applied {
+interface AppliedMigration {
   number: number;
   name: string;
   sha256: string;
@@ -144,14 +144,14 @@ async function findOurs(session: Session): Promise<boolean> {
   );
 }
 
-async function readApplied(session: Session): Promise<Applied[]> {
-  const { rows } = await session.query<Applied>(
+async function readApplied(session: Session): Promise<AppliedMigration[]> {
+  const { rows } = await session.query<AppliedMigration>(
     'select number, name, sha256 from migrations order by number',
   );
   return rows;
 }
 
-function verify(wanted: Migration[], applied: Applied[]): void {
+function verify(wanted: Migration[], applied: AppliedMigration[]): void {
   // guard: newer-database-left-alone
   if (applied.length > wanted.length) {
     throw new SchemaUnfit(

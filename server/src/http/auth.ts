@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
-import type { Caller, Lapsed, Rate } from '../db/accounts/keys.ts';
+import type { Caller, LapsedKey, Rate } from '../db/accounts/keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import type { HttpDeps } from './deps.ts';
 import type { KeyGrant } from './stream-grants.ts';
@@ -50,7 +50,7 @@ export async function authenticate(
 }
 
 /** Only the owner of the key gets this message. */
-function lapsedWords({ lapsed, at }: Lapsed): string {
+function lapsedWords({ lapsed, at }: LapsedKey): string {
   const when = at.toISOString();
   return lapsed === 'expired'
     ? `This key expired on ${when}. Use another one, or give it a later end in the dashboard.`

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
 import { isObject, parseJson } from '../lib/json.ts';
-import type { HttpDeps, Keyed } from './deps.ts';
+import type { HttpDeps, KeyedRequest } from './deps.ts';
 import { takeShare } from './overload.ts';
 
 /** JSON bodies: bounded in size, time, memory and shape before they are read. */
@@ -17,7 +17,7 @@ const shape = { depth: 64, values: 100_000 };
  * `capacity_unavailable`.
  */
 export async function readObject(
-  req: Keyed,
+  req: KeyedRequest,
   reply: FastifyReply,
   maxBytes: number,
   deps: HttpDeps,
@@ -28,7 +28,7 @@ export async function readObject(
 }
 
 async function readJsonBody(
-  req: Keyed,
+  req: KeyedRequest,
   reply: FastifyReply,
   maxBytes: number,
   deps: HttpDeps,
@@ -82,12 +82,17 @@ export async function reading(
 }
 
 /** Counts bytes that a call holds beside its body, until the call is over. */
-export function holdBytes(bytes: number, req: Keyed, reply: FastifyReply, deps: HttpDeps): void {
+export function holdBytes(
+  bytes: number,
+  req: KeyedRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): void {
   if (!holder(req, reply, deps)(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
 }
 
 /** Takes bytes until the call is over; false if there is no room for them. */
-function holder(req: Keyed, { raw }: FastifyReply, { bodies }: HttpDeps) {
+function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
   let held = 0;
   const giveBack = () => bodies.give(account_id, held);

@@ -116,7 +116,7 @@ declare module 'fastify' {
 }
 
 /** A call whose key was accepted. */
-export type Keyed = FastifyRequest & {
+export type KeyedRequest = FastifyRequest & {
   caller: Spender;
   /** What the call holds open ends when this key or person loses access. */
   grant: Grant;
@@ -127,4 +127,4 @@ export type Keyed = FastifyRequest & {
 };
 
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-export type KeyedHandler = (req: Keyed, reply: FastifyReply) => Promise<unknown>;
+export type KeyedHandler = (req: KeyedRequest, reply: FastifyReply) => Promise<unknown>;

@@ -1,7 +1,7 @@
 import type { Links } from '../core/request/views.ts';
 import type { Hints } from '../db/hints.ts';
 import type { EntryRow } from '../db/requests/request-pages.ts';
-import type { Moved } from '../ledger/statement.ts';
+import type { AccountMovement } from '../ledger/statement.ts';
 import { entryOf, Funds, RequestEntry } from './dashboard/views.ts';
 import { list, object } from './schema.ts';
 import { serialize } from './serialize.ts';
@@ -23,7 +23,10 @@ export interface Page {
 export interface PageEventReads {
   /** Requests among these ids that belong to these accounts. */
   entries: (ids: string[], accountIds: string[]) => Promise<EntryRow[]>;
-  moved: (known: { account_id: string; seq: bigint }[], limit: number) => Promise<Moved[]>;
+  moved: (
+    known: { account_id: string; seq: bigint }[],
+    limit: number,
+  ) => Promise<AccountMovement[]>;
   open: (accountIds: string[], newest: number) => Promise<{ account_id: string; id: string }[]>;
 }
 
@@ -172,7 +175,7 @@ class AccountWatcher implements PageEvents {
   }
 
   /** Where the account's money is now. */
-  #stand(row: Moved): Account | undefined {
+  #stand(row: AccountMovement): Account | undefined {
     const account = this.#accounts.get(row.account_id);
     if (account === undefined) return undefined;
     account.seq = row.last_seq;

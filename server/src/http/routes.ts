@@ -4,7 +4,7 @@ import * as callbacks from './api/callbacks.ts';
 import * as chat from './api/chat.ts';
 import { client } from './api/client.ts';
 import type { ApiEndpoint, ApiShapes } from './api/endpoint.ts';
-import type { Handler, HttpDeps, Keyed, KeyedHandler } from './deps.ts';
+import type { Handler, HttpDeps, KeyedRequest, KeyedHandler } from './deps.ts';
 import * as docs from './docs/index.ts';
 import { estimate } from './api/estimate.ts';
 import * as files from './api/files.ts';
@@ -32,7 +32,7 @@ type Method = 'GET' | 'POST' | 'PUT';
 type Row<Request> = [Method, string, docs.RouteDocs, ApiEndpoint<Request>, Ahead?];
 type OpenRow = Row<FastifyRequest>;
 /** Begins the call's first look-up while its key is still checked. */
-export type Ahead<Params = unknown> = (req: At<Params, Keyed>, deps: HttpDeps) => void;
+export type Ahead<Params = unknown> = (req: At<Params, KeyedRequest>, deps: HttpDeps) => void;
 
 /** A row of a table. It compiles only if the path has the parameters that the handler needs. */
 function row<const Path extends string, Request extends FastifyRequest>(
@@ -52,7 +52,7 @@ function row<const Path extends string, Request extends FastifyRequest>(
 }
 
 /** Below /v1, with a key. */
-export const keyedCalls: Row<Keyed>[] = [
+export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/balance', docs.balance, balance),
   row('POST', '/estimate', docs.estimate, estimate),
   row('POST', '/chat/completions', docs.chat, chat.completions),

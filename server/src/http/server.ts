@@ -12,7 +12,7 @@ import { ApiError } from '../core/errors.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { authenticate } from './auth.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
-import type { HttpDeps, Keyed } from './deps.ts';
+import type { HttpDeps, KeyedRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
@@ -92,7 +92,7 @@ export function createServer(
 
 /** Only calls with a key: a refusal on the pages is seen by the person there. */
 function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
-  const { caller } = req as Partial<Keyed>;
+  const { caller } = req as Partial<KeyedRequest>;
   if (caller && !req.routeOptions.url?.startsWith('/api/'))
     refusals.note(caller, asApiError(thrown));
 }
@@ -148,7 +148,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
 function takeCallSlot(
   req: FastifyRequest,
   deps: HttpDeps,
-): Pick<Keyed, 'belongsTo' | 'yieldSlot'> | 'strangers' | 'in_flight' {
+): Pick<KeyedRequest, 'belongsTo' | 'yieldSlot'> | 'strangers' | 'in_flight' {
   const { counts } = deps.metrics;
   const stranger = isStranger(req);
   let budget = stranger ? deps.strangers : isOutside(req) ? null : deps.calls;
@@ -187,7 +187,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
         route: req.routeOptions.url ?? 'none',
         status: reply.raw.statusCode,
         ms: Math.round(reply.elapsedTime),
-        key_id: (req as Partial<Keyed>).caller?.key_id,
+        key_id: (req as Partial<KeyedRequest>).caller?.key_id,
       };
       logger.debug(facts, 'call');
     });
@@ -263,14 +263,14 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
-      const keyed = req as Keyed;
+      const keyed = req as KeyedRequest;
       const judged = authenticate(req, reply, deps);
       route.ahead?.(keyed, deps);
       const { caller, grant } = await judged;
       keyed.belongsTo(caller.account_id);
       Object.assign(keyed, { caller, grant });
     },
-    handler: (req, reply) => route.handler(req as Keyed, reply),
+    handler: (req, reply) => route.handler(req as KeyedRequest, reply),
   };
 }
 

@@ -268,7 +268,7 @@ export async function findReference(db: Connection, reference: string): Promise<
 }
 
 /** An account whose money has moved: its balance now, and the requests that moved it. */
-export interface Moved {
+export interface AccountMovement {
   account_id: string;
   last_seq: bigint;
   available_usd_micro: bigint;
@@ -284,8 +284,8 @@ export function movedSince(
   db: Connection,
   known: { account_id: string; seq: bigint }[],
   limit: number,
-): Promise<Moved[]> {
-  return db.run<Moved>(sql`
+): Promise<AccountMovement[]> {
+  return db.run<AccountMovement>(sql`
     select b.account_id, b.last_seq,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro,

@@ -10,7 +10,7 @@ import { createTarDecoder, createTarPacker } from 'modern-tar';
  */
 
 /** The file is not the one that was sealed. The message is for people. */
-export class Damaged extends Error {}
+export class DamagedArchive extends Error {}
 
 export interface Seal {
   /** Size of the whole file. */
@@ -72,7 +72,7 @@ export async function proveSeal(file: FileHandle): Promise<void> {
     const { buffer } = await file.read(Buffer.alloc(sealBytes), 0, sealBytes, end);
     if (hash.digest().equals(buffer)) return;
   }
-  throw new Damaged('it was cut short or altered');
+  throw new DamagedArchive('it was cut short or altered');
 }
 
 /** The name of the first entry, without checking the seal; any text if it is not a tar file. */

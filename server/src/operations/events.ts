@@ -1,4 +1,4 @@
-import type { Ending, Moving } from '../core/request/request.ts';
+import type { EndTransition, MoveTransition } from '../core/request/request.ts';
 import type { PauseRecord } from '../db/requests/queue.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -42,7 +42,7 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
   const throttle = new LogThrottle();
   const loss = logLosses(metrics, log);
   return {
-    ended(ending: Ending): void {
+    ended(ending: EndTransition): void {
       const { id: request_id, to: status, model_id, upstream } = ending;
       const code = ending.to === 'FAILED' ? ending.code : '';
       metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
@@ -51,7 +51,7 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
       log.info({ request_id, model_id, upstream, code, cause: ending.cause }, 'request failed');
     },
 
-    notified({ id: request_id, ...sent }: Extract<Moving, { to: 'notified' }>): void {
+    notified({ id: request_id, ...sent }: Extract<MoveTransition, { to: 'notified' }>): void {
       const { delivered, status, error, duration_ms, url } = sent;
       metrics.webhooks.inc({ result: delivered ? 'delivered' : 'failed' });
       if (delivered) return;
@@ -138,7 +138,7 @@ function logPauses(log: Log) {
 /** Counts losses and logs the first of a model in a minute: it loses money with every request. */
 function logLosses({ losses }: Metrics, log: Log) {
   const throttle = new LogThrottle();
-  return (ending: Extract<Ending, { to: 'COMPLETED' }>, label: string): void => {
+  return (ending: Extract<EndTransition, { to: 'COMPLETED' }>, label: string): void => {
     const { id: request_id, model_id = '', upstream, charge, cost_usd_micro: cost } = ending;
     if (cost === null || cost <= charge) return;
     losses.inc({ upstream: label }, Number(cost - charge) / 1e6);

@@ -7,7 +7,7 @@ import { gzip } from 'node:zlib';
 import type pg from 'pg';
 import { entryNames, type SnapshotHeader, type SnapshotManifest } from '../core/snapshot.ts';
 import * as snapshot from '../db/snapshot.ts';
-import { unfinished, type Unfinished } from '../db/requests/unfinished.ts';
+import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { longTransaction } from '../lib/sql/long-transaction.ts';
 import { tarWriter, type Seal, type TarWriter } from '../lib/sealed-tar.ts';
 import type { Database, Transaction } from '../lib/sql/sql.ts';
@@ -29,11 +29,11 @@ export interface ExportOptions {
   tell?: (what: string) => void;
 }
 
-export interface Exported extends SnapshotManifest {
+export interface ExportResult extends SnapshotManifest {
   seal: Seal;
   /** Media whose bytes were gone when they were to be written: they had expired. */
   gone: number;
-  unfinished: Unfinished;
+  unfinished: UnfinishedWork;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function exportSnapshot(
   db: Database,
   storage: Storage,
   options: ExportOptions,
-): Promise<Exported> {
+): Promise<ExportResult> {
   const { path } = options;
   if (await stat(path).catch(() => null))
     throw new Refused(`${path} is there already. Name a new file.`);
@@ -73,7 +73,7 @@ async function write(
   storage: Storage,
   tar: TarWriter,
   { secret, tell = () => {} }: ExportOptions,
-): Promise<Exported> {
+): Promise<ExportResult> {
   // The list of media is held in memory, so that the transaction need not wait for their bytes:
   // while it is open, a running service's database cannot clean up old rows.
   const mode = 'isolation level repeatable read, read only';

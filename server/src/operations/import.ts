@@ -15,10 +15,16 @@ import {
 } from '../core/snapshot.ts';
 import * as installation from '../db/installation.ts';
 import * as snapshot from '../db/snapshot.ts';
-import { unfinished, type Unfinished } from '../db/requests/unfinished.ts';
+import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
 import { longTransaction } from '../lib/sql/long-transaction.ts';
-import { Damaged, firstName, proveSeal, readEntries, type TarEntry } from '../lib/sealed-tar.ts';
+import {
+  DamagedArchive,
+  firstName,
+  proveSeal,
+  readEntries,
+  type TarEntry,
+} from '../lib/sealed-tar.ts';
 import { rawSql, within, type Database, type Transaction } from '../lib/sql/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
@@ -37,11 +43,11 @@ export interface ImportOptions {
   tell?: (what: string) => void;
 }
 
-export interface Imported extends SnapshotManifest {
+export interface ImportResult extends SnapshotManifest {
   taken_at: string;
   checked: AuditReport['checked'];
   released: number;
-  unfinished: Unfinished;
+  unfinished: UnfinishedWork;
   /** Nothing is started or sent before the operator says so. */
   held: boolean;
 }
@@ -55,7 +61,7 @@ export async function importSnapshot(
   db: Database,
   storage: Storage,
   options: ImportOptions,
-): Promise<Imported> {
+): Promise<ImportResult> {
   const { path, tell = () => {} } = options;
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new Refused(`${path} cannot be read: ${error.message}.`);
@@ -67,7 +73,7 @@ export async function importSnapshot(
     await proveSeal(file);
     return await load(db, storage, file, { ...options, tell });
   } catch (error) {
-    if (error instanceof Damaged) {
+    if (error instanceof DamagedArchive) {
       throw new Refused(`${path} is not imported: ${error.message}. Nothing was changed.`);
     }
     if (error instanceof StorageFull) {
@@ -84,7 +90,7 @@ async function load(
   storage: Storage,
   file: FileHandle,
   options: ImportOptions & { tell: (what: string) => void },
-): Promise<Imported> {
+): Promise<ImportResult> {
   const source = await Source.open(file);
   const header = (await source.take(entryNames.header)) as SnapshotHeader;
   const known = await snapshot.keptTables(db);
@@ -106,8 +112,8 @@ async function load(
     const manifest = (await source.take(entryNames.manifest)) as SnapshotManifest;
     for (const { name } of tables)
       if (manifest.rows[name] !== counts.get(name))
-        throw new Damaged(`rows of ${name} are missing`);
-    if (manifest.files !== loaded) throw new Damaged('media are missing');
+        throw new DamagedArchive(`rows of ${name} are missing`);
+    if (manifest.files !== loaded) throw new DamagedArchive('media are missing');
     if (header.secret !== null) await options.keepSecret?.(header.secret);
     const { taken_at } = header;
     return { taken_at, ...manifest, checked, released, unfinished: left, held };
@@ -154,7 +160,7 @@ class Source {
 
   /** The JSON of the entry that has to come now. */
   async take(name: string): Promise<unknown> {
-    if (this.entry.name !== name) throw new Damaged('its parts are out of order');
+    if (this.entry.name !== name) throw new DamagedArchive('its parts are out of order');
     const value = await json(this.entry.body);
     await this.next();
     return value;
@@ -171,7 +177,7 @@ async function loadRows(
   const counts = new Map(tables.map(({ name }) => [name, 0]));
   for (let name = tableIn(source); name !== null; name = tableIn(source)) {
     const table = tables.find((each) => each.name === name);
-    if (table === undefined) throw new Damaged('it has rows of no table');
+    if (table === undefined) throw new DamagedArchive('it has rows of no table');
     const copy = snapshot.copyIn(client, table);
     await pipeline(rowsOf(name, source, tell), copy);
     counts.set(name, copy.rowCount);
@@ -206,7 +212,7 @@ async function loadMedia(
   for (; source.entry.name.startsWith(entryNames.media); await source.next()) {
     const { name, size, body } = source.entry;
     const stored = await storage.put(name.slice(entryNames.media.length), body);
-    if (stored.size !== size) throw new Damaged(`${name} is not whole`);
+    if (stored.size !== size) throw new DamagedArchive(`${name} is not whole`);
     files += 1;
     tell(`media: ${files} files`);
   }

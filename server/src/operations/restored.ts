@@ -1,25 +1,25 @@
 import type { RestoredWhy } from '../core/restored.ts';
 import * as installation from '../db/installation.ts';
-import { afterRelease, unfinished, type Unfinished } from '../db/requests/unfinished.ts';
+import { afterRelease, unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { within, type Database } from '../lib/sql/sql.ts';
 import { releaseOpen } from './requests/release.ts';
 
-export interface Resumed {
+export interface ResumeResult {
   /** It was held, or is a copy that no service has checked yet. */
   held: boolean;
   why: RestoredWhy | null;
   held_since: Date | null;
   /** What was open before. */
-  found: Unfinished;
+  found: UnfinishedWork;
   /** What the copy does once it goes on. */
-  unfinished: Unfinished;
+  unfinished: UnfinishedWork;
 }
 
 /** Lets a restored copy go on, as a database of its own. With `look` it only reports. */
 export function resumeAfterRestore(
   db: Database,
   options: { look: boolean; release: boolean },
-): Promise<Resumed> {
+): Promise<ResumeResult> {
   return db.tx(async (tx) => {
     const row = await installation.find(tx);
     const why = row && (row.held_why ?? (row.is_original ? null : 'copy'));

@@ -6,7 +6,7 @@ import type { Bytes } from '../lib/streams.ts';
 import { DiskStorage } from './disk.ts';
 
 /** A result that was fetched but not stored yet: the bytes, and the details that came with them. */
-export interface Spooled {
+export interface SpooledResult {
   attempt: number;
   kept_at: number;
   /** JSON, as it was given. */
@@ -101,7 +101,7 @@ export class Spool {
     this.#entries.set(id, { account_id, bytes: held.bytes });
   }
 
-  async find(id: string): Promise<Spooled | null> {
+  async find(id: string): Promise<SpooledResult | null> {
     const marker = await this.#marker(id);
     if (marker === null) {
       this.#leave(id);

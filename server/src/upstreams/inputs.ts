@@ -3,7 +3,7 @@ import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
-import type { InputFile, NotAccepted, Rejected, StartJob, UpstreamTools } from './upstream.ts';
+import type { InputFile, NotAccepted, Rejection, StartJob, UpstreamTools } from './upstream.ts';
 
 /** A caller's media on their way to an upstream. */
 
@@ -176,7 +176,7 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
 }
 
 /** The outcome of a call whose input could not be read; null for any other fault. */
-export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null {
+export function outcomeUnreadable(error: unknown): NotAccepted | Rejection | null {
   if (error instanceof InputRefused) {
     const { message, param } = error;
     return { outcome: 'rejected', message, ...(param && { param }), unasked: true };
@@ -185,7 +185,7 @@ export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null
 }
 
 /** The outcome of a start whose input could not be prepared: no job was requested yet. */
-export function outcomeUnprepared(error: unknown): NotAccepted | Rejected {
+export function outcomeUnprepared(error: unknown): NotAccepted | Rejection {
   const message = `a file could not be read: ${String(error)}`;
   return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };
 }

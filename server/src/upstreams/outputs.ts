@@ -23,7 +23,7 @@ const extensions: Readonly<Record<string, string>> = {
 };
 const depthMax = 6;
 
-export interface Collected {
+export interface CollectedOutput {
   media: OutputMedia[];
   /** Other fields, under their own name. */
   fields: Record<string, unknown>;
@@ -34,8 +34,8 @@ export interface Collected {
  * a plain address or a list of them under `field`. Other values stay among the fields; a text that
  * is the whole output becomes `text`.
  */
-export function collectMedia(output: unknown, field: string): Collected {
-  const found: Collected = { media: [], fields: {} };
+export function collectMedia(output: unknown, field: string): CollectedOutput {
+  const found: CollectedOutput = { media: [], fields: {} };
   if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
     const own = sourceOf(output);
     if (own) found.media.push({ field, ...own });
@@ -50,7 +50,7 @@ export function collectMedia(output: unknown, field: string): Collected {
   return found;
 }
 
-function take(value: unknown, name: string, found: Collected): void {
+function take(value: unknown, name: string, found: CollectedOutput): void {
   const media = listOf(value, name);
   if (media === null) found.fields[name] = value;
   else found.media.push(...media);

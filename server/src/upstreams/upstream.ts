@@ -141,7 +141,7 @@ export class PollRefused extends Error {
 }
 
 /** Refused for good: bad input or policy. */
-export interface Rejected {
+export interface Rejection {
   outcome: 'rejected';
   message: string;
   /**
@@ -179,7 +179,7 @@ export type StartOutcome =
   | { outcome: 'accepted'; handle: Handle; poll_after_ms?: number }
   /** Accepted and finished in the same reply. */
   | { outcome: 'done'; result: Result }
-  | Rejected
+  | Rejection
   /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again elsewhere. */
   | NotAccepted
   | LostAnswer;
@@ -206,7 +206,7 @@ export interface ChatCall {
 export type ChatOutcome =
   | { outcome: 'reply'; reply: Record<string, unknown> }
   | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
-  | Rejected
+  | Rejection
   | NotAccepted
   | LostAnswer;
 

@@ -1,10 +1,10 @@
 import type { Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import { outputPrefix } from './finish.ts';
 import type { StepDeps } from './step.ts';
 
 /** Deletes a request's outputs once they have expired. Their rows stay, only the bytes go. */
-export async function expire(row: Claimed, deps: StepDeps): Promise<Transition> {
+export async function expire(row: ClaimedRequest, deps: StepDeps): Promise<Transition> {
   await deps.storage.removeAll(outputPrefix(row.id));
   return { id: row.id, attempt: row.attempt, to: 'expired' };
 }

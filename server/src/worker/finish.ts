@@ -7,9 +7,9 @@ import { withDefaults } from '../core/catalog/model-input.ts';
 import { charge, chargedQuantity } from '../core/price/price.ts';
 import { redactInput } from '../core/request/redact.ts';
 import { quoteFromJson } from '../core/price/quote-json.ts';
-import type { Ending, Output, Transition } from '../core/request/request.ts';
+import type { EndTransition, Output, Transition } from '../core/request/request.ts';
 import { routeTo } from '../core/request/routing.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
@@ -23,7 +23,7 @@ import {
   isSpooled,
   isStorageFault,
   keepSpooled,
-  type Finished,
+  type FinishedJob,
   type Medium,
 } from './spooled.ts';
 import type { StepDeps } from './step.ts';
@@ -37,7 +37,7 @@ const quantityMax = 1_000_000_000;
 const idleTimeoutMs = 30_000;
 
 /** The upstream's output can never be kept: the request fails and nothing is charged. */
-class Unusable extends Error {
+class UnusableOutput extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
     super(message);
@@ -50,14 +50,14 @@ class Unusable extends Error {
  * the spool. Throws if another try may help: the bytes could not be fetched or stored just now.
  */
 export async function finish(
-  row: Claimed,
-  result: Finished,
+  row: ClaimedRequest,
+  result: FinishedJob,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
   try {
     if (result.media.length > mediaMax)
-      throw new Unusable('output_unusable', 'The model returned too many files.');
+      throw new UnusableOutput('output_unusable', 'The model returned too many files.');
     // Checked before anything is downloaded.
     const safe = { ...result, fields: fieldsOf(result) };
     const kept = isFleeting(row, safe) ? await spooled(row, safe, deps, signal) : safe;
@@ -71,13 +71,13 @@ export async function finish(
 }
 
 /** The bytes came in the answer to the start, so they cannot be fetched a second time. */
-function isFleeting(row: Claimed, { media }: Finished): boolean {
+function isFleeting(row: ClaimedRequest, { media }: FinishedJob): boolean {
   return row.handle === null && media.some(({ source }) => 'bytes' in source);
 }
 
 async function storeAll(
-  row: Claimed,
-  result: Finished,
+  row: ClaimedRequest,
+  result: FinishedJob,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
@@ -101,11 +101,11 @@ async function storeAll(
 
 /** The result as it lies in the spool; null if it could not be kept there. */
 async function spooled(
-  row: Claimed,
-  result: Finished,
+  row: ClaimedRequest,
+  result: FinishedJob,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Finished | null> {
+): Promise<FinishedJob | null> {
   if (isSpooled(result)) return result;
   try {
     return await keepSpooled(row, result, deps.spool, (media) => bytesOf(row, media, deps, signal));
@@ -146,10 +146,10 @@ function outputKey({ id, attempt }: { id: string; attempt: number }, index: numb
  * Everything that could prevent writing them is checked here, because an ending shares its
  * transaction with others.
  */
-function fieldsOf({ fields }: Finished): Record<string, unknown> {
+function fieldsOf({ fields }: FinishedJob): Record<string, unknown> {
   if (!isWithinDepth(fields, fieldsDepthMax)) {
     const message = `The model returned fields nested deeper than ${fieldsDepthMax} levels.`;
-    throw new Unusable('output_unusable', message);
+    throw new UnusableOutput('output_unusable', message);
   }
   const kept = withoutAddresses(fields) as Record<string, unknown>;
   if (Buffer.byteLength(storableJson(kept)) > fieldsMaxBytes) throw tooLarge();
@@ -166,7 +166,12 @@ function withoutAddresses(value: unknown): unknown {
 }
 
 /** Throws if the result is not what the row sells: then nothing may be charged. */
-function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepDeps): Ending {
+function complete(
+  row: ClaimedRequest,
+  result: FinishedJob,
+  outputs: Output[],
+  deps: StepDeps,
+): EndTransition {
   const model = deps.catalog().models.get(row.model_id);
   const sold = { kind: row.kind, task: model?.task };
   if (!isDelivered(sold, outputs, result.fields.text)) {
@@ -174,7 +179,7 @@ function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepD
       outputs.length === 0
         ? 'The model returned no output.'
         : 'The model returned files of another kind than it is listed for.';
-    throw new Unusable('output_unusable', message);
+    throw new UnusableOutput('output_unusable', message);
   }
   const quote = quoteFromJson(row.quote);
   const quantity =
@@ -194,19 +199,19 @@ function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepD
 }
 
 /** A count that is not a usable number is treated as missing. */
-function countOf({ quantity = NaN }: Finished): number | null {
+function countOf({ quantity = NaN }: FinishedJob): number | null {
   return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
 }
 
 /** Cost of a job whose outputs are not examined: what was asked for counts as delivered. */
-export function costOfRun(row: Claimed, result: Result, deps: StepDeps): bigint | null {
+export function costOfRun(row: ClaimedRequest, result: Result, deps: StepDeps): bigint | null {
   const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
   const model = deps.catalog().models.get(row.model_id);
   return costOf(result) ?? statedCost(row, model, billed);
 }
 
 /** Cost stated by the catalog's row; null if it states none. */
-function statedCost(row: Claimed, model: Model | undefined, billed: number): bigint | null {
+function statedCost(row: ClaimedRequest, model: Model | undefined, billed: number): bigint | null {
   const { started_upstream, upstream_model } = row;
   const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
   const asked = { ...row.quote.assumptions, ...row.input };
@@ -217,12 +222,12 @@ function statedCost(row: Claimed, model: Model | undefined, billed: number): big
   });
 }
 
-function costOf({ cost_usd_micro: cost = -1n }: Finished): bigint | null {
+function costOf({ cost_usd_micro: cost = -1n }: FinishedJob): bigint | null {
   return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
 }
 
 async function keep(
-  row: Claimed,
+  row: ClaimedRequest,
   index: number,
   media: Medium,
   deps: StepDeps,
@@ -234,7 +239,7 @@ async function keep(
   if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
     // Release the source, or its connection would stay open.
     await stream[Symbol.asyncIterator]().return?.();
-    throw new Unusable(
+    throw new UnusableOutput(
       'output_unusable',
       'The model returned a file that is no image, video or audio.',
     );
@@ -265,7 +270,7 @@ async function keep(
 }
 
 async function bytesOf(
-  row: Claimed,
+  row: ClaimedRequest,
   media: Medium,
   deps: StepDeps,
   signal: AbortSignal,
@@ -292,16 +297,16 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }
 
-function asUnusable(error: unknown): Unusable | null {
-  if (error instanceof Unusable) return error;
+function asUnusable(error: unknown): UnusableOutput | null {
+  if (error instanceof UnusableOutput) return error;
   const isTooLarge =
     error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
   if (isTooLarge) return tooLarge();
   if (error instanceof Unmeasurable) {
-    return new Unusable('output_unusable', 'The model returned a damaged file.');
+    return new UnusableOutput('output_unusable', 'The model returned a damaged file.');
   }
   if (error instanceof FetchError && error.kind === 'blocked') {
-    return new Unusable(
+    return new UnusableOutput(
       'output_unusable',
       'The model returned an address that may not be fetched.',
     );
@@ -309,23 +314,23 @@ function asUnusable(error: unknown): Unusable | null {
   return null;
 }
 
-function tooLarge(): Unusable {
-  return new Unusable('output_too_large', failures.output_too_large);
+function tooLarge(): UnusableOutput {
+  return new UnusableOutput('output_too_large', failures.output_too_large);
 }
 
 /** Fields that every ending by a worker has. */
-export function endOf(row: Claimed) {
+export function endOf(row: ClaimedRequest) {
   const { id, attempt, account_id, key_id, model_id } = row;
   const upstream = row.started_upstream ?? row.upstream;
   return { id, attempt, account_id, key_id, model_id, upstream, opens_job: row.kind !== 'text' };
 }
 
 export function fail(
-  row: Claimed,
+  row: ClaimedRequest,
   code: FailureCode,
   message: string,
   { cost = null, cause = message }: { cost?: bigint | null; cause?: string } = {},
-): Ending {
+): EndTransition {
   const shown = redactInput(cause, row.input);
   return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost, cause: shown };
 }

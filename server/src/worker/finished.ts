@@ -16,7 +16,7 @@ const handleMaxBytes = 256 * 1024;
 /** Fields beside the media that are nested deeper are not kept. */
 export const fieldsDepthMax = 64;
 
-interface Kept {
+interface KeptHandle {
   media: OutputMedia[];
   fields: Record<string, unknown>;
   quantity?: number;
@@ -33,7 +33,7 @@ export function finishedHandle({ media, fields, quantity, ...told }: Result): Ha
   if (!isWithinDepth(fields, fieldsDepthMax)) return null;
   if (media.length === 0 || media.some(({ source }) => 'bytes' in source)) return null;
   const cost = told.cost_usd_micro?.toString();
-  const kept: Kept = { media, fields, ...(quantity !== undefined && { quantity }) };
+  const kept: KeptHandle = { media, fields, ...(quantity !== undefined && { quantity }) };
   const handle = { [mark]: { ...kept, ...(cost !== undefined && { cost }) } };
   return Buffer.byteLength(JSON.stringify(handle)) > handleMaxBytes ? null : handle;
 }
@@ -44,16 +44,16 @@ export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, '
     ...(quantity !== undefined && { quantity }),
     ...(cost !== undefined && { cost: String(cost) }),
   };
-  return { [mark]: { media: [], fields: {}, spooled: true, ...told } satisfies Kept };
+  return { [mark]: { media: [], fields: {}, spooled: true, ...told } satisfies KeptHandle };
 }
 
 export function isHeldElsewhere(handle: Handle): boolean {
-  return (handle[mark] as Kept | undefined)?.spooled === true;
+  return (handle[mark] as KeptHandle | undefined)?.spooled === true;
 }
 
 /** The result that such a handle holds; null for an upstream's own handle. */
 export function resultIn(handle: Handle): Result | null {
-  const finished = handle[mark] as Kept | undefined;
+  const finished = handle[mark] as KeptHandle | undefined;
   if (finished === undefined) return null;
   const { cost, spooled: _spooled, ...result } = finished;
   return { ...result, ...(cost !== undefined && { cost_usd_micro: BigInt(cost) }) };

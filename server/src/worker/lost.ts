@@ -1,7 +1,7 @@
 import { failures } from '../core/errors.ts';
 import type { Transition } from '../core/request/request.ts';
 import { goesOn, routesAfter } from '../core/request/routing.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
 import { fail } from './finish.ts';
 import { callbackOf, isLeft, routePauseMaxSeconds, routePauses, type Chosen } from './routes.ts';
@@ -15,7 +15,7 @@ export const recoverSeconds = 5;
  * Otherwise the job is searched for if the upstream offers a way, and given up at once if not.
  */
 export async function lost(
-  row: Claimed,
+  row: ClaimedRequest,
   answer: LostAnswer,
   chosen: Chosen,
   deps: StepDeps,
@@ -34,7 +34,11 @@ export async function lost(
 }
 
 /** The next route for the job; null if every other route was tried or is not set up. */
-export async function routeAfterLost(row: Claimed, { model, route }: Chosen, deps: StepDeps) {
+export async function routeAfterLost(
+  row: ClaimedRequest,
+  { model, route }: Chosen,
+  deps: StepDeps,
+) {
   const pauseOf = await routePauses(model, deps);
   const at = model.upstreams.indexOf(route);
   const others = routesAfter(model.upstreams, at).map((each) => each.route);
@@ -54,7 +58,7 @@ export async function routeAfterLost(row: Claimed, { model, route }: Chosen, dep
 
 /** Whether a repeat, a search or a callback may still find the job of a lost start. */
 export function canBeFound(
-  row: Claimed,
+  row: ClaimedRequest,
   upstream: Upstream,
   task: string,
   deps: StepDeps,
@@ -66,7 +70,7 @@ export function canBeFound(
 }
 
 /** Nothing more can be learnt: the caller is released at once, and the doubt is the operator's. */
-export function endUnknown(row: Claimed): Transition {
+export function endUnknown(row: ClaimedRequest): Transition {
   const message = failures.outcome_unknown;
   return fail(row, 'outcome_unknown', message, { cause: row.said ?? message });
 }

@@ -1,13 +1,13 @@
 import { notificationBody } from '../core/request/views.ts';
 import type { Transition } from '../core/request/request.ts';
 import * as accounts from '../db/accounts/accounts.ts';
-import { findCards, findOutputs, type Claimed } from '../db/requests/requests.ts';
+import { findCards, findOutputs, type ClaimedRequest } from '../db/requests/requests.ts';
 import { sendNotification } from '../operations/requests/notification.ts';
 import type { StepDeps } from './step.ts';
 
 /** Sends the one notification of a request's end. */
 export async function notify(
-  row: Claimed,
+  row: ClaimedRequest,
   { db, settings, webhooks: fetch }: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {

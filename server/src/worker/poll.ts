@@ -1,6 +1,6 @@
 import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { costOfRun, fail, finish } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
@@ -19,7 +19,11 @@ const logLineMax = 500;
 const lastPollMs = 5_000;
 
 /** Asks the upstream about a running job. */
-export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
+export async function poll(
+  row: ClaimedRequest,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition> {
   const upstream = startedAt(row, deps);
   const { handle } = row;
   const { pollSeconds, stepTimeoutSeconds } = deps.settings;
@@ -60,7 +64,7 @@ const noCapacity = 'No model had room for the request in the time that it was gi
 
 /** The request's time is over. A job that may still run costs the operator, never the caller. */
 export async function giveUp(
-  row: Claimed,
+  row: ClaimedRequest,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
@@ -93,13 +97,13 @@ async function lastPoll(
 }
 
 /** What a job that finished too late cost the operator. Null: the operator has to find that out. */
-function lateCost(row: Claimed, seen: JobState | null, deps: StepDeps): bigint | null {
+function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;
 }
 
 /** Ends a chat call whose process died before it could settle. */
-export async function abandon(row: Claimed): Promise<Transition> {
+export async function abandon(row: ClaimedRequest): Promise<Transition> {
   return fail(
     row,
     'outcome_unknown',

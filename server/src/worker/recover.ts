@@ -1,6 +1,6 @@
 import type { Transition } from '../core/request/request.ts';
 import { goesOn, routeTo } from '../core/request/routing.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
 import { startedAt, startedName } from './routes.ts';
@@ -13,7 +13,7 @@ import { wait, type StepDeps } from './step.ts';
  * is tried if the catalog allows it; otherwise the request ends.
  */
 export async function recover(
-  row: Claimed,
+  row: ClaimedRequest,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
@@ -44,7 +44,11 @@ export async function recover(
 }
 
 /** Goes to the next route if the process died during the call; otherwise ends the request. */
-async function giveOn(row: Claimed, upstream: Upstream, deps: StepDeps): Promise<Transition> {
+async function giveOn(
+  row: ClaimedRequest,
+  upstream: Upstream,
+  deps: StepDeps,
+): Promise<Transition> {
   const model = deps.catalog().models.get(row.model_id);
   const route = model && routeTo(model.upstreams, upstream.name, row.upstream_model);
   // An answer that this process saw get lost was handled at once.

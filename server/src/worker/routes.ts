@@ -2,7 +2,7 @@ import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { callbackUrl } from '../core/request/views.ts';
 import { pausedName } from '../core/catalog/upstream-key.ts';
 import { pausesOf } from '../db/requests/queue.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { StepDeps } from './step.ts';
@@ -21,12 +21,12 @@ export interface Chosen {
  * The upstream of the newest start, with the key that it was made with; undefined if that is not
  * set up here.
  */
-export function startedAt(row: Claimed, { upstreams }: StepDeps): Upstream | undefined {
+export function startedAt(row: ClaimedRequest, { upstreams }: StepDeps): Upstream | undefined {
   return byKey(upstreams.get(row.started_upstream ?? row.upstream), row.started_key);
 }
 
 /** Its name in the log. */
-export function startedName({ started_upstream, upstream, started_key }: Claimed): string {
+export function startedName({ started_upstream, upstream, started_key }: ClaimedRequest): string {
   return pausedName(started_upstream ?? upstream, started_key);
 }
 
@@ -43,7 +43,10 @@ export async function routePauses(
 }
 
 /** This route may already have made the job, so it is not called again for this request. */
-export function isLeft({ left_routes }: Claimed, { upstream, model }: ModelUpstream): boolean {
+export function isLeft(
+  { left_routes }: ClaimedRequest,
+  { upstream, model }: ModelUpstream,
+): boolean {
   const routes = left_routes ?? [];
   // guard: left-route-not-asked-again
   return routes.some((route) => route.upstream === upstream && route.model === model);
@@ -53,7 +56,7 @@ export function isLeft({ left_routes }: Claimed, { upstream, model }: ModelUpstr
  * The callback URL contains the attempt number, so a callback for an earlier attempt is ignored.
  */
 export function callbackOf(
-  { id: request_id }: Claimed,
+  { id: request_id }: ClaimedRequest,
   attempt: number,
   upstream: string,
   { upstreams, settings }: StepDeps,

@@ -1,5 +1,5 @@
 import type { Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import type { Spool } from '../storage/spool.ts';
 import { StorageAway, StorageFull } from '../storage/storage.ts';
 import type { Bytes } from '../lib/streams.ts';
@@ -22,7 +22,7 @@ export type Medium = Omit<OutputMedia, 'source'> & {
   source: OutputMedia['source'] | { spooled: () => Promise<Bytes> };
 };
 
-export type Finished = Omit<Result, 'media'> & { media: Medium[] };
+export type FinishedJob = Omit<Result, 'media'> & { media: Medium[] };
 
 interface Told {
   upstream: string;
@@ -38,17 +38,17 @@ export function isStorageFault(error: unknown): boolean {
   return error instanceof StorageAway || error instanceof StorageFull;
 }
 
-export function isSpooled({ media }: Finished): boolean {
+export function isSpooled({ media }: FinishedJob): boolean {
   return media.length > 0 && media.every(({ source }) => 'spooled' in source);
 }
 
 /** Writes a result to the spool and returns it as it lies there. Throws if that fails. */
 export async function keepSpooled(
-  row: Claimed,
-  result: Finished,
+  row: ClaimedRequest,
+  result: FinishedJob,
   spool: Spool,
   open: (media: Medium) => Promise<Bytes>,
-): Promise<Finished> {
+): Promise<FinishedJob> {
   const { quantity, cost_usd_micro: cost } = result;
   const told: Told = {
     upstream: row.started_upstream ?? row.upstream,
@@ -68,7 +68,7 @@ export async function keepSpooled(
 export async function findSpooled(
   id: string,
   spool: Spool,
-): Promise<{ result: Finished; upstream: string; attempt: number } | null> {
+): Promise<{ result: FinishedJob; upstream: string; attempt: number } | null> {
   const found = await spool.find(id);
   if (found === null || Date.now() - found.kept_at > keptMaxMs) return null;
   const told = found.told as Told;
@@ -83,7 +83,7 @@ export async function findSpooled(
 }
 
 /** The result lies in the spool and waits for the storage; its upstream's slot is free again. */
-export function held(row: Claimed, result: Finished): Transition {
+export function held(row: ClaimedRequest, result: FinishedJob): Transition {
   const { id, attempt } = row;
   const handle = row.handle ?? spooledHandle(result);
   const started_in = row.started_in ?? attempt;

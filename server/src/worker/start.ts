@@ -7,7 +7,7 @@ import type { Transition } from '../core/request/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
 import { isOfKey } from '../core/catalog/upstream-key.ts';
 import { takeSlot } from '../db/requests/queue.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/requests/stored-inputs.ts';
@@ -45,7 +45,7 @@ const resumeSeconds = 30;
  * it.
  */
 export async function start(
-  row: Claimed,
+  row: ClaimedRequest,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
@@ -95,14 +95,18 @@ export async function start(
 }
 
 /** It may not start now; a queued request stays in the queue. */
-function later(row: Claimed, seconds: number): Transition {
+function later(row: ClaimedRequest, seconds: number): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   const frees_slot = seconds > slotKeptSeconds;
   return wait(row, seconds * (0.5 + Math.random()), { frees_slot });
 }
 
 /** The request's own route, or the next one that is set up. */
-function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpstream | undefined {
+function routeOf(
+  row: ClaimedRequest,
+  model: Model,
+  { upstreams }: StepDeps,
+): ModelUpstream | undefined {
   const isOpen = (route: ModelUpstream) => upstreams.has(route.upstream) && !isLeft(row, route);
   const meant = routeTo(model.upstreams, row.upstream, row.upstream_model);
   if (meant && isOpen(meant)) return meant;
@@ -114,7 +118,7 @@ function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpst
  * another open one. Null if all are full.
  */
 async function routeWithSlot(
-  row: Claimed,
+  row: ClaimedRequest,
   model: Model,
   meant: ModelUpstream,
   deps: StepDeps,
@@ -136,13 +140,13 @@ async function routeWithSlot(
   return null;
 }
 
-function takeAt(row: Claimed, { upstream, model }: ModelUpstream, deps: StepDeps) {
+function takeAt(row: ClaimedRequest, { upstream, model }: ModelUpstream, deps: StepDeps) {
   const { concurrency } = deps.upstreams.get(upstream)!;
   return takeSlot(deps.db, row, { upstream, model, concurrency });
 }
 
 /** No slot was free: the request waits, a retried one in line with the queue. */
-function notYet(row: Claimed): Transition {
+function notYet(row: ClaimedRequest): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   return {
     ...wait(row, slotSeconds * (0.5 + Math.random())),
@@ -155,7 +159,11 @@ function notYet(row: Claimed): Transition {
  * The upstream with its next key. A start whose answer was lost is repeated with the same key,
  * because the upstream would not recognise it with another.
  */
-async function withKey(row: Claimed, route: ModelUpstream, deps: StepDeps): Promise<Upstream> {
+async function withKey(
+  row: ClaimedRequest,
+  route: ModelUpstream,
+  deps: StepDeps,
+): Promise<Upstream> {
   const same = isRepeat(row) ? startedAt(row, deps) : undefined;
   if (same?.name === route.upstream) return same;
   const { keyFor } = deps.circuit;
@@ -164,13 +172,13 @@ async function withKey(row: Claimed, route: ModelUpstream, deps: StepDeps): Prom
 }
 
 /** The newest start may have made the job. */
-function isRepeat({ started_in, outcome, left }: Claimed): boolean {
+function isRepeat({ started_in, outcome, left }: ClaimedRequest): boolean {
   return started_in !== null && !left && (outcome === null || outcome === 'unknown');
 }
 
 /** Null if the input names a file that is no longer kept. */
 async function prepare(
-  row: Claimed,
+  row: ClaimedRequest,
   { model, route }: Chosen,
   deps: StepDeps,
   signal: AbortSignal,
@@ -223,7 +231,7 @@ async function call(
 type Called = Chosen & { key: string | null; began: number };
 
 async function answer(
-  row: Claimed,
+  row: ClaimedRequest,
   outcome: StartOutcome,
   chosen: Called,
   deps: StepDeps,
@@ -262,7 +270,7 @@ async function answer(
  * upstream, and after a pause all of them again.
  */
 async function elsewhere(
-  row: Claimed,
+  row: ClaimedRequest,
   refused: NotAccepted,
   chosen: Called,
   deps: StepDeps,
@@ -301,7 +309,7 @@ function pauseSeconds(starts: number): number {
 }
 
 async function noteFailure(
-  row: Claimed,
+  row: ClaimedRequest,
   failed: Extract<StartOutcome, { outcome: 'not_accepted' | 'unknown' }>,
   { route: { upstream, model }, key }: Called,
   { log, circuit }: StepDeps,

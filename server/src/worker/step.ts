@@ -1,7 +1,7 @@
 import type { Links } from '../core/request/views.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Transition } from '../core/request/request.ts';
-import type { Claimed } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/requests.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Operations } from '../operations/requests/batched.ts';
@@ -66,7 +66,7 @@ export interface WorkerSettings {
  * to write.
  */
 export type StepRun = (
-  row: Claimed,
+  row: ClaimedRequest,
   deps: StepDeps,
   signal: AbortSignal,
 ) => Promise<Transition | null>;
@@ -75,7 +75,7 @@ type Wait = Extract<Transition, { to: 'wait' }>;
 
 /** The request is due again after so many seconds; nothing else changes but `facts`. */
 export function wait(
-  { id, attempt, started_in }: Claimed,
+  { id, attempt, started_in }: ClaimedRequest,
   wake_seconds: number,
   facts: Partial<Omit<Wait, 'id' | 'attempt' | 'to' | 'wake_seconds'>> = {},
 ): Wait {
@@ -85,7 +85,7 @@ export function wait(
 
 /** How this attempt's start ended. */
 export function tried(
-  row: Claimed,
+  row: ClaimedRequest,
   { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
   wake_seconds: number,
 ): Wait {

@@ -2,7 +2,7 @@ import type { ModelUpstream } from '../core/catalog/catalog.ts';
 import { stepFor, type Step, type Transition } from '../core/request/request.ts';
 import { redactInput } from '../core/request/redact.ts';
 import { routeAfter } from '../core/request/routing.ts';
-import { loadClaimed, type Claimed } from '../db/requests/requests.ts';
+import { loadClaimed, type ClaimedRequest } from '../db/requests/requests.ts';
 import {
   claimDue,
   claimHeld,
@@ -220,7 +220,7 @@ class ClaimingWorker implements Worker {
   }
 
   /** Takes the step's part of a shared budget; null if it is used up. */
-  #share(step: Step, row: Claimed): (() => void) | null {
+  #share(step: Step, row: ClaimedRequest): (() => void) | null {
     const [shares, owner] =
       step === 'notify'
         ? [this.#notices, row.account_id]
@@ -299,7 +299,7 @@ class ClaimingWorker implements Worker {
     return claims;
   }
 
-  async #handle(row: Claimed, step: Step): Promise<void> {
+  async #handle(row: ClaimedRequest, step: Step): Promise<void> {
     const { operations, observe } = this.#deps;
     const begun = performance.now();
     const end = this.#leases.hold(row, this.#limitSeconds(step, row) * 1000);
@@ -326,7 +326,7 @@ class ClaimingWorker implements Worker {
   }
 
   /** An attempt whose process died may have stored outputs that nothing names. */
-  async #forgetOutputs(row: Claimed): Promise<void> {
+  async #forgetOutputs(row: ClaimedRequest): Promise<void> {
     const { storage, log } = this.#deps;
     if (row.started_in === null || storage.isAway()) return;
     await storage.removeAll(outputPrefix(row.id)).catch((err: unknown) => {
@@ -338,14 +338,14 @@ class ClaimingWorker implements Worker {
    * Time limit of a step. One that calls an upstream takes as long as that upstream states, and
    * then as long as the outputs need.
    */
-  #limitSeconds(step: Step, row: Claimed): number {
+  #limitSeconds(step: Step, row: ClaimedRequest): number {
     const { settings, upstreams } = this.#deps;
     if (!isCall(step)) return settings.stepTimeoutSeconds;
     const { start_seconds = 0 } = upstreams.get(row.upstream) ?? {};
     return Math.max(settings.stepTimeoutSeconds, start_seconds) + settings.outputSeconds;
   }
 
-  async #runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
+  async #runStep(step: Step, row: ClaimedRequest, signal: AbortSignal): Promise<Transition | null> {
     if (step === 'idle') return { id: row.id, attempt: row.attempt, to: 'idle' };
     const isBegun = row.status === 'IN_PROGRESS' && row.started_in !== null;
     const found = isBegun ? await findSpooled(row.id, this.#deps.spool) : null;
@@ -357,7 +357,7 @@ class ClaimingWorker implements Worker {
   /**
    * The step failed. Its lease would end by itself; an earlier `wake_at` makes the next try sooner.
    */
-  async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
+  async #retryLater(row: ClaimedRequest, step: Step, error: unknown): Promise<void> {
     const { log, operations } = this.#deps;
     const { id, attempt } = row;
     const upstream = row.started_upstream ?? row.upstream;
@@ -375,7 +375,7 @@ class ClaimingWorker implements Worker {
   }
 
   /** Seconds that the upstream asks to be left alone. */
-  async #noteRefused(row: Claimed, refused: PollRefused): Promise<number> {
+  async #noteRefused(row: ClaimedRequest, refused: PollRefused): Promise<number> {
     const { log, circuit } = this.#deps;
     const upstream = startedAt(row, this.#deps) ?? { name: row.started_upstream ?? row.upstream };
     const { message, why, retry_after_ms } = refused;
@@ -394,7 +394,7 @@ function isCall(step: Step): boolean {
   return step === 'start' || step === 'recover' || step === 'poll';
 }
 
-function stepOf(row: Claimed): Step {
+function stepOf(row: ClaimedRequest): Step {
   const { started_in, outcome, handle, left } = row;
   const started = started_in === null ? null : { has_handle: handle !== null, outcome, left };
   return stepFor({ ...row, started });

@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
+import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts';
 import { stopServer } from '../../src/db/embedded/process.ts';
 import { guards, laws } from './guards.ts';
 import { findGuards, switchedOff } from './switch-off.ts';
@@ -238,7 +238,7 @@ async function main(): Promise<void> {
   const copy = copyRepository();
   const greens = new Set<string>();
   let unproven = 0;
-  let postgres: Embedded | undefined;
+  let postgres: EmbeddedServer | undefined;
   try {
     postgres = await startEmbedded({
       dataDir: path.join(copy, 'data'),
@@ -261,7 +261,7 @@ async function main(): Promise<void> {
   if (unproven > 0) process.exitCode = 1;
 }
 
-function addressOf({ connection }: Embedded): string {
+function addressOf({ connection }: EmbeddedServer): string {
   const { host, port, user, database } = connection;
   return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ending, Output } from '../../src/core/request/request.ts';
+import type { EndTransition, Output } from '../../src/core/request/request.ts';
 import * as files from '../../src/db/accounts/files.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
@@ -143,7 +143,7 @@ async function begin(db: Database, id: string): Promise<void> {
   ]);
 }
 
-async function end(db: Database, ending: Ending): Promise<void> {
+async function end(db: Database, ending: EndTransition): Promise<void> {
   const [verdict] = await endMany(db, [ending]);
   if (verdict !== true) throw new Error(`not ended: ${String(verdict)}`);
 }
@@ -156,7 +156,7 @@ function complete(
   made: { account_id: string; key_id: string },
   id: string,
   output: Output,
-): Ending {
+): EndTransition {
   return {
     ...base(made, id),
     to: 'COMPLETED',

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import pg from 'pg';
-import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
+import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts';
 import { stopServer } from '../../src/db/embedded/process.ts';
 import { findRunning, isServer } from '../../src/db/embedded/running.ts';
 import { unprivilegedUser } from '../../src/db/embedded/user.ts';
@@ -38,7 +38,7 @@ after(async () => {
   for (const clean of cleanups) await clean();
 });
 
-async function factsOf(server: Embedded): Promise<Record<string, unknown>> {
+async function factsOf(server: EmbeddedServer): Promise<Record<string, unknown>> {
   const client = new pg.Client(server.connection);
   await client.connect();
   const { rows } = await client.query(`
@@ -59,7 +59,7 @@ function stoppedFolder(t: TestContext): string {
 }
 
 /** Resolves with the pid that the next restart brings. */
-async function nextRestart(server: Embedded): Promise<number> {
+async function nextRestart(server: EmbeddedServer): Promise<number> {
   const { pid } = server;
   await until('the server is back', () => server.pid !== pid, 60_000);
   return server.pid;

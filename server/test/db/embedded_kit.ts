@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { startEmbedded, type Embedded, type EmbeddedOptions } from '../../src/db/embedded.ts';
+import { startEmbedded, type EmbeddedServer, type EmbeddedOptions } from '../../src/db/embedded.ts';
 import { stopServer } from '../../src/db/embedded/process.ts';
 
 export const isRoot = process.getuid?.() === 0;
@@ -97,13 +97,13 @@ export function startScript(
 }
 
 /** Stopped when the test is over. */
-export async function start(t: Cleaned, options: EmbeddedOptions): Promise<Embedded> {
+export async function start(t: Cleaned, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const server = await startEmbedded(options);
   later(t, () => server.stop());
   return server;
 }
 
-export async function connect(t: Cleaned, server: Embedded): Promise<pg.Client> {
+export async function connect(t: Cleaned, server: EmbeddedServer): Promise<pg.Client> {
   const client = new pg.Client(server.connection);
   client.on('error', () => {});
   await client.connect();

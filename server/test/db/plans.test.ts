@@ -197,8 +197,8 @@ const asked: Record<string, Ask> = {
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
   'figures of the upstreams': (c) => queue.upstreamStates(c, ['busy', 'idle']),
   'models that rest': (c) => queue.pausedModels(c, ['busy', 'idle']),
-  'how upstreams did in the last day': (c) => pace.paces(c, 86_400, madeAt(19_900)),
-  'how starts went in the last day': (c) => pace.startPaces(c, 86_400, madeAt(19_900)),
+  'how upstreams did in the last day': (c) => pace.runLatencies(c, 86_400, madeAt(19_900)),
+  'how starts went in the last day': (c) => pace.startLatencies(c, 86_400, madeAt(19_900)),
   'what is open': (c) => openRequests.list(c, openFilter),
   'what is open at one upstream, the next page': (c) =>
     openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),

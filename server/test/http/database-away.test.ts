@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
+import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openEvents, type Events } from '../kit/events.ts';
 import { completion } from '../kit/fake.ts';
@@ -21,7 +21,7 @@ const chat = {
   messages: [{ role: 'user', content: 'hello' }],
   max_tokens: 100,
 };
-let postgres: Embedded;
+let postgres: EmbeddedServer;
 let service: Service;
 let account: TestAccount;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, mock, test } from 'node:test';
-import type { Embedded } from '../../src/db/embedded.ts';
+import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
@@ -98,7 +98,7 @@ describe('a disk that is nearly full', () => {
 
 describe('the disk of the embedded database', () => {
   const cluster = '/where/the/books/are';
-  const embedded = { cluster } as Embedded;
+  const embedded = { cluster } as EmbeddedServer;
   const room = 10 * 1024 ** 3;
   const bytes = { books: 255 * 1024 * 1024, others: room };
   before(() => {

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import { readObject } from '../../src/http/body.ts';
-import type { HttpDeps, Keyed } from '../../src/http/deps.ts';
+import type { HttpDeps, KeyedRequest } from '../../src/http/deps.ts';
 import { createBudget } from '../../src/lib/budget.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertErrorShape } from '../kit/refusal.ts';
@@ -105,7 +105,7 @@ describe('a sender who leaves while the key is looked up', () => {
     const body = new PassThrough().destroy();
     await once(body, 'close');
     const given = { 'content-type': 'application/json' };
-    const req = { headers: given, body, caller: { account_id: 'a' } } as unknown as Keyed;
+    const req = { headers: given, body, caller: { account_id: 'a' } } as unknown as KeyedRequest;
     const reply = { raw: new PassThrough() } as unknown as FastifyReply;
     const settings = { times: { bodyMs: 3_600_000 } };
     const budgets = { bodies: createBudget(100, 100), reading: createBudget(2, null) };

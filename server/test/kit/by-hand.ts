@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ApiError } from '../../src/core/errors.ts';
-import type { Ending } from '../../src/core/request/request.ts';
+import type { EndTransition } from '../../src/core/request/request.ts';
 import { claimQueued, type Claim } from '../../src/db/requests/queue.ts';
 import * as requests from '../../src/db/requests/requests.ts';
 import { newId } from '../../src/lib/id.ts';
@@ -10,7 +10,7 @@ import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../../src/operations/accounts/key.ts';
-import type { Submit, Submitted } from '../../src/operations/requests/admit.ts';
+import type { Submit, SubmitResult } from '../../src/operations/requests/admit.ts';
 
 /**
  * Moves requests step by step without HTTP, worker or upstream, so that a test controls each step.
@@ -54,7 +54,7 @@ export async function secondKey(db: Database, account_id: string): Promise<strin
 export async function submitMany(
   db: Database,
   submits: Submit[],
-): Promise<(Submitted | ApiError)[]> {
+): Promise<(SubmitResult | ApiError)[]> {
   return (await settleBatch(db, submits, [])).submitted;
 }
 
@@ -97,7 +97,7 @@ export async function trySubmit(
   db: Database,
   who: Customer,
   wanted: Wanted = {},
-): Promise<Submitted | ApiError> {
+): Promise<SubmitResult | ApiError> {
   const [verdict] = await submitMany(db, [submitOf(who, wanted)]);
   return verdict!;
 }
@@ -157,7 +157,7 @@ export function completed(
   { id, attempt }: Claim,
   charge: bigint,
   opens_job = true,
-): Ending {
+): EndTransition {
   return {
     id,
     attempt,
@@ -173,7 +173,7 @@ export function completed(
   };
 }
 
-export function failed(who: Customer, { id, attempt }: Claim, opens_job = true): Ending {
+export function failed(who: Customer, { id, attempt }: Claim, opens_job = true): EndTransition {
   return {
     id,
     attempt,
@@ -186,12 +186,12 @@ export function failed(who: Customer, { id, attempt }: Claim, opens_job = true):
   };
 }
 
-export function cancelled(who: Customer, id: string): Ending {
+export function cancelled(who: Customer, id: string): EndTransition {
   return { id, attempt: null, ...who, opens_job: true, to: 'CANCELLED' };
 }
 
 /** Ends one request; false if the claim was overtaken. Throws if the ending is refused. */
-export async function end(db: Database, ending: Ending): Promise<boolean> {
+export async function end(db: Database, ending: EndTransition): Promise<boolean> {
   const [verdict] = await endMany(db, [ending]);
   if (verdict instanceof Error) throw verdict;
   return verdict!;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startApp, type App } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { usualTimes, type Times } from '../../src/http/times.ts';
-import type { Embedded } from '../../src/db/embedded.ts';
+import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import type { Lookup } from '../../src/lib/outbound/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
@@ -47,7 +47,7 @@ export interface Service {
   /** Another service on the same database, with its own pool if one is given. */
   another(
     overrides?: Record<string, string>,
-    options?: { db?: Database; embedded?: Embedded },
+    options?: { db?: Database; embedded?: EmbeddedServer },
   ): Promise<{ app: App; base: string }>;
   stop(): Promise<void>;
 }
@@ -196,7 +196,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
   async function start(
     overrides: Record<string, string> = {},
-    given: { http?: boolean; db?: Database; embedded?: Embedded } = {},
+    given: { http?: boolean; db?: Database; embedded?: EmbeddedServer } = {},
   ): Promise<{ app: App; base: string }> {
     const { http = true, db = database.db, embedded = null } = given;
     const config = readConfig({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import type { Ending } from '../../src/core/request/request.ts';
+import type { EndTransition } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { Refused } from '../../src/operations/refused.ts';
@@ -300,7 +300,7 @@ async function finishAll(
   const known = finishes
     .map((each) => ({ ...each, n: ids.length - 1 - each.request }))
     .filter(({ n }) => n >= 0);
-  const endings: Ending[] = known.map(({ n, finish: to, charge, late: claims }) => {
+  const endings: EndTransition[] = known.map(({ n, finish: to, charge, late: claims }) => {
     const { key, attempt, is_call } = model.requests[n]!;
     const claimed = { id: ids[n]!, attempt: attempt - claims };
     if (to === 'CANCELLED') return { ...cancelled(owners[key]!, claimed.id), opens_job: !is_call };

@@ -8,7 +8,13 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { Damaged, firstName, proveSeal, readEntries, tarWriter } from '../../src/lib/sealed-tar.ts';
+import {
+  DamagedArchive,
+  firstName,
+  proveSeal,
+  readEntries,
+  tarWriter,
+} from '../../src/lib/sealed-tar.ts';
 
 let folder: string;
 before(() => (folder = mkdtempSync(join(tmpdir(), 'farebox-tar-'))));
@@ -83,10 +89,10 @@ describe('a sealed tar file', () => {
     for (let at = 0; at < whole.length; at += 7) {
       const changed = Buffer.from(whole);
       changed[at]! ^= 0x20;
-      await assert.rejects(read(changed), Damaged, `changed at ${at}`);
-      await assert.rejects(read(whole.subarray(0, at)), Damaged, `cut at ${at}`);
+      await assert.rejects(read(changed), DamagedArchive, `changed at ${at}`);
+      await assert.rejects(read(whole.subarray(0, at)), DamagedArchive, `cut at ${at}`);
     }
-    await assert.rejects(read(Buffer.concat([whole, Buffer.of(0)])), Damaged, 'one more');
+    await assert.rejects(read(Buffer.concat([whole, Buffer.of(0)])), DamagedArchive, 'one more');
   });
 
   test('fails with the error of a body, and with that of the file', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Ending, Moving, Output } from '../../src/core/request/request.ts';
+import type { EndTransition, MoveTransition, Output } from '../../src/core/request/request.ts';
 import type { Claim } from '../../src/db/requests/queue.ts';
 import * as requests from '../../src/db/requests/requests.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -69,7 +69,7 @@ async function picture(id: string): Promise<unknown> {
   return row;
 }
 
-const endings: Record<Ending['to'], (claimed: Claim) => Ending> = {
+const endings: Record<EndTransition['to'], (claimed: Claim) => EndTransition> = {
   COMPLETED: (claimed) => completed(who, claimed, 40n),
   FAILED: (claimed) => failed(who, claimed),
   CANCELLED: ({ id }) => cancelled(who, id),
@@ -77,13 +77,13 @@ const endings: Record<Ending['to'], (claimed: Claim) => Ending> = {
 
 describe('an end takes', () => {
   const states: State[] = ['waiting', 'claimed', 'running', 'completed', 'failed', 'cancelled'];
-  const takes: Record<Ending['to'], State[]> = {
+  const takes: Record<EndTransition['to'], State[]> = {
     COMPLETED: ['running'],
     // Without a claim there is no worker that could have seen it fail; the attempt of one that waits is 0.
     FAILED: ['waiting', 'claimed', 'running'],
     CANCELLED: ['waiting', 'claimed'],
   };
-  for (const to of Object.keys(takes) as Ending['to'][]) {
+  for (const to of Object.keys(takes) as EndTransition['to'][]) {
     for (const state of states) {
       const may = takes[to].includes(state);
       test(`${may ? 'what' : 'nothing that'} is ${state}, to be ${to}`, async () => {
@@ -155,8 +155,8 @@ describe('many ends at once', () => {
       [beside],
       [
         completed(who, first, 40n),
-        { ...completed(who, poisoned, 40n), output: { meta: deep(7_000) } } as Ending,
-        { ...completed(who, deepest, 40n), output: deep(1_000) } as Ending,
+        { ...completed(who, poisoned, 40n), output: { meta: deep(7_000) } } as EndTransition,
+        { ...completed(who, deepest, 40n), output: deep(1_000) } as EndTransition,
         failed(who, last),
       ],
     );
@@ -213,7 +213,12 @@ describe('many ends at once', () => {
 
 describe('an end that meets a move which is not yet committed', () => {
   const started = "status = 'IN_PROGRESS', started_at = now(), deadline_at = now()";
-  const cases: [what: string, state: State, move: string, ending: (claimed: Claim) => Ending][] = [
+  const cases: [
+    what: string,
+    state: State,
+    move: string,
+    ending: (claimed: Claim) => EndTransition,
+  ][] = [
     ['a cancel and a begin', 'claimed', started, ({ id }) => cancelled(who, id)],
     ['a late success and a new claim', 'running', 'attempt = attempt + 1', endings.COMPLETED],
     ['a late failure and a new claim', 'claimed', 'attempt = attempt + 1', endings.FAILED],
@@ -258,7 +263,7 @@ describe('what an end leaves', () => {
       ...completed(who, claimed, 40n),
       outputs: [output(0), output(1)],
       ttl_seconds: 3_600,
-    } as Ending);
+    } as EndTransition);
     const row = await requestRow(db, claimed.id);
     assert.deepEqual(
       [row.status, row.charged_usd_micro, row.slot, row.error_code],
@@ -272,7 +277,7 @@ describe('what an end leaves', () => {
 
   test('one that is to be told wakes at once', async () => {
     const claimed = await request('running', 'https://me.test/');
-    await end(db, { ...completed(who, claimed, 40n), outputs: [output(0)] } as Ending);
+    await end(db, { ...completed(who, claimed, 40n), outputs: [output(0)] } as EndTransition);
     const row = await requestRow(db, claimed.id);
     assert.deepEqual([row.webhook_state, await wakes(claimed.id)], ['pending', row.completed_at]);
   });
@@ -287,7 +292,7 @@ describe('what an end leaves', () => {
 
   test('a failure has its code and its words, cut to what is kept', async () => {
     const claimed = await request('running');
-    await end(db, { ...failed(who, claimed), message: 'x'.repeat(5_000) } as Ending);
+    await end(db, { ...failed(who, claimed), message: 'x'.repeat(5_000) } as EndTransition);
     const { error_code, error_message, charged_usd_micro } = await requestRow(db, claimed.id);
     assert.deepEqual(
       [error_code, error_message, charged_usd_micro],
@@ -305,8 +310,8 @@ describe('what an end leaves', () => {
 
 describe('a move under another attempt changes nothing', () => {
   const moves: Record<
-    Moving['to'],
-    { state: State; move: (claimed: Claim) => Moving; url?: string }
+    MoveTransition['to'],
+    { state: State; move: (claimed: Claim) => MoveTransition; url?: string }
   > = {
     begin: {
       state: 'claimed',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, mock, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
-import { resumeAfterRestore, type Resumed } from '../../src/operations/restored.ts';
+import { resumeAfterRestore, type ResumeResult } from '../../src/operations/restored.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -53,7 +53,7 @@ async function fromDump(): Promise<void> {
 }
 const many = (count: number) =>
   Promise.all(Array.from({ length: count }, () => submitted(service, account)));
-const workOf = ({ unfinished }: Resumed) =>
+const workOf = ({ unfinished }: ResumeResult) =>
   unfinished.work.map(({ does, jobs, ...of }) => `${jobs} ${does} for ${of.reserved_usd_micro}`);
 /** A start of this request at an upstream, and what came of it. */
 const begun = (id: string, outcome: string, handle: string | null) =>

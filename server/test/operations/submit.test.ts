@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { ApiError } from '../../src/core/errors.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { isDataError, rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import type { Submit, Submitted } from '../../src/operations/requests/admit.ts';
+import type { Submit, SubmitResult } from '../../src/operations/requests/admit.ts';
 import {
   balanceOf,
   cancelled,
@@ -37,7 +37,7 @@ const many = (who: Customer, wanted: Wanted[]) =>
     db,
     wanted.map((each) => submitOf(who, each)),
   );
-const verdict = (told: Submitted | ApiError) =>
+const verdict = (told: SubmitResult | ApiError) =>
   told instanceof ApiError ? told.code : told.replayed ? 'replayed' : 'accepted';
 
 async function traces(): Promise<Record<string, bigint>> {
@@ -124,7 +124,7 @@ describe('each of a batch has its own verdict', () => {
       'idempotency_conflict',
       'accepted',
     ]);
-    assert.equal((told[0] as Submitted).request_id, (told[1] as Submitted).request_id);
+    assert.equal((told[0] as SubmitResult).request_id, (told[1] as SubmitResult).request_id);
     assert.deepEqual(await balanceOf(db, who), { available: 80n, reserved: 20n });
   });
 
@@ -173,7 +173,7 @@ describe('a replay', () => {
   test('tells what was told first, whatever has changed since', async () => {
     const who = await customer(db, 100n);
     const wanted = { amount: 100n, idempotency_key: 'k' };
-    const first = (await trySubmit(db, who, wanted)) as Submitted;
+    const first = (await trySubmit(db, who, wanted)) as SubmitResult;
     await end(db, cancelled(who, first.request_id));
     const refusal = new ApiError('capacity_unavailable');
     const again = (await trySubmit(db, who, {
@@ -181,7 +181,7 @@ describe('a replay', () => {
       limit: 0n,
       open_jobs: 0,
       refusal,
-    })) as Submitted;
+    })) as SubmitResult;
     const { model_id, kind, quoted_usd_micro, queue_position } = first;
     assert.deepEqual(
       { ...again },
@@ -202,7 +202,10 @@ describe('a replay', () => {
     const who = await customer(db, 100n);
     const first = await submit(db, who, { idempotency_key: 'k', amount: 1n });
     const other = { ...who, key_id: await secondKey(db, who.account_id) };
-    const again = (await trySubmit(db, other, { idempotency_key: 'k', amount: 1n })) as Submitted;
+    const again = (await trySubmit(db, other, {
+      idempotency_key: 'k',
+      amount: 1n,
+    })) as SubmitResult;
     assert.deepEqual([again.replayed, again.request_id], [true, first]);
   });
 });

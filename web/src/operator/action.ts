@@ -1,5 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { operatorApi, type Args, type Given, type OperatorCalls, type Reply } from '../api.ts';
+import {
+  operatorApi,
+  type Args,
+  type CallArguments,
+  type OperatorCalls,
+  type Reply,
+} from '../api.ts';
 import { notice } from '../components/frame/notice.ts';
 
 /** An operator's action. Reloads the console's data and the user's own. */
@@ -7,7 +13,7 @@ export function useAction() {
   const queries = useQueryClient();
   return async <R extends keyof OperatorCalls>(
     route: R,
-    given: Given<OperatorCalls, R>,
+    given: CallArguments<OperatorCalls, R>,
     done?: string | ((reply: Reply<OperatorCalls, R>) => string),
   ): Promise<Reply<OperatorCalls, R>> => {
     const reply = await operatorApi(route, ...([given] as Args<OperatorCalls, R>));

@@ -14,10 +14,10 @@ export interface Desk {
   roots: string[];
   server: McpServer;
   /** Outputs of this session, newest last, for the list of resources. */
-  made: Made[];
+  made: MadeFile[];
 }
 
-export interface Made {
+export interface MadeFile {
   uri: string;
   name: string;
   mimeType: string;

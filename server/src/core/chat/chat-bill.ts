@@ -13,7 +13,7 @@ import {
 } from './tokens.ts';
 
 /** The result of a chat call: the completion as far as it got, and how it ended. */
-export interface Delivered {
+export interface ChatDelivery {
   completion: Record<string, unknown>;
   end: DeliveryEnd;
 }
@@ -48,7 +48,7 @@ export function chargeableUsage(
   chat: Said,
   max_tokens: number,
   model: Billed,
-  { completion, end }: Delivered,
+  { completion, end }: ChatDelivery,
 ): Bill | null {
   const text = deliveredText(completion);
   // guard: broken-chat-is-free

@@ -88,12 +88,12 @@ export interface Output {
  * A change that a step asks for. `attempt` is the claim it was decided under; a later claim voids
  * it.
  */
-export type Transition = Moving | Ending;
+export type Transition = MoveTransition | EndTransition;
 
-export type Moving = { id: string; attempt: number } & Move;
+export type MoveTransition = { id: string; attempt: number } & Move;
 
 /** A cancel names no attempt, because no worker decided it: it ends a request that is IN_QUEUE. */
-export type Ending = { id: string; attempt: number | null } & End;
+export type EndTransition = { id: string; attempt: number | null } & End;
 
 /** An upstream, and its own name of a model. */
 export interface Route {

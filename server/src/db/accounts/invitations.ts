@@ -13,7 +13,7 @@ export interface Invitation {
 }
 
 /** An invitation found by its link. */
-export interface Found extends Invitation {
+export interface FoundInvitation extends Invitation {
   /** Using this link proves the address. */
   proves: boolean;
 }
@@ -53,8 +53,8 @@ export async function insert(
 }
 
 /** An open invitation by its link's token; null if it is used, expired or unknown. */
-export async function findOpen(db: Connection, hash: Buffer): Promise<Found | null> {
-  const [row] = await db.run<Found>(
+export async function findOpen(db: Connection, hash: Buffer): Promise<FoundInvitation | null> {
+  const [row] = await db.run<FoundInvitation>(
     rawSql(
       `select ${shown}, coalesce(i.proof_hash = $1, false) as proves from ${invited}
        where (i.token_hash = $1 or i.proof_hash = $1) and ${isOpen}`,

@@ -25,7 +25,7 @@ export type Spender = Omit<Caller, 'rate'>;
  * A key that no longer works although nobody has revoked it: it has expired, or its secret was
  * replaced.
  */
-export interface Lapsed {
+export interface LapsedKey {
   lapsed: 'expired' | 'replaced';
   at: Date;
 }
@@ -84,9 +84,9 @@ export async function authenticateMany(
   db: Connection,
   hashes: Buffer[],
   quotas: Quotas,
-): Promise<(Caller | Lapsed | null)[]> {
+): Promise<(Caller | LapsedKey | null)[]> {
   const shown = grouped(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
-  const found: (Caller | Lapsed | null)[] = Array.from({ length: hashes.length }, () => null);
+  const found: (Caller | LapsedKey | null)[] = Array.from({ length: hashes.length }, () => null);
   const missing = await take(db, shown, quotas, found);
   if (missing.length === 0) return found;
   const rows = await findOthers(
@@ -120,7 +120,7 @@ async function take(
   db: Connection,
   shown: Shown[],
   quotas: Quotas,
-  found: (Caller | Lapsed | null)[],
+  found: (Caller | LapsedKey | null)[],
 ): Promise<Shown[]> {
   const rows = await countCalls(db, shown, quotas);
   // Calls of each account that its keys have let through so far in this batch.

@@ -1,22 +1,26 @@
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** Encrypted secrets of authenticator apps. */
-export interface Sealed {
+export interface SealedTwoFactor {
   id: string;
   secret: string;
   backup_codes: string;
 }
 
 /** Those that are encrypted with another secret: their text does not begin so. */
-export function sealedOtherwise(db: Connection, prefix: string): Promise<Sealed[]> {
-  return db.run<Sealed>(sql`
+export function sealedOtherwise(db: Connection, prefix: string): Promise<SealedTwoFactor[]> {
+  return db.run<SealedTwoFactor>(sql`
     select id, secret, backup_codes from two_factors
     where not starts_with(secret, ${prefix}) or not starts_with(backup_codes, ${prefix})
     limit 100000`);
 }
 
 /** No change if it was changed since it was read. */
-export async function replace(db: Connection, before: Sealed, after: Sealed): Promise<void> {
+export async function replace(
+  db: Connection,
+  before: SealedTwoFactor,
+  after: SealedTwoFactor,
+): Promise<void> {
   await db.run(sql`
     update two_factors set secret = ${after.secret}, backup_codes = ${after.backup_codes}
     where id = ${before.id} and secret = ${before.secret}

@@ -61,7 +61,7 @@ export function list(
     order by v.id desc`);
 }
 
-export interface Redeemed {
+export interface Redemption {
   id: string;
   amount_usd_micro: bigint;
 }
@@ -74,8 +74,8 @@ export async function take(
   db: Connection,
   codeHash: Buffer,
   accountId: string,
-): Promise<Redeemed | null> {
-  const [row] = await db.run<Redeemed>(sql`
+): Promise<Redemption | null> {
+  const [row] = await db.run<Redemption>(sql`
     update vouchers set redeemed_at = now(), redeemed_by = ${accountId}
     where code_hash = ${codeHash} and redeemed_at is null and voided_at is null
       and (expires_at is null or expires_at > now())
@@ -83,14 +83,14 @@ export async function take(
   return row ?? null;
 }
 
-export interface Known extends Redeemed {
+export interface KnownVoucher extends Redemption {
   expires_at: Date | null;
   voided_at: Date | null;
   redeemed_by: string | null;
 }
 
-export async function find(db: Connection, codeHash: Buffer): Promise<Known | null> {
-  const [row] = await db.run<Known>(sql`
+export async function find(db: Connection, codeHash: Buffer): Promise<KnownVoucher | null> {
+  const [row] = await db.run<KnownVoucher>(sql`
     select id, amount_usd_micro, expires_at, voided_at, redeemed_by from vouchers
     where code_hash = ${codeHash}`);
   return row ?? null;

@@ -120,7 +120,7 @@ export function depths(db: Connection, top: number): Promise<Depth[]> {
     where k.rank <= ${top} order by k.account_id is null, k.rank`);
 }
 
-export interface Running {
+export interface RunningCount {
   upstream: string;
   running: number;
   /** How long ago the oldest of them was first sent. */
@@ -128,8 +128,8 @@ export interface Running {
 }
 
 /** What runs now at each upstream, chat calls included. */
-export function running(db: Connection, due_seconds: number): Promise<Running[]> {
-  return db.run<Running>(sql`
+export function running(db: Connection, due_seconds: number): Promise<RunningCount[]> {
+  return db.run<RunningCount>(sql`
     select upstream, count(*)::int as running,
       extract(epoch from now() - min(started_at))::float8 as longest_seconds
     from (

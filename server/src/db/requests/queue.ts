@@ -18,7 +18,7 @@ export interface Claim {
   attempt: number;
 }
 
-export interface Lane {
+export interface UpstreamQueue {
   upstream: string;
   /** The upstream's own names of models whose requests are left waiting. */
   paused_models?: readonly string[];
@@ -28,7 +28,7 @@ export interface Lane {
   concurrency: number;
 }
 
-export interface Waiting {
+export interface WaitingUpstream {
   upstream: string;
   /** How long one of its requests has waited, the first in order of account. */
   oldest_seconds: number;
@@ -39,8 +39,8 @@ export interface Waiting {
 }
 
 /** Upstreams with waiting requests that may be called now. */
-export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
-  return db.run<Waiting>(sql`
+export function waitingUpstreams(db: Connection): Promise<WaitingUpstream[]> {
+  return db.run<WaitingUpstream>(sql`
     with recursive w(upstream, created_at) as (
       (select upstream, created_at from requests where not slot and (status = 'IN_QUEUE' or waits)
         order by upstream, account_id, id limit 1)
@@ -68,7 +68,7 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
  */
 export async function claimQueued(
   db: Database,
-  lane: Lane,
+  lane: UpstreamQueue,
   limit: number,
   leaseSeconds: number,
 ): Promise<Claim[]> {
@@ -199,7 +199,7 @@ export function renewMany(
 export async function takeSlot(
   db: Database,
   { id, attempt }: Claim,
-  lane: Lane & { model: string },
+  lane: UpstreamQueue & { model: string },
 ): Promise<boolean> {
   return db.tx(async (tx) => {
     lockTurn(tx, lane.upstream);

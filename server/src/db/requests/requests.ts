@@ -95,7 +95,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
 }
 
 /** A request that an earlier submit with the same Idempotency-Key made. */
-export interface Earlier {
+export interface EarlierRequest {
   request_id: string;
   account_id: string;
   idempotency_key: string;
@@ -111,8 +111,8 @@ export interface Earlier {
 export function findEarlier(
   db: Connection,
   submits: Pick<NewRequest, 'account_id' | 'idempotency_key'>[],
-): Promise<Earlier[]> {
-  return db.run<Earlier>(sql`
+): Promise<EarlierRequest[]> {
+  return db.run<EarlierRequest>(sql`
     select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind,
       r.quoted_usd_micro,
       i.queue_position,
@@ -174,7 +174,7 @@ export async function clearPayloads(
   return rows.length;
 }
 
-export interface Locked {
+export interface LockedRequest {
   id: string;
   status: Status;
   attempt: number;
@@ -184,14 +184,14 @@ export interface Locked {
 }
 
 /** Locks rows for their end, always after balances and key usage. */
-export function lockMany(tx: Transaction, ids: string[]): Promise<Locked[]> {
-  return tx.run<Locked>(sql`
+export function lockMany(tx: Transaction, ids: string[]): Promise<LockedRequest[]> {
+  return tx.run<LockedRequest>(sql`
     select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
       'YYYY-MM-01') as month
     from requests where id = any(${ids}::uuid[]) order by id for update`);
 }
 
-export interface Ended {
+export interface EndedRequest {
   id: string;
   account_id: string;
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -213,7 +213,7 @@ export interface Ended {
 }
 
 /** Writes the end of locked, open requests. */
-export function endMany(tx: Transaction, rows: Ended[]): void {
+export function endMany(tx: Transaction, rows: EndedRequest[]): void {
   tx.send(sql`
     update requests r set status = d.status, slot = false, leased = false, waits = false,
       upstream = coalesce(d.upstream, r.upstream), charged_usd_micro = d.charged_usd_micro,
@@ -258,7 +258,7 @@ function freeKeys(tx: Transaction, requestIds: string[]): void {
     where request_id = any(${requestIds}::uuid[]) and idempotency_key is not null`);
 }
 
-function insertResults(tx: Transaction, rows: Ended[]): void {
+function insertResults(tx: Transaction, rows: EndedRequest[]): void {
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, error_cause,
       quantity, cost_usd_micro, loss_usd_micro, doubt_upstream)
@@ -736,7 +736,7 @@ export async function keyOfAttempt(
 }
 
 /** What a worker needs of a request that it has claimed. */
-export interface Claimed {
+export interface ClaimedRequest {
   id: string;
   account_id: string;
   key_id: string;
@@ -787,8 +787,8 @@ const refusedKeySeconds = 60;
 export function loadClaimed(
   db: Connection,
   claims: { id: string; attempt: number }[],
-): Promise<Claimed[]> {
-  return db.run<Claimed>(sql`
+): Promise<ClaimedRequest[]> {
+  return db.run<ClaimedRequest>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.attempt,
       r.quoted_usd_micro,
       r.webhook_state, coalesce(r.deadline_at <= now(), false) as past_deadline,

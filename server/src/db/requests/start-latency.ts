@@ -3,7 +3,7 @@ import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** How upstreams did lately. Ids contain the time, so recent rows are found by their key. */
 
-export interface Pace {
+export interface RunLatency {
   upstream: string;
   completed: number;
   /** Failed through the upstream, time-outs and unknown outcomes included. */
@@ -15,7 +15,7 @@ export interface Pace {
   run_p95_ms: number | null;
 }
 
-export interface StartPace {
+export interface StartLatency {
   upstream: string;
   starts: number;
   /** Not taken, or without a clear answer. */
@@ -29,11 +29,11 @@ export interface StartPace {
 }
 
 /** Most requests that are read, the newest: enough for stable figures. */
-export const paceMax = 10_000;
+export const latencyRowsMax = 10_000;
 
 /** Requests made in the last so many seconds, by upstream. */
-export function paces(db: Connection, seconds: number, now: number): Promise<Pace[]> {
-  return db.run<Pace>(sql`
+export function runLatencies(db: Connection, seconds: number, now: number): Promise<RunLatency[]> {
+  return db.run<RunLatency>(sql`
     select upstream, count(*) filter (where status = 'COMPLETED')::int as completed,
       count(*) filter (where status = 'FAILED' and error_code <> 'upstream_rejected')::int
         as failed,
@@ -44,13 +44,17 @@ export function paces(db: Connection, seconds: number, now: number): Promise<Pac
       select upstream, status, error_code, case when status = 'COMPLETED'
         then extract(epoch from completed_at - started_at)::float8 * 1000 end as ms
       from requests where id >= ${leastIdAt(now - seconds * 1000)} and started_at is not null
-      order by id desc limit ${paceMax}
+      order by id desc limit ${latencyRowsMax}
     ) recent group by upstream`);
 }
 
 /** Starts of jobs, without chats, in the last so many seconds, by upstream. */
-export function startPaces(db: Connection, seconds: number, now: number): Promise<StartPace[]> {
-  return db.run<StartPace>(sql`
+export function startLatencies(
+  db: Connection,
+  seconds: number,
+  now: number,
+): Promise<StartLatency[]> {
+  return db.run<StartLatency>(sql`
     select upstream, count(*)::int as starts,
       count(*) filter (where outcome in ('not_accepted', 'unknown', 'missing'))::int as refused,
       percentile_cont(0.5) within group (order by ms) as start_median_ms,
@@ -61,6 +65,6 @@ export function startPaces(db: Connection, seconds: number, now: number): Promis
       from attempts a join requests r on r.id = a.request_id and r.kind <> 'text'
       where a.request_id >= ${leastIdAt(now - seconds * 1000)}
         and r.id >= ${leastIdAt(now - seconds * 1000)}
-      order by a.request_id desc, a.attempt desc limit ${paceMax}
+      order by a.request_id desc, a.attempt desc limit ${latencyRowsMax}
     ) recent group by upstream`);
 }

@@ -10,7 +10,7 @@ export interface Work {
 }
 
 /** What a worker would do if everything were due at once. */
-export interface Unfinished {
+export interface UnfinishedWork {
   work: Work[];
   /** Final, and their notification not yet sent. */
   to_notify: number;
@@ -29,7 +29,7 @@ interface Group extends Omit<Work, 'does'> {
   to_notify_later: number;
 }
 
-export async function unfinished(db: Connection): Promise<Unfinished> {
+export async function unfinished(db: Connection): Promise<UnfinishedWork> {
   const groups = await db.run<Group>(sql`
     select r.status, r.kind, coalesce(r.deadline_at <= now(), false) as past_deadline,
       a.attempt is not null as is_started, a.handle is not null as has_handle, a.outcome,
@@ -64,12 +64,12 @@ export async function unfinished(db: Connection): Promise<Unfinished> {
 }
 
 /** The same after everything open was released. */
-export function afterRelease({ to_notify, to_notify_later }: Unfinished): Unfinished {
+export function afterRelease({ to_notify, to_notify_later }: UnfinishedWork): UnfinishedWork {
   return { work: [], to_notify: to_notify + to_notify_later, to_notify_later: 0 };
 }
 
 /** How many requests, and what is reserved for them. */
-export function sumOf({ work }: Unfinished): { requests: number; reserved_usd_micro: bigint } {
+export function sumOf({ work }: UnfinishedWork): { requests: number; reserved_usd_micro: bigint } {
   return {
     requests: work.reduce((sum, { jobs }) => sum + jobs, 0),
     reserved_usd_micro: work.reduce((sum, each) => sum + each.reserved_usd_micro, 0n),

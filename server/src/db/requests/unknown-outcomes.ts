@@ -182,15 +182,15 @@ export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
     ) d group by upstream order by 2 desc, 1`);
 }
 
-export interface Ended {
+export interface UnknownEnd {
   id: string;
   account_id: string;
   error_code: string | null;
   is_final: boolean;
 }
 
-export async function findEnded(db: Connection, id: string): Promise<Ended | null> {
-  const rows = await db.run<Ended>(sql`
+export async function findEnded(db: Connection, id: string): Promise<UnknownEnd | null> {
+  const rows = await db.run<UnknownEnd>(sql`
     select id, account_id, error_code, completed_at is not null as is_final
     from requests where id = ${id}`);
   return rows[0] ?? null;

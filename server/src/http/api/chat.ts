@@ -13,7 +13,7 @@ import type { ChatRun } from '../../operations/requests/chat-call.ts';
 import * as chat from '../../operations/requests/chat.ts';
 import { prepareChat, quoteChat, reserveChat } from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../body.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { asApiError, errorBody } from '../errors.ts';
 import { ErrorBody } from '../error-schema.ts';
 import { hijackHeaders } from '../hijack.ts';
@@ -55,7 +55,7 @@ function tooManyOpen(who: string, limit: number): ApiError {
   });
 }
 
-async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const prepared = await prepareChat(body, req.caller, deps);
@@ -89,7 +89,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
 }
 
 /** What would be reserved for a chat call, without making it. */
-export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps) {
+export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const { model, max_tokens, quote } = await quoteChat(body, req.caller, deps);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
@@ -102,7 +102,7 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
 }
 
 async function begin(
-  req: Keyed,
+  req: KeyedRequest,
   reply: FastifyReply,
   run: ChatRun,
   deps: HttpDeps,
@@ -161,7 +161,7 @@ function answer(reply: FastifyReply, completion: Json, charged?: string): string
 }
 
 async function send(
-  req: Keyed,
+  req: KeyedRequest,
   reply: FastifyReply,
   stream: chat.ChatStream,
   run: ChatRun,
@@ -229,7 +229,7 @@ function firstBrokeOff(): ApiError {
 }
 
 /** Only if the caller asked for it. */
-function sendUsage(events: EventStream, settled: chat.Settled | null, run: ChatRun): void {
+function sendUsage(events: EventStream, settled: chat.SettledChat | null, run: ChatRun): void {
   if (run.chat.include_usage && settled && !settled.released)
     events.send(JSON.stringify(usageChunk(settled.completion)));
 }
@@ -282,7 +282,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
 
 /** The chunks of a kept reply; if it broke off, with that error as well. */
 async function replay(
-  req: Keyed,
+  req: KeyedRequest,
   reply: FastifyReply,
   kept: Json,
   wanted: Chat,

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import type { At, ParamsOf } from '../path.ts';
 import type { Static, TObject, TSchema } from '../schema.ts';
 import { bodyOf, type Sendable } from '../serialize.ts';
@@ -36,7 +36,7 @@ type Answer<S extends ApiShapes> = S['reply'] extends TSchema
   : unknown;
 
 /** A handler with its schemas. */
-export interface ApiEndpoint<Request = Keyed, Params = unknown> {
+export interface ApiEndpoint<Request = KeyedRequest, Params = unknown> {
   shapes: ApiShapes;
   handle: (req: At<Params, Request>, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
 }
@@ -44,8 +44,8 @@ export interface ApiEndpoint<Request = Keyed, Params = unknown> {
 /** A call with a key. */
 export function keyedEndpoint<const S extends ApiShapes>(
   shapes: S,
-  work: (call: ApiCall<S, Keyed>, deps: HttpDeps) => Promise<Answer<S>>,
-): ApiEndpoint<Keyed, ParamsOf<S['params']>> {
+  work: (call: ApiCall<S, KeyedRequest>, deps: HttpDeps) => Promise<Answer<S>>,
+): ApiEndpoint<KeyedRequest, ParamsOf<S['params']>> {
   return endpointOf(shapes, work);
 }
 

@@ -3,10 +3,10 @@ import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { submittedView } from '../../core/request/views.ts';
 import { objectOf } from '../../lib/json.ts';
 import { headerValues } from '../../lib/outbound/headers.ts';
-import type { Submitted } from '../../operations/requests/admit.ts';
+import type { SubmitResult } from '../../operations/requests/admit.ts';
 import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { object, optional, text } from '../schema.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { ModelInput } from './model-schema.ts';
@@ -37,10 +37,10 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
 /** Reads the model input and submits it. `webhook_url` is the query's value, as it came. */
 export async function enqueue(
   asked: Pick<WantedJob, 'model_id' | 'webhook_url'>,
-  req: Keyed,
+  req: KeyedRequest,
   reply: FastifyReply,
   deps: HttpDeps,
-): Promise<Submitted> {
+): Promise<SubmitResult> {
   const { caller } = req;
   const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   demandFreeJob({ caller, idempotency_key }, deps);

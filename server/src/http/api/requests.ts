@@ -15,7 +15,7 @@ import * as requests from '../../db/requests/requests.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { hold, holdStream, mayHold } from '../event-streams.ts';
 import { pageFrom } from '../form.ts';
 import type { At } from '../path.ts';
@@ -65,7 +65,7 @@ export const WaitQuery = object({
 });
 
 /** A call about one request. */
-export type RequestCall = At<{ request_id: string }, Keyed>;
+export type RequestCall = At<{ request_id: string }, KeyedRequest>;
 
 /** A poll then waits for one round trip to the database, not for two. */
 export function statusAhead(req: RequestCall, deps: HttpDeps): void {
@@ -276,7 +276,7 @@ function idInPath({ params }: RequestCall): string | null {
 }
 
 /** Requests of other accounts and missing ones get the same answer. */
-function own<Row extends { account_id: string }>(req: Keyed, row: Row | null): Row {
+function own<Row extends { account_id: string }>(req: KeyedRequest, row: Row | null): Row {
   // guard: own-requests
   if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');
   return row;
@@ -296,7 +296,7 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 function changed(
   row: StatusRow,
   { waitSeconds, toTheEnd }: { waitSeconds: number; toTheEnd: boolean },
-  req: Keyed,
+  req: KeyedRequest,
   deps: HttpDeps,
 ): Promise<StatusRow> {
   return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import { urlLengthMax } from '../../lib/outbound/address.ts';
 import { faultIn } from '../../lib/outbound/fetch-error.ts';
 import { isUuid, newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accounts/account.ts';
-import { sendNotification, type Sent } from '../../operations/requests/notification.ts';
+import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import { pageFrom } from '../form.ts';
 import {
@@ -115,7 +115,7 @@ async function send(
   { account_id }: Visit,
   { db, webhooks: fetch, settings }: WebDeps,
   what: { id: string; url: string; body: string },
-): Promise<Sent> {
+): Promise<SentNotification> {
   const key = `webhook ${account_id}`;
   if (!(await people.countTry(db, { id: newId(), key, ...sendsMax }))) {
     throw new ApiError('rate_limited', {
@@ -134,7 +134,7 @@ async function record(
   { account_id }: Visit,
   { db }: WebDeps,
   what: { cause: 'test' | 'resend'; request_id: string | null; url: string },
-  { status, error, duration_ms }: Sent,
+  { status, error, duration_ms }: SentNotification,
 ): Promise<void> {
   const id = newId();
   await deliveries.insert(db, { id, account_id, ...what, status, error, duration_ms });

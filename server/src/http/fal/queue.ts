@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { objectOf } from '../../lib/json.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { enqueue } from '../api/queue.ts';
 import * as requests from '../api/requests.ts';
 import type { At } from '../path.ts';
@@ -12,7 +12,7 @@ import { readQuery } from '../validate.ts';
 
 /** POST {model_id}?fal_webhook= */
 export async function submit(
-  req: At<{ '*': string }, Keyed>,
+  req: At<{ '*': string }, KeyedRequest>,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
@@ -79,7 +79,7 @@ export async function cancel(
   return { status: 'CANCELLATION_REQUESTED' };
 }
 
-function wantsLogs(req: Keyed): boolean {
+function wantsLogs(req: KeyedRequest): boolean {
   return ['1', 'true'].includes(String(objectOf(req.query).logs));
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { statusAhead } from '../api/requests.ts';
 import { at, type At, type PathParams } from '../path.ts';
 import type { Ahead, Call } from '../routes.ts';
@@ -13,7 +13,7 @@ import * as upload from './upload.ts';
  */
 
 type KeyedCall<Params = unknown> = (
-  req: At<Params, Keyed>,
+  req: At<Params, KeyedRequest>,
   reply: FastifyReply,
   deps: HttpDeps,
 ) => Promise<unknown>;
@@ -51,7 +51,7 @@ const keyed: Row[] = [
 export function falCalls(deps: HttpDeps): Call[] {
   return [
     ...keyed.map(([method, path, call, ahead]): Call => {
-      const handler = (req: Keyed, reply: FastifyReply) => call(req, reply, deps);
+      const handler = (req: KeyedRequest, reply: FastifyReply) => call(req, reply, deps);
       return { method, path: `/fal${path}`, prefixed: false, who: 'key', handler, ahead };
     }),
     {

@@ -7,7 +7,7 @@ import * as keys from '../../db/accounts/keys.ts';
 import { newId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../auth.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { store } from '../api/files.ts';
 import type { At } from '../path.ts';
 
@@ -19,7 +19,11 @@ import type { At } from '../path.ts';
 const addressSeconds = 600;
 
 /** POST storage/upload/initiate */
-export async function initiate(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function initiate(
+  req: KeyedRequest,
+  _reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const id = newId();
   const { key_id } = req.caller;
   const exp = Math.floor(Date.now() / 1000) + addressSeconds;

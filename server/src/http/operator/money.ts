@@ -5,7 +5,7 @@ import {
   deposit,
   reasonMax,
   referenceMax,
-  type Booked,
+  type Booking,
 } from '../../operations/accounts/deposit.ts';
 import {
   amount,
@@ -96,6 +96,6 @@ export const correct = action(
 );
 
 /** The operation writes its row of the log itself. */
-function done(answer: Booked) {
+function done(answer: Booking) {
   return { answer, logged: true as const };
 }

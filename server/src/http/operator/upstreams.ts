@@ -1,10 +1,10 @@
 import { ApiError } from '../../core/errors.ts';
 import {
-  paceMax,
-  paces,
-  startPaces,
-  type Pace,
-  type StartPace,
+  latencyRowsMax,
+  runLatencies,
+  startLatencies,
+  type RunLatency,
+  type StartLatency,
 } from '../../db/requests/start-latency.ts';
 import * as queue from '../../db/requests/queue.ts';
 import { costsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
@@ -120,7 +120,7 @@ export const list = endpoint(
     const resting = await queue.pausedModels(db, names);
     const now = Date.now();
     return {
-      counted_max: paceMax,
+      counted_max: latencyRowsMax,
       data: states.map((state) => ({
         ...setUpOf(state.name, deps),
         ...withPause(state, now),
@@ -187,13 +187,16 @@ function withPause<Row extends { paused_seconds: number; last_error: string | nu
 }
 
 interface Lately {
-  paces: Map<string, Pace>;
-  starts: Map<string, StartPace>;
+  paces: Map<string, RunLatency>;
+  starts: Map<string, StartLatency>;
 }
 
 async function latelyOf(db: Database, seconds: number): Promise<Lately> {
   const now = Date.now();
-  const [runs, starts] = await Promise.all([paces(db, seconds, now), startPaces(db, seconds, now)]);
+  const [runs, starts] = await Promise.all([
+    runLatencies(db, seconds, now),
+    startLatencies(db, seconds, now),
+  ]);
   return {
     paces: new Map(runs.map((each) => [each.upstream, each])),
     starts: new Map(starts.map((each) => [each.upstream, each])),

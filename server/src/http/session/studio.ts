@@ -7,7 +7,7 @@ import * as keys from '../../db/accounts/keys.ts';
 import { studioKey, type Bounds } from '../../operations/accounts/key.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../api/chat.ts';
-import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
+import type { HttpDeps, KeyedRequest, KeyedHandler } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat-schema.ts';
 import { Estimate, Model } from '../api/model-schema.ts';
@@ -66,7 +66,7 @@ export async function studioLook<T>(
   return call(keyed(visit, caller!), reply, deps);
 }
 
-function keyed(visit: Visit, caller: keys.Spender): Keyed {
+function keyed(visit: Visit, caller: keys.Spender): KeyedRequest {
   const { grant } = visit;
   if (!grant) throw new Error('calls of the studio are made inside an account');
   return Object.assign(visit, { caller, grant });

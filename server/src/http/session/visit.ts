@@ -9,7 +9,7 @@ import { isObject, parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { bodyStream, collect, reading } from '../body.ts';
-import type { Ending } from '../../core/request/request.ts';
+import type { EndTransition } from '../../core/request/request.ts';
 import type { CatalogStore } from '../../storage/catalog.ts';
 import type { Upstreams } from '../../upstreams/index.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
@@ -41,7 +41,7 @@ export interface WebDeps extends HttpDeps {
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
   /** For the log and the figures. */
-  events: { ended(ending: Ending): void };
+  events: { ended(ending: EndTransition): void };
   thumbnails: Thumbnails;
 }
 

@@ -11,7 +11,7 @@ import { hashToken } from './person.ts';
 
 const linkSeconds = 3600;
 
-export interface Changed {
+export interface EmailChange {
   email: string;
   before: string;
 }
@@ -36,7 +36,7 @@ export async function askForEmail(
 }
 
 /** Throws `Refused` if the link is invalid or someone got the address meanwhile. */
-export function confirmEmail(db: Database, token: string): Promise<Changed> {
+export function confirmEmail(db: Database, token: string): Promise<EmailChange> {
   return db.tx(async (tx) => {
     const link = await people.takeEmailLink(tx, nameOf(token));
     if (!link)
@@ -50,7 +50,7 @@ export function confirmEmail(db: Database, token: string): Promise<Changed> {
 }
 
 /** For operators, who vouch for the address. All browsers are signed out. Throws `Refused`. */
-export function changeEmail(db: Database, before: string, given: string): Promise<Changed> {
+export function changeEmail(db: Database, before: string, given: string): Promise<EmailChange> {
   const email = emailOf(given);
   return db.tx(async (tx) => {
     const person = await people.find(tx, before.trim());
@@ -65,7 +65,7 @@ export function changeEmail(db: Database, before: string, given: string): Promis
 }
 
 /** Links that were sent to the old address stop working. */
-async function replace(tx: Transaction, person_id: string, email: string): Promise<Changed> {
+async function replace(tx: Transaction, person_id: string, email: string): Promise<EmailChange> {
   await people.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
   if (before === null)

@@ -105,7 +105,7 @@ async function need(tx: Transaction, token: string, email: string) {
 
 async function use(
   tx: Transaction,
-  invitation: invitations.Found,
+  invitation: invitations.FoundInvitation,
   { id: person_id, email }: { id: string; email: string },
 ) {
   const { id, account_id, role } = invitation;

@@ -123,7 +123,7 @@ export function redeemVoucher(
   });
 }
 
-function worthNothing(known: vouchers.Known | null): Refused {
+function worthNothing(known: vouchers.KnownVoucher | null): Refused {
   if (!known)
     return new Refused('There is no voucher with this code. Look at it once more.', {
       reason: 'voucher_unknown',

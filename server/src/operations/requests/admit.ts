@@ -25,7 +25,7 @@ export interface AccountLimits {
   bytes_a_day: number;
 }
 
-export interface Submitted {
+export interface SubmitResult {
   replayed: boolean;
   request_id: string;
   model_id: string;
@@ -44,9 +44,9 @@ export function decideSubmits(
   submits: Submit[],
   books: Books,
   usage: KeyUsage,
-  { earlier, own }: Written,
+  { earlier, own }: WrittenRequest,
   accepted: requests.NewRequest[],
-): (Submitted | ApiError)[] {
+): (SubmitResult | ApiError)[] {
   const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
   return submits.map((submit) =>
     // guard: lost-commit-submit
@@ -55,14 +55,14 @@ export function decideSubmits(
 }
 
 /** What the database already has of these submits. */
-interface Written {
+interface WrittenRequest {
   /** Requests with the Idempotency-Key of one of them. */
-  earlier: requests.Earlier[];
+  earlier: requests.EarlierRequest[];
   /** Ids of submits that were written already, by a batch whose answer was lost. */
   own: ReadonlySet<string>;
 }
 
-function taken(row: requests.NewRequest): Submitted {
+function taken(row: requests.NewRequest): SubmitResult {
   const { id, model_id, kind, quoted_usd_micro, queue_position, unknown_inputs = null } = row;
   const told = { model_id, kind, quoted_usd_micro, queue_position, unknown_inputs };
   return { request_id: id, ...told, replayed: false };
@@ -72,9 +72,9 @@ function decide(
   submit: Submit,
   books: Books,
   usage: KeyUsage,
-  known: Map<string, requests.Earlier>,
+  known: Map<string, requests.EarlierRequest>,
   accepted: requests.NewRequest[],
-): Submitted | ApiError {
+): SubmitResult | ApiError {
   const { row } = submit;
   const key = row.idempotency_key === null ? null : scope(row.account_id, row.idempotency_key);
   const earlier = key === null ? undefined : known.get(key);

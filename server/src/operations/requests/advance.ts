@@ -1,4 +1,4 @@
-import type { Ending, Moving } from '../../core/request/request.ts';
+import type { EndTransition, MoveTransition } from '../../core/request/request.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { newId } from '../../lib/id.ts';
 import { storableJson, storableText } from '../../lib/json.ts';
@@ -16,14 +16,17 @@ import type { Database } from '../../lib/sql/sql.ts';
  */
 export async function moveMany(
   db: Database,
-  moves: Moving[],
+  moves: MoveTransition[],
   { isRepeat = false } = {},
 ): Promise<boolean[]> {
-  const only = <To extends Moving['to']>(to: To) =>
-    moves.filter((move): move is Extract<Moving, { to: To }> => move.to === to);
-  const run = async <To extends Moving['to']>(
+  const only = <To extends MoveTransition['to']>(to: To) =>
+    moves.filter((move): move is Extract<MoveTransition, { to: To }> => move.to === to);
+  const run = async <To extends MoveTransition['to']>(
     to: To,
-    write: (db: Database, moves: Extract<Moving, { to: To }>[]) => Promise<{ id: string }[]>,
+    write: (
+      db: Database,
+      moves: Extract<MoveTransition, { to: To }>[],
+    ) => Promise<{ id: string }[]>,
   ) => {
     const wanted = only(to);
     return wanted.length === 0 ? [] : (await write(db, wanted)).map(({ id }) => `${to} ${id}`);
@@ -54,11 +57,11 @@ function valueOf<T>(result: PromiseSettledResult<T>): T {
  * lost.
  */
 export function decideEndings(
-  endings: Ending[],
+  endings: EndTransition[],
   books: Books,
   usage: KeyUsage,
-  rows: requests.Locked[],
-  ended: requests.Ended[],
+  rows: requests.LockedRequest[],
+  ended: requests.EndedRequest[],
   { isRepeat = false } = {},
 ): (boolean | Error)[] {
   const open = new Map(rows.map((row) => [row.id, row]));
@@ -88,7 +91,7 @@ export function decideEndings(
   });
 }
 
-function mayEnd(ending: Ending, row: requests.Locked): boolean {
+function mayEnd(ending: EndTransition, row: requests.LockedRequest): boolean {
   if (ending.attempt === null) {
     // guard: cancel-takes-what-waits (off: true)
     return row.status === 'IN_QUEUE';
@@ -98,12 +101,12 @@ function mayEnd(ending: Ending, row: requests.Locked): boolean {
   return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
 }
 
-function hasEnded(ending: Ending, row: requests.Locked): boolean {
+function hasEnded(ending: EndTransition, row: requests.LockedRequest): boolean {
   const isSame = ending.attempt === null || ending.attempt === row.attempt;
   return isSame && row.status === ending.to;
 }
 
-function writtenAs(ending: Ending): requests.Ended | Error {
+function writtenAs(ending: EndTransition): requests.EndedRequest | Error {
   try {
     return endOf(ending);
   } catch (error) {
@@ -111,7 +114,7 @@ function writtenAs(ending: Ending): requests.Ended | Error {
   }
 }
 
-function endOf(ending: Ending): requests.Ended {
+function endOf(ending: EndTransition): requests.EndedRequest {
   const { id, account_id, to: status, upstream = null } = ending;
   const empty = {
     error_code: null,

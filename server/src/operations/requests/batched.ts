@@ -1,13 +1,18 @@
 import { ApiError } from '../../core/errors.ts';
-import type { Ending, Moving, Transition } from '../../core/request/request.ts';
+import type { EndTransition, MoveTransition, Transition } from '../../core/request/request.ts';
 import type { Hints } from '../../db/hints.ts';
-import { authenticateMany, type Caller, type Lapsed, type Quotas } from '../../db/accounts/keys.ts';
+import {
+  authenticateMany,
+  type Caller,
+  type LapsedKey,
+  type Quotas,
+} from '../../db/accounts/keys.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { batch, type Batch, type BatchOptions } from '../../lib/batch.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { persistent, type Persist } from '../../lib/sql/persistent.ts';
 import { isDataError, isUnavailable, type Database } from '../../lib/sql/sql.ts';
-import type { Submit, Submitted } from './admit.ts';
+import type { Submit, SubmitResult } from './admit.ts';
 import { moveMany } from './advance.ts';
 import type { Events } from '../events.ts';
 import { settleBatch, type Settlement } from './settle.ts';
@@ -18,15 +23,15 @@ import { settleBatch, type Settlement } from './settle.ts';
  */
 export interface Operations {
   /** Accepts a request and reserves its price. Throws the `ApiError` that refuses it. */
-  submit(submit: Submit): Promise<Submitted>;
+  submit(submit: Submit): Promise<SubmitResult>;
   /** Ends a request: its money and its status. False: another attempt was faster. */
-  end(ending: Ending): Promise<boolean>;
+  end(ending: EndTransition): Promise<boolean>;
   /** Writes any transition. False: another attempt was faster. */
   advance(transition: Transition): Promise<boolean>;
   /** An upstream called back: the request's next poll is due. */
   calledBack(call: requests.CalledBack): Promise<void>;
   /** The caller with the key of this SHA-256, or null. Counts the call against the key's limits. */
-  authenticate(hash: Buffer): Promise<Caller | Lapsed | null>;
+  authenticate(hash: Buffer): Promise<Caller | LapsedKey | null>;
   status(id: string): Promise<requests.StatusRow | null>;
   card(id: string): Promise<requests.CardRow | null>;
 }
@@ -57,7 +62,7 @@ export function batchOperations(deps: BatchDeps): Operations {
   const { hints, events, metrics } = deps;
   const { settle, move, callBack, ...others } = openBatches(deps);
 
-  async function submit(wanted: Submit): Promise<Submitted> {
+  async function submit(wanted: Submit): Promise<SubmitResult> {
     const { submitted } = await settle({ submits: [wanted], endings: [] });
     const verdict = submitted[0]!;
     if (verdict instanceof Error) throw verdict;
@@ -66,7 +71,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     if (wanted.row.call_seconds === null) hints.work();
     return verdict;
   }
-  async function end(ending: Ending): Promise<boolean> {
+  async function end(ending: EndTransition): Promise<boolean> {
     const { ended } = await settle({ submits: [], endings: [ending] });
     const verdict = ended[0]!;
     if (verdict instanceof Error) throw verdict;
@@ -77,7 +82,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     hints.work();
     return true;
   }
-  async function moveOne(moving: Moving): Promise<boolean> {
+  async function moveOne(moving: MoveTransition): Promise<boolean> {
     if (!(await move(moving))) return overtaken(moving);
     if (shows(moving)) hints.changed([moving.id]);
     if (moving.to === 'notified') events.notified(moving);
@@ -143,7 +148,7 @@ function batchesOf({ metrics, bounds }: Pick<BatchDeps, 'metrics' | 'bounds'>) {
 }
 
 /** True for transitions that change what callers or pages see. */
-function shows(moving: Moving): boolean {
+function shows(moving: MoveTransition): boolean {
   if (moving.to === 'wait') return moving.progress !== null;
   return moving.to === 'begin' || moving.to === 'notified';
 }
@@ -157,14 +162,14 @@ function persistence(leaseSeconds: number): Persist {
 }
 
 function moves(db: Database, persist: Persist) {
-  return (members: Moving[]): Promise<boolean[]> =>
+  return (members: MoveTransition[]): Promise<boolean[]> =>
     persist((isRepeat) => moveMany(db, members, { isRepeat }));
 }
 
 /** One submit or one ending. */
 interface Member {
   submits: Submit[];
-  endings: Ending[];
+  endings: EndTransition[];
 }
 
 /** The verdicts of each member, in order. */

@@ -1,14 +1,14 @@
-import type { Ending, Status } from '../../core/request/request.ts';
+import type { EndTransition, Status } from '../../core/request/request.ts';
 import { findMany } from '../../db/requests/requests.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
 import { endMany } from './settle.ts';
 
-export interface Cancelling {
+export interface Cancellation {
   /** True if it was waiting and is cancelled now. */
   isCancelled: boolean;
   status: Status;
-  ending: Ending;
+  ending: EndTransition;
   done: ActionResult<{ request_id: string; status: Status }>;
 }
 
@@ -16,7 +16,7 @@ export interface Cancelling {
  * Cancels a waiting request, as its caller could; nothing is charged. A running or ended request
  * stays as it is. Null: there is no such request.
  */
-export async function cancelRequest(db: Database, id: string): Promise<Cancelling | null> {
+export async function cancelRequest(db: Database, id: string): Promise<Cancellation | null> {
   const [row] = await findMany(db, [id]);
   if (!row) return null;
   const { account_id, key_id, model_id, upstream } = row;

@@ -1,4 +1,4 @@
-import { chargeableUsage, type Delivered, type DeliveryEnd } from '../../core/chat/chat-bill.ts';
+import { chargeableUsage, type ChatDelivery, type DeliveryEnd } from '../../core/chat/chat-bill.ts';
 import {
   deliveredText,
   finished,
@@ -49,7 +49,7 @@ export class TimeIsUp extends Error {
   }
 }
 
-export interface Settled {
+export interface SettledChat {
   charge: bigint;
   /** With the tokens and the cost that were charged. */
   completion: Json;
@@ -67,7 +67,7 @@ export async function reply(
   wanted: ChatRun,
   deps: ChatDeps,
   signal: AbortSignal,
-): Promise<Settled> {
+): Promise<SettledChat> {
   const { outcome, run } = await callRoutes(wanted, deps, false, signal);
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, signal);
   const { object: _object, error = null, ...rest } = outcome.reply;
@@ -89,7 +89,7 @@ export async function reply(
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
-  settled: () => Settled | null;
+  settled: () => SettledChat | null;
 }
 
 /**
@@ -102,7 +102,7 @@ export async function stream(
 ): Promise<ChatStream> {
   const { outcome, run } = await callRoutes(wanted, deps, true, abort.signal);
   if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome, abort.signal);
-  let settled: Settled | null = null;
+  let settled: SettledChat | null = null;
   return {
     chunks: forward(outcome.chunks, run, deps, abort, (s) => (settled = s)),
     settled: () => settled,
@@ -114,7 +114,7 @@ async function* forward(
   run: RoutedRun,
   deps: ChatDeps,
   abort: AbortController,
-  done: (settled: Settled) => void,
+  done: (settled: SettledChat) => void,
 ): AsyncGenerator<Json> {
   const gatherer = gatherChunks(identity(run));
   const chunks = source[Symbol.asyncIterator]();
@@ -277,9 +277,9 @@ function publicText(outcome: ChatOutcome): string {
 async function settle(
   run: RoutedRun,
   deps: ChatDeps,
-  delivered: Delivered,
+  delivered: ChatDelivery,
   ended = false,
-): Promise<Settled> {
+): Promise<SettledChat> {
   const { body, stream } = run.chat;
   const said = { body, files: run.files, stream };
   const bill = chargeableUsage(said, run.max_tokens, run.model, delivered);

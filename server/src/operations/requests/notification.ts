@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/unknown.ts';
 /** Most bytes of the receiver's reply that are read; the reply is not used. */
 const replyMaxBytes = 64 * 1024;
 
-export interface Sent {
+export interface SentNotification {
   /** Null: no answer came. */
   status: number | null;
   /** Why it counts as failed. */
@@ -19,7 +19,7 @@ export async function sendNotification(
   notification: { id: string; url: string; body: string; secrets: readonly string[] },
   { fetch, timeoutMs }: { fetch: Fetch; timeoutMs: number },
   signal?: AbortSignal,
-): Promise<Sent> {
+): Promise<SentNotification> {
   const { id, url, body, secrets } = notification;
   const headers = {
     'content-type': 'application/json',

@@ -1,4 +1,4 @@
-import type { Ending } from '../../core/request/request.ts';
+import type { EndTransition } from '../../core/request/request.ts';
 import * as snapshot from '../../db/snapshot.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { endMany } from './settle.ts';
@@ -20,7 +20,14 @@ export async function releaseOpen(db: Database): Promise<number> {
   }
 }
 
-function endingOf({ id, account_id, key_id, kind, status, attempt }: snapshot.OpenRequest): Ending {
+function endingOf({
+  id,
+  account_id,
+  key_id,
+  kind,
+  status,
+  attempt,
+}: snapshot.OpenRequest): EndTransition {
   const base = { id, account_id, key_id, opens_job: kind !== 'text' };
   if (status === 'IN_QUEUE') return { ...base, attempt: null, to: 'CANCELLED' };
   const message = 'The service was moved or restored while this request ran. Nothing was charged.';

@@ -1,15 +1,15 @@
 import type { ApiError } from '../../core/errors.ts';
-import type { Ending } from '../../core/request/request.ts';
+import type { EndTransition } from '../../core/request/request.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { openUsage, writeUsage } from '../../ledger/usage.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { decideEndings } from './advance.ts';
-import { decideSubmits, type Submit, type Submitted } from './admit.ts';
+import { decideSubmits, type Submit, type SubmitResult } from './admit.ts';
 
 export interface Settlement {
   /** A verdict for each submit, in order. */
-  submitted: (Submitted | ApiError)[];
+  submitted: (SubmitResult | ApiError)[];
   /** True: it ended; false: another attempt was faster; an error: it cannot be written. */
   ended: (boolean | Error)[];
 }
@@ -23,7 +23,7 @@ export interface Settlement {
 export function settleBatch(
   db: Database,
   submits: Submit[],
-  endings: Ending[],
+  endings: EndTransition[],
   { isRepeat = false } = {},
 ): Promise<Settlement> {
   return db.tx(async (tx) => {
@@ -54,7 +54,7 @@ export function settleBatch(
           )
         : [],
     ]);
-    const ends: requests.Ended[] = [];
+    const ends: requests.EndedRequest[] = [];
     const accepted: requests.NewRequest[] = [];
     // A submit of the same batch may spend what an ending gives back.
     const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
@@ -68,6 +68,9 @@ export function settleBatch(
   });
 }
 
-export async function endMany(db: Database, endings: Ending[]): Promise<(boolean | Error)[]> {
+export async function endMany(
+  db: Database,
+  endings: EndTransition[],
+): Promise<(boolean | Error)[]> {
   return (await settleBatch(db, [], endings)).ended;
 }

@@ -13,7 +13,7 @@ import { price } from '../../core/price/price.ts';
 import { quoteToJson, withUnknown } from '../../core/price/quote-json.ts';
 import type { Spender } from '../../db/accounts/keys.ts';
 import { newId } from '../../lib/id.ts';
-import { tooManyOpenJobs, type AccountLimits, type Submitted } from './admit.ts';
+import { tooManyOpenJobs, type AccountLimits, type SubmitResult } from './admit.ts';
 import type { Operations } from './batched.ts';
 import { badWebhook, checkMedia, judgeWebhook, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
@@ -53,7 +53,7 @@ export function demandFreeJob(
 }
 
 /** Checks, prices and submits a job. Throws the `ApiError` that refuses it. */
-export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Submitted> {
+export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<SubmitResult> {
   const { caller, idempotency_key } = wanted;
   const model = findModel(deps.catalog(), wanted.model_id);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });

@@ -40,13 +40,13 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
   };
 }
 
-export interface KeyShown extends queue.KeyState {
+export interface UpstreamKeyView extends queue.KeyState {
   /** Models that are paused for this key alone. */
   paused_models: queue.PausedModel[];
 }
 
 /** The keys of all upstreams that have several, in their order. */
-export async function keyStates(db: Connection, upstreams: Upstreams): Promise<KeyShown[]> {
+export async function keyStates(db: Connection, upstreams: Upstreams): Promise<UpstreamKeyView[]> {
   const keys = [...upstreams].flatMap(([upstream, live]) =>
     keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
   );

@@ -1,7 +1,7 @@
 import { judgeUrl } from '../../lib/outbound/address.ts';
 import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/outbound/fetch.ts';
 import { outcomeOfReply, whyOfFault } from '../replies.ts';
-import type { InputFile, NotAccepted, Refusal, Rejected } from '../upstream.ts';
+import type { InputFile, NotAccepted, Refusal, Rejection } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
@@ -19,7 +19,7 @@ const putTimeoutMs = 600_000;
 
 /** The file was not uploaded, so the job was not submitted. */
 export class NotUploaded extends Error {
-  readonly outcome: NotAccepted | Rejected;
+  readonly outcome: NotAccepted | Rejection;
   constructor(outcome: NotUploaded['outcome']) {
     super(outcome.message);
     this.outcome = outcome;

@@ -18,7 +18,7 @@ import { textAt, valueAt, valuesAt, type Path } from './path.ts';
 import { jobState } from './result.ts';
 import { verifySignature } from './signature.ts';
 import { verdictOf } from './verdict.ts';
-import { createWire, sentOf, type Sent, type Wire } from './wire.ts';
+import { createWire, sentOf, type SentCall, type Wire } from './wire.ts';
 
 /**
  * Works with any service where a job is created, gets an id, is polled, and ends with the addresses
@@ -165,7 +165,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
 /** Statuses that pass by themselves for a poll, although they would refuse a start. */
 const transient = new Set([405, 408, 409, 425, 429]);
 
-function lookOf({ options, wire, settings }: Parts, handle: Handle): Sent {
+function lookOf({ options, wire, settings }: Parts, handle: Handle): SentCall {
   const { poll: call } = options;
   const { id, address } = handle;
   const isOurs =

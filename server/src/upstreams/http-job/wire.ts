@@ -9,12 +9,15 @@ import { fill, fillPath, fillTexts, type Values } from './template.ts';
 export interface Wire {
   /** The address of a call of the options. */
   address(call: CallForm, values: Values): string;
-  send(call: Sent, limits: Pick<RequestCall, 'maxBytes' | 'timeoutMs' | 'signal'>): Promise<Reply>;
+  send(
+    call: SentCall,
+    limits: Pick<RequestCall, 'maxBytes' | 'timeoutMs' | 'signal'>,
+  ): Promise<Reply>;
   /** The service's message, safe to show: without our secrets and addresses, and short. */
   shown(message: string): string;
 }
 
-export interface Sent {
+export interface SentCall {
   url: string;
   method: string;
   headers?: Record<string, string>;
@@ -79,7 +82,7 @@ export function createWire(
 }
 
 /** A call of the options, ready to be sent. */
-export function sentOf(wire: Wire, call: CallForm, values: Values): Sent {
+export function sentOf(wire: Wire, call: CallForm, values: Values): SentCall {
   const { method = 'GET', headers, body } = call;
   return {
     url: wire.address(call, values),

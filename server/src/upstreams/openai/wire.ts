@@ -8,12 +8,12 @@ import {
 } from '../../lib/outbound/fetch.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
-import type { LostAnswer, NotAccepted, Rejected, UpstreamTools } from '../upstream.ts';
+import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
 type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
 
 /** A call that made nothing, or whose outcome is unknown, for starts and chat calls alike. */
-export type Refused = Rejected | NotAccepted | LostAnswer;
+export type Refused = Rejection | NotAccepted | LostAnswer;
 
 /** The address, the key, and what its errors mean. */
 export type Wire = ReturnType<typeof createWire>;

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { restoredWhy, type Remembered, type RestoredWhy } from '../../core/restored.ts';
+import { restoredWhy, type RememberedInstallation, type RestoredWhy } from '../../core/restored.ts';
 import * as installation from '../../db/installation.ts';
 import { unfinished } from '../../db/requests/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
@@ -44,7 +44,7 @@ class Watch implements InstallationWatch {
   readonly #deps: WatchDeps;
   readonly #path: string;
   readonly #throttle = new LogThrottle();
-  #remembered: Remembered | null;
+  #remembered: RememberedInstallation | null;
   #held: RestoredWhy | null = null;
   #skew = 0;
   #knownAt = -Infinity;
@@ -139,7 +139,7 @@ class Watch implements InstallationWatch {
     this.#warn('skew', facts, 'the clocks of this machine and of the database differ');
   }
 
-  #remember({ id, beat }: Remembered): void {
+  #remember({ id, beat }: RememberedInstallation): void {
     if (this.#remembered?.id === id && this.#remembered.beat === beat) return;
     this.#remembered = { id, beat };
     try {
@@ -160,9 +160,9 @@ const restoredSentence =
   'this database is a restored copy: nothing starts before "farebox resume-after-restore"';
 
 /** An unreadable file counts as missing: only this process writes it. */
-function readRemembered(path: string): Remembered | null {
+function readRemembered(path: string): RememberedInstallation | null {
   try {
-    const { id, beat } = JSON.parse(readFileSync(path, 'utf8')) as Remembered;
+    const { id, beat } = JSON.parse(readFileSync(path, 'utf8')) as RememberedInstallation;
     return typeof id === 'string' && Number.isSafeInteger(beat) ? { id, beat } : null;
   } catch {
     return null;

@@ -157,7 +157,7 @@ export interface Ask {
   account_id: string;
   id: string;
   path: (path: string) => string;
-  words: { lost: string; broke: (error: Broken) => string };
+  words: { lost: string; broke: (error: BrokenReply) => string };
   /** Called when money has moved. */
   settled: () => void;
 }
@@ -262,7 +262,7 @@ export async function settle(ask: Ask, message: Message): Promise<void> {
 }
 
 /** How a reply ended early. */
-export interface Broken {
+export interface BrokenReply {
   code: string;
   message: string;
   details?: { reason?: string };
@@ -276,7 +276,7 @@ interface Chunk {
     completion_tokens: number;
     cost_usd_micro?: string;
   } | null;
-  error?: Broken;
+  error?: BrokenReply;
 }
 
 function grown(message: Message, { choices = [], usage }: Chunk): Partial<Message> {

@@ -20,7 +20,7 @@ import { useEffect, useId, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowButton } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
-import type { Given, Of } from './control.ts';
+import type { ControlProps, Of } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
 import type { Control, Field as FieldOf, Scalar } from './schema.ts';
@@ -35,7 +35,7 @@ export interface FieldProps {
   /** The service's error for it. */
   error: string | undefined;
   assumed: unknown;
-  priceOf: Given['priceOf'];
+  priceOf: ControlProps['priceOf'];
 }
 
 /** At most so many options, with so many letters in total, are shown side by side. */
@@ -95,7 +95,7 @@ function isLabelled(control: Control): boolean {
   return ['text', 'number', 'seed', 'json'].includes(control.as);
 }
 
-function controlFor(control: Control, given: Given): ReactNode {
+function controlFor(control: Control, given: ControlProps): ReactNode {
   switch (control.as) {
     case 'text':
       return <TextControl {...given} control={control} />;
@@ -296,7 +296,7 @@ function TextListControl({ label, control, value, onChange }: Of<'text_list'>) {
 }
 
 /** For schemas without a control of their own. Only valid JSON is accepted. */
-function JsonControl({ id, value, onChange, error }: Given) {
+function JsonControl({ id, value, onChange, error }: ControlProps) {
   const { t } = useTranslation('studio');
   const shown = value === undefined ? '' : JSON.stringify(value, null, 2);
   const [text, setText] = useState(shown);

@@ -27,7 +27,7 @@ import { typed } from '../../components/typed.ts';
 import { Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { useAccountPath } from '../../session.tsx';
-import type { Given } from './control.ts';
+import type { ControlProps } from './control.ts';
 import classes from './MediaField.module.css';
 import type { Media } from '../models.ts';
 import { useAllowance } from '../price.ts';
@@ -37,7 +37,7 @@ import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from '
 
 const RecentOutputs = lazy(() => import('./RecentOutputs.tsx'));
 
-type Props = Given & { media: Media; many: boolean; max: number };
+type Props = ControlProps & { media: Media; many: boolean; max: number };
 
 interface Coming {
   id: number;

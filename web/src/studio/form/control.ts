@@ -1,7 +1,7 @@
 import type { Control, Scalar } from './schema.ts';
 
 /** What every control receives; the id links it to its label and messages. */
-export interface Given {
+export interface ControlProps {
   id: string;
   label: string;
   value: unknown;
@@ -17,6 +17,6 @@ export interface Given {
 }
 
 /** What a control of one kind receives in addition. */
-export type Of<Name extends Control['as']> = Given & {
+export type Of<Name extends Control['as']> = ControlProps & {
   control: Extract<Control, { as: Name }>;
 };
