@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
-import { adjust as correct, deposit, type Booking } from '../operations/accounts/deposit.ts';
+import { adjust as correct, deposit, type BookedDeposit } from '../operations/accounts/deposit.ts';
 import { usd } from './account.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
@@ -34,7 +34,7 @@ async function book(
   context: Context,
   email: string,
   what: string,
-  booking: (db: Database, accountId: string) => Promise<Booking>,
+  booking: (db: Database, accountId: string) => Promise<BookedDeposit>,
 ): Promise<void> {
   const shown = await withDatabase(context, async (db) => {
     const { id: account_id } = await needAccount(db, email);

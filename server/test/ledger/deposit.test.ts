@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { adjust, deposit, type Booking } from '../../src/operations/accounts/deposit.ts';
+import { adjust, deposit, type BookedDeposit } from '../../src/operations/accounts/deposit.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -62,7 +62,7 @@ describe('a deposit that is sent again', () => {
     const results = await times(10, (i) =>
       deposit(db, { account_id: all[i]!.account_id, amount: 500n, reference }),
     );
-    assert.equal(values<Booking>(results).length, 1);
+    assert.equal(values<BookedDeposit>(results).length, 1);
     for (const error of reasons(results)) {
       assert.ok(error instanceof Refused, String(error));
       assert.match(error.message, /was booked before for something else/);

@@ -1,4 +1,4 @@
-import type { Given, OperatorCalls } from '../api.ts';
+import type { CallArguments, OperatorCalls } from '../api.ts';
 import { previous, useOperatorQuery } from '../queries.ts';
 
 /** How often live data is loaded again, only while the tab is visible. */
@@ -9,5 +9,5 @@ type LiveRoute = 'GET /attention' | 'GET /catalog' | 'GET /queue' | 'GET /upstre
 /** A reply that changes by itself. */
 export function useLive<R extends LiveRoute>(route: R) {
   const options = { ...previous, refetchInterval: liveMs };
-  return useOperatorQuery(route, {} as Given<OperatorCalls, R>, options);
+  return useOperatorQuery(route, {} as CallArguments<OperatorCalls, R>, options);
 }

@@ -27,7 +27,8 @@ export async function put(
     values (${accountId}, ${low_balance_usd_micro}, ${emails}, ${webhook_url})
     on conflict (account_id) do update set emails = excluded.emails,
       low_balance_usd_micro = excluded.low_balance_usd_micro, webhook_url = excluded.webhook_url,
-      notified_at = case when excluded.low_balance_usd_micro is not null then alerts.notified_at end,
+      notified_at = case when excluded.low_balance_usd_micro is not null
+        then alerts.notified_at end,
       again_at = case when excluded.low_balance_usd_micro is not null then alerts.again_at end`);
 }
 
@@ -52,7 +53,8 @@ export async function claimLow(
   const { limit, leaseSeconds, triesMax } = wanted;
   const rows = await db.run<Low & { is_low: boolean }>(sql`
     update alerts a set
-      notified_at = case when d.is_low then coalesce(a.notified_at, date_trunc('milliseconds', now())) end,
+      notified_at = case when d.is_low
+        then coalesce(a.notified_at, date_trunc('milliseconds', now())) end,
       tries = case when not d.is_low then 0 when a.notified_at is null then 1 else a.tries + 1 end,
       again_at = case when d.is_low and (a.notified_at is null or a.tries + 1 < ${triesMax}::int)
         then now() + ${leaseSeconds}::float8 * interval '1 s'
@@ -62,12 +64,13 @@ export async function claimLow(
       from alerts l join balances b using (account_id),
         lateral (select b.credits_posted - b.debits_posted - b.debits_pending as available) f
       where l.low_balance_usd_micro is not null
-        and ((l.notified_at is null) = (f.available < l.low_balance_usd_micro) or l.again_at <= now())
+        and ((l.notified_at is null) = (f.available < l.low_balance_usd_micro)
+          or l.again_at <= now())
       order by l.account_id limit ${limit} for update of l skip locked
     ) d
     where a.account_id = d.account_id
-    returning a.account_id, a.low_balance_usd_micro, a.emails, a.webhook_url, a.notified_at, a.tries,
-      d.available as available_usd_micro, d.is_low`);
+    returning a.account_id, a.low_balance_usd_micro, a.emails, a.webhook_url, a.notified_at,
+      a.tries, d.available as available_usd_micro, d.is_low`);
   return rows.filter(({ is_low }) => is_low);
 }
 

@@ -5,7 +5,7 @@ import {
   deposit,
   reasonMax,
   referenceMax,
-  type Booking,
+  type BookedDeposit,
 } from '../../operations/accounts/deposit.ts';
 import {
   amount,
@@ -96,6 +96,6 @@ export const correct = action(
 );
 
 /** The operation writes its row of the log itself. */
-function done(answer: Booking) {
+function done(answer: BookedDeposit) {
   return { answer, logged: true as const };
 }

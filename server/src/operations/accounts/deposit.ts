@@ -18,7 +18,7 @@ export interface Deposit {
   reference: string;
 }
 
-export interface Booking extends Funds {
+export interface BookedDeposit extends Funds {
   transfer_id: string;
   /** True if this same deposit had booked the reference before. */
   replayed: boolean;
@@ -28,7 +28,11 @@ export interface Booking extends Funds {
  * Books a deposit, with its row in the operator's log. Repeating it changes nothing; the same
  * reference for anything else is `Refused`.
  */
-export function deposit(db: Database, wanted: Deposit, by: Author = commandLine): Promise<Booking> {
+export function deposit(
+  db: Database,
+  wanted: Deposit,
+  by: Author = commandLine,
+): Promise<BookedDeposit> {
   if (wanted.amount <= 0n)
     throw new Refused('A deposit must be more than 0.', { reason: 'amount_not_positive' });
   return book(db, wanted, null, by);
@@ -39,7 +43,7 @@ export function adjust(
   db: Database,
   wanted: Deposit & { reason: string },
   by: Author = commandLine,
-): Promise<Booking> {
+): Promise<BookedDeposit> {
   if (wanted.amount === 0n)
     throw new Refused('A correction must not be 0.', { reason: 'correction_zero' });
   return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
@@ -61,7 +65,7 @@ async function book(
   wanted: Deposit,
   reason: string | null,
   by: Author,
-): Promise<Booking> {
+): Promise<BookedDeposit> {
   const { account_id, amount } = wanted;
   const reference = plainText('reference', wanted.reference, referenceMax);
   if (isVoucherReference(reference))
