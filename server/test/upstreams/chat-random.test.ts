@@ -11,7 +11,7 @@ import { randomScene } from './chat-scenes.ts';
  */
 const rounds = Number(process.env.CHAT_ROUNDS ?? (isLong ? 300 : 60));
 /** What is rare may not come in so few; then it goes on until it has. */
-const roundsMax = rounds * 5;
+const roundsMax = Math.max(rounds * 5, 1500);
 const least = rounds / 100;
 const seed = Number(process.env.CHAT_SEED ?? Date.now() % 1_000_000);
 

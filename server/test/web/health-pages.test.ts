@@ -212,7 +212,9 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       const waiting = await submit('fake/image');
       await at('/operator/queue', options, async (page) => {
         const cancel = page.getByRole('button', { name: say('Cancel', 'Отменить'), exact: true });
-        await page.getByText(say('a place at its upstream', 'места у апстрима')).waitFor();
+        await page
+          .getByText(say('a free slot at its upstream', 'свободного слота у апстрима'))
+          .waitFor();
         await checked(page, `queue-${name}`);
         await cancel.click();
         await page.getByRole('dialog').getByText('fake/image').waitFor();

@@ -15,7 +15,6 @@ describe('a Russian page says in Russian', { skip: withoutBrowser() ?? false }, 
     browser = await openBrowser();
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 
