@@ -285,9 +285,9 @@ describe('what is not taken leaves nothing', () => {
   }
 
   test('an empty Content-Type, which is told what is taken', async () => {
-    const lines = ['POST /v1/files HTTP/1.1', 'host: x', `authorization: Key ${account.key}`];
-    const call = [...lines, 'content-type:', 'content-length: 1', '', 'x'].join('\r\n');
-    const [reply] = (await exchange(service.base, call)).replies;
+    const head = ['POST /v1/files HTTP/1.1', 'host: x', 'connection: close'];
+    const own = [`authorization: Key ${account.key}`, 'content-type:', 'content-length: 1'];
+    const [reply] = (await exchange(service.base, [...head, ...own, '', 'x'].join('\r\n'))).replies;
     assert.equal(reply!.body.error.code, 'unsupported_media_type');
     assert.match(reply!.body.error.message, /images, video, audio, PDF and plain text/);
   });
