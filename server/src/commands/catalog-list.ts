@@ -1,6 +1,6 @@
 import { catalogDir } from '../config.ts';
 import * as stopped from '../db/stopped-models.ts';
-import { readFolder, withUpstreams } from './live-look.ts';
+import { readFolder, withUpstreams } from './offline-check.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 /** Every row of the catalog files with its state. */

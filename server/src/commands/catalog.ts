@@ -2,8 +2,13 @@ import { catalogDir } from '../config.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
 import type { CheckedFolder } from '../storage/check-folder.ts';
-import { compareTerms } from '../upstreams/look.ts';
-import { lookFrom, readFolder, withUpstreams, type OpenedUpstreams } from './live-look.ts';
+import { compareTerms } from '../upstreams/check-upstream.ts';
+import {
+  checkFromFolder,
+  readFolder,
+  withUpstreams,
+  type OpenedUpstreams,
+} from './offline-check.ts';
 import { counted, print, type Context } from './output.ts';
 
 /** Results that only the upstreams can give. */
@@ -82,7 +87,7 @@ async function askAll(
 }
 
 async function askOne(name: string, folder: CheckedFolder, opened: OpenedUpstreams, today: string) {
-  const look = await lookFrom(name, folder, opened);
+  const look = await checkFromFolder(name, folder, opened);
   const defined = folder.upstreams.find(({ definition }) => definition.name === name)!;
   const ofUpstream = (words: string) => defined.problemOf(`the upstream ${name}: ${words}.`);
   const problems = look.problems.map(ofUpstream);

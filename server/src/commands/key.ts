@@ -168,7 +168,7 @@ function later(text: string): Date {
 /** A mistyped id would make a key that cannot do anything. */
 async function knownModels({ config }: Context, ids: string[]): Promise<string[]> {
   // Loaded only if models are named: it is five times the code of all else in this command.
-  const { readFolder, withUpstreams } = await import('./live-look.ts');
+  const { readFolder, withUpstreams } = await import('./offline-check.ts');
   const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   const known = new Set(rows.map(({ id }) => id));
   const unknown = ids.find((id) => !known.has(id));

@@ -2,7 +2,7 @@ import { catalogDir } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { stopOrResume } from '../operations/upstreams/stop-model.ts';
-import { readFolder, withUpstreams } from './live-look.ts';
+import { readFolder, withUpstreams } from './offline-check.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
 export async function stop(

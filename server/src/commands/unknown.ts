@@ -11,7 +11,7 @@ import {
   type Finding,
 } from '../operations/upstreams/unknown-outcome.ts';
 import { usd } from './account.ts';
-import { definedNames } from './live-look.ts';
+import { definedNames } from './offline-check.ts';
 import { momentOf } from './moment.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
 

@@ -4,8 +4,14 @@ import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
-import { isWell, type Look } from '../upstreams/look.ts';
-import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
+import { isWell, type UpstreamReport } from '../upstreams/check-upstream.ts';
+import {
+  definedNames,
+  checkFromFolder,
+  readFolder,
+  reportText,
+  withUpstreams,
+} from './offline-check.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
 /** Checks whether one upstream works, or all that are set up, without causing costs. */
@@ -22,19 +28,19 @@ export async function test(context: Context, name: string | undefined): Promise<
       throw unknown(name, names, dir, folder.problems);
     const isSetUp = (each: string) => opened.usableUpstreams(each) === true;
     const wanted = name === undefined ? names.filter(isSetUp) : [name];
-    const looks = await Promise.all(wanted.map((each) => lookFrom(each, folder, opened)));
+    const looks = await Promise.all(wanted.map((each) => checkFromFolder(each, folder, opened)));
     return { looks, owners: folder.owners, dir };
   });
   await noteTaken(context, looks);
   const ok = looks.every(isWell);
-  const texts = looks.map((look) => told(look, (id) => owners.get(id) ?? dir));
+  const texts = looks.map((look) => reportText(look, (id) => owners.get(id) ?? dir));
   const none = 'No upstream is set up: "farebox upstream list" says what each needs.';
   print(context, { ok, data: looks }, texts.length === 0 ? none : texts.join('\n'));
   return ok ? 0 : 1;
 }
 
 /** Ends the pause of a key that was rejected before and works now. */
-async function noteTaken(context: Context, looks: Look[]): Promise<void> {
+async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<void> {
   const taken = looks.flatMap(({ name, credential_taken, keys }) => [
     ...(credential_taken ? [{ name, key: null }] : []),
     ...keys.filter((each) => each.taken).map(({ key }) => ({ name, key })),

@@ -14,7 +14,7 @@ import { endPause, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
-import { isWell, lookAt } from '../../upstreams/look.ts';
+import { isWell, checkUpstream } from '../../upstreams/check-upstream.ts';
 import {
   boolean,
   form,
@@ -309,7 +309,7 @@ export const test = action(
       rows: files.contents().rows.map(({ model }) => model),
       fetch,
     };
-    const look = await lookAt(looked, AbortSignal.timeout(lookMaxMs));
+    const look = await checkUpstream(looked, AbortSignal.timeout(lookMaxMs));
     const problems = look.problems.map(redact);
     const ok = isWell(look);
     const { answers, credential_taken, missing } = look;

@@ -6,7 +6,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 
 /** How often each process checks whether an audit is due. */
-const lookMs = 60_000;
+const checkMs = 60_000;
 
 /**
  * Audits the books while the service runs. One process audits for all: the first that finds the
@@ -49,15 +49,15 @@ export async function auditWhenDue(
   try {
     const newest = await verdicts.newest(db);
     if (newest !== null) show(metrics, newest);
-    if (newest !== null && newest.age_ms < verdicts.intervalMs(newest.took_ms)) return lookMs;
+    if (newest !== null && newest.age_ms < verdicts.intervalMs(newest.took_ms)) return checkMs;
     const report = await auditAlone(db, stopping);
-    if (report === null) return lookMs;
+    if (report === null) return checkMs;
     if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
     await verdicts.keep(db, report, performance.now() - startedAt);
     show(metrics, (await verdicts.newest(db))!);
     // Sums up past days, so that the operator's overview reads sums.
     await rollUpDays(db);
-    return lookMs;
+    return checkMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
     // An audit that fails late has cost as much as one that ends.

@@ -11,7 +11,7 @@ export interface Disk {
 
 /** Below this no new work is taken, because a database on the same disk would run out first. */
 export const lowBytes = 256 * 1024 * 1024;
-const lookMs = 5_000;
+const checkMs = 5_000;
 
 export interface Space {
   /** True if one of these disks is nearly full; without a name, any of them. */
@@ -32,7 +32,7 @@ export function watchSpace(disks: Disk[], log: Logger): Space {
     const what = isLow ? 'disk space is low: taking no new work' : 'disk space is back';
     log.warn({ disk: disk.holds, free_bytes }, what);
   };
-  const lookAtAll = () =>
+  const checkAll = () =>
     disks
       .filter(({ isGuarded }) => isGuarded)
       .forEach((disk) => {
@@ -42,8 +42,8 @@ export function watchSpace(disks: Disk[], log: Logger): Space {
           log.warn({ disk: disk.holds, failed, err }, 'could not measure free space');
         });
       });
-  lookAtAll();
-  const timer = setInterval(lookAtAll, lookMs);
+  checkAll();
+  const timer = setInterval(checkAll, checkMs);
   timer.unref();
   return {
     low: (holds) => [...low].some((disk) => holds === undefined || disk.holds === holds),

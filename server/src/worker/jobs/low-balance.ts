@@ -12,7 +12,7 @@ import { sendNotification } from '../../operations/requests/notification.ts';
 
 /** Notifies accounts whose balance runs low: once, until it was above the limit again. */
 
-const lookMs = 60_000;
+const checkMs = 60_000;
 /** Accounts per check; the next check has the others. */
 const limit = 100;
 /** After this time the process that notifies has ended or died. */
@@ -43,7 +43,7 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
       deps.log.warn({ err }, 'could not look for low balances');
     }
   };
-  const timer = setInterval(() => (running = running.then(look)), lookMs);
+  const timer = setInterval(() => (running = running.then(look)), checkMs);
   timer.unref();
   return {
     async stop() {

@@ -2,7 +2,7 @@ import { catalogDir, type Config } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { upstreamsOf } from '../services.ts';
 import { checkFolder, type CheckedFolder } from '../storage/check-folder.ts';
-import { lookAt, type Look } from '../upstreams/look.ts';
+import { checkUpstream, type UpstreamReport } from '../upstreams/check-upstream.ts';
 
 /** Checks upstreams from the command line, without a service. */
 
@@ -39,33 +39,33 @@ export async function withUpstreams<T>(
 }
 
 /** Never throws for failures of the upstream. */
-export function lookFrom(
+export function checkFromFolder(
   name: string,
   { rows }: CheckedFolder,
   opened: OpenedUpstreams,
-): Promise<Look> {
+): Promise<UpstreamReport> {
   const upstream = opened.live.get(name);
   const usable = opened.usableUpstreams(name);
   const { fetch } = opened.tools;
-  return lookAt({ name, about: opened.about(name), usable, upstream, rows, fetch });
+  return checkUpstream({ name, about: opened.about(name), usable, upstream, rows, fetch });
 }
 
 /** The result of a check in words. */
-export function told(look: Look, fileOf: (id: string) => string): string {
-  const { name, adapter, url, set_up, reason, answers, credential_taken, rows, listed } = look;
+export function reportText(report: UpstreamReport, fileOf: (id: string) => string): string {
+  const { name, adapter, url, set_up, reason, answers, credential_taken, rows, listed } = report;
   const kind = adapter === null ? built : `${adapter}, ${url ?? 'no address yet'}`;
   const lines = [`${name}: ${kind}`, `  set up      ${set_up ? 'yes' : `no: ${reason}`}`];
   if (answers !== null) lines.push(`  address     ${answers ? 'answers' : 'does not answer'}`);
-  if (look.keys.length > 0 && answers)
-    lines.push(...look.keys.map(({ key, taken }) => `  key ${key} ${takenWords(taken)}`));
-  else if (credential_taken !== null) lines.push(`  credential  ${credentialWords(look)}`);
+  if (report.keys.length > 0 && answers)
+    lines.push(...report.keys.map(({ key, taken }) => `  key ${key} ${takenWords(taken)}`));
+  else if (credential_taken !== null) lines.push(`  credential  ${credentialWords(report)}`);
   else if (answers) lines.push(`  credential  ${untried}`);
   const has = listed === null ? '' : `; it lists ${listed} ${listed === 1 ? 'model' : 'models'}`;
   lines.push(`  catalog     ${rows} ${rows === 1 ? 'row uses' : 'rows use'} it${has}`);
-  const lacks = look.missing.map(
+  const lacks = report.missing.map(
     ({ id, model }) => `it has no model ${model} (${id} in ${fileOf(id)})`,
   );
-  return [...lines, ...[...look.problems, ...lacks].map((each) => `  wrong: ${each}`)].join('\n');
+  return [...lines, ...[...report.problems, ...lacks].map((each) => `  wrong: ${each}`)].join('\n');
 }
 
 function takenWords(taken: boolean | null): string {
@@ -75,7 +75,7 @@ function takenWords(taken: boolean | null): string {
 const untried = 'not tried: it has no call that costs nothing';
 
 /** The check may fail for another reason, which is listed among the problems. */
-function credentialWords({ credential_taken, has_credential }: Look): string {
+function credentialWords({ credential_taken, has_credential }: UpstreamReport): string {
   if (!credential_taken) return 'not confirmed';
   return has_credential ? 'taken' : 'none, and none is needed';
 }

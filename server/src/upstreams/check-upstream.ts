@@ -7,12 +7,12 @@ import type { UpstreamAddress } from './index.ts';
 import { keysOf } from './keys.ts';
 import type { Upstream } from './upstream.ts';
 
-/** A look at an upstream that is set up, by calls that cost nothing. */
+/** Checks an upstream that is set up, by calls that cost nothing. */
 
 const probeMs = 15_000;
 const probeBytes = 64 * 1024;
 /** Some list thousands of models, page by page. */
-const lookMs = 300_000;
+const checkMs = 300_000;
 
 /** One of a row's upstreams: the model there, and its position among them. */
 interface Use {
@@ -21,7 +21,7 @@ interface Use {
   at: number;
 }
 
-export interface Look extends UpstreamAddress {
+export interface UpstreamReport extends UpstreamAddress {
   name: string;
   set_up: boolean;
   /** Why it is not set up. */
@@ -41,8 +41,8 @@ export interface Look extends UpstreamAddress {
   problems: string[];
 }
 
-/** What is looked at, and how it is called. */
-export interface Looked {
+/** What is checked, and how it is called. */
+export interface UpstreamToCheck {
   name: string;
   about: UpstreamAddress;
   /** True, or why it is not set up. */
@@ -55,12 +55,12 @@ export interface Looked {
 }
 
 /** Never throws on what the upstream does. */
-export async function lookAt(
-  { name, about, usable, upstream, rows, fetch }: Looked,
-  within: AbortSignal = AbortSignal.timeout(lookMs),
-): Promise<Look> {
+export async function checkUpstream(
+  { name, about, usable, upstream, rows, fetch }: UpstreamToCheck,
+  within: AbortSignal = AbortSignal.timeout(checkMs),
+): Promise<UpstreamReport> {
   const own = usesOf(name, rows);
-  const look: Look = {
+  const report: UpstreamReport = {
     name,
     ...about,
     set_up: usable === true,
@@ -73,9 +73,9 @@ export async function lookAt(
     missing: [],
     problems: [],
   };
-  if (usable === true && upstream && look.url !== null)
-    await ask(look, upstream, own, fetch, within);
-  return look;
+  if (usable === true && upstream && report.url !== null)
+    await ask(report, upstream, own, fetch, within);
+  return report;
 }
 
 /** Each row's uses of the upstream; a row may fall back to another model of the same. */
@@ -88,48 +88,48 @@ function usesOf(name: string, rows: readonly Model[]): (Use & { row: Model })[] 
 }
 
 async function ask(
-  look: Look,
+  report: UpstreamReport,
   upstream: Upstream,
   uses: Use[],
   fetch: Fetch,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const call = { url: look.url!, timeoutMs: probeMs, maxBytes: probeBytes, signal };
+    const call = { url: report.url!, timeoutMs: probeMs, maxBytes: probeBytes, signal };
     await fetch.request(call);
-    look.answers = true;
+    report.answers = true;
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
-    look.answers = false;
-    look.problems.push(`its address does not answer: ${error.message}`);
+    report.answers = false;
+    report.problems.push(`its address does not answer: ${error.message}`);
     return;
   }
-  const called = await tryKeys(look, upstream, signal);
-  if (called !== null) await compareModels(look, called, uses, signal);
+  const called = await tryKeys(report, upstream, signal);
+  if (called !== null) await compareModels(report, called, uses, signal);
 }
 
 /** The upstream with a key that it takes, or that cannot be tried; null: it takes none. */
 async function tryKeys(
-  look: Look,
+  report: UpstreamReport,
   upstream: Upstream,
   signal: AbortSignal,
 ): Promise<Upstream | null> {
-  const instances = look.keys.length > 0 ? [...upstream.keys!.values()] : [upstream];
+  const instances = report.keys.length > 0 ? [...upstream.keys!.values()] : [upstream];
   const wrongs = await Promise.all(
     instances.map((each) => each.check?.(signal).catch((error: Error) => error.message)),
   );
   wrongs.forEach((wrong, i) => {
     if (wrong === undefined) return;
-    const own = look.keys[i];
+    const own = report.keys[i];
     if (own) own.taken = wrong === null;
-    if (wrong) look.problems.push(own ? `key ${own.key}: ${wrong}` : wrong);
-    look.credential_taken = (look.credential_taken ?? true) && wrong === null;
+    if (wrong) report.problems.push(own ? `key ${own.key}: ${wrong}` : wrong);
+    report.credential_taken = (report.credential_taken ?? true) && wrong === null;
   });
   return instances.find((_each, i) => !wrongs[i]) ?? null;
 }
 
 async function compareModels(
-  look: Look,
+  report: UpstreamReport,
   upstream: Upstream,
   uses: Use[],
   signal: AbortSignal,
@@ -137,15 +137,15 @@ async function compareModels(
   if (!upstream.models) return;
   try {
     const listed = new Set(await upstream.models(signal));
-    look.listed = listed.size;
+    report.listed = listed.size;
     for (const { id, model, at } of uses) {
       // Ollama's models are called without their tag as well.
       if (listed.has(model) || listed.has(`${model}:latest`)) continue;
       if (await upstream.hasModel?.(model, signal)) continue;
-      look.missing.push({ id, model, at });
+      report.missing.push({ id, model, at });
     }
   } catch (error) {
-    look.problems.push(`its models could not be read: ${messageOf(error)}`);
+    report.problems.push(`its models could not be read: ${messageOf(error)}`);
   }
 }
 
@@ -171,7 +171,7 @@ export async function compareTerms(
   const uses = usesOf(name, rows);
   try {
     const models = [...new Set(uses.map(({ model }) => model))];
-    const terms = await upstream.terms?.(models, AbortSignal.timeout(lookMs));
+    const terms = await upstream.terms?.(models, AbortSignal.timeout(checkMs));
     for (const { row, id, model, at } of uses) {
       const { price, shutdown } = terms?.get(model) ?? {};
       if (shutdown && isShutdownNear(shutdown, today))
@@ -188,6 +188,6 @@ export async function compareTerms(
   return found;
 }
 
-export function isWell({ set_up, problems, missing }: Look): boolean {
+export function isWell({ set_up, problems, missing }: UpstreamReport): boolean {
   return set_up && problems.length === 0 && missing.length === 0;
 }
