@@ -24,7 +24,7 @@ export interface Calls {
   'POST /api/me/email': {
     body: {
       email: string;
-      /** Of those who have one. */
+      /** Required if the person has one. */
       password?: string;
     };
     reply: { status: 'check_mail' };
@@ -59,11 +59,11 @@ export interface Calls {
       key_id?: string;
       from?: string;
       to?: string;
-      /** Of a request, or its beginning. */
+      /** A request id, or its beginning. */
       id?: string;
-      /** Of a request: the next older ones. */
+      /** A request id; the reply has the next older ones. */
       before?: string;
-      /** Of a request: the next newer ones. */
+      /** A request id; the reply has the next newer ones. */
       after?: string;
       /** Entries of a page. */
       limit?: number;
@@ -89,7 +89,7 @@ export interface Calls {
       next_cursor: string | null;
       studio: Key;
       defaults: { rpm: number; open_jobs: number };
-      /** What the operator has set: people may go lower. Null: nothing. */
+      /** The operator's limits; people may set lower ones. Null: unlimited. */
       ceilings: KeyCeilings;
       refused: Array<RefusedCalls>;
     };
@@ -182,7 +182,7 @@ export interface Calls {
       transfer_id: string;
       replayed: boolean;
       amount_usd_micro: string;
-      /** What the account may spend. */
+      /** The amount that the account may spend. */
       available_usd_micro: string;
       /** For open requests. */
       reserved_usd_micro: string;
@@ -203,7 +203,7 @@ export interface Calls {
   'POST /api/accounts/:account_id/webhooks/test': { body: { url: string }; reply: SendResult };
   'GET /api/accounts/:account_id/deliveries': {
     query: {
-      /** Only those that were not taken. */
+      /** Only failed deliveries. */
       failed?: boolean;
       /** The `next_cursor` of the page before. */
       cursor?: string;
@@ -220,9 +220,9 @@ export interface Calls {
     query: {
       /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
       status?: Status;
-      /** Only those of this model. */
+      /** Only requests of this model. */
       model_id?: string;
-      /** Only those that came with this key. */
+      /** Only requests made with this key. */
       key_id?: string;
       /** `created_at` then or later: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       from?: string;
@@ -503,7 +503,7 @@ export interface Calls {
     body: {
       attempt?: number | null;
       outcome: 'ran' | 'did_not_run';
-      /** Of each, if it ran. */
+      /** Cost of each request, if it ran. */
       cost_usd_micro?: string | null;
       note?: string | null;
     };
@@ -519,7 +519,7 @@ export interface Calls {
       upstream: string;
       since: string;
       outcome: 'ran' | 'did_not_run';
-      /** Of each, if it ran. */
+      /** Cost of each request, if it ran. */
       cost_usd_micro?: string | null;
       note?: string | null;
     };
@@ -574,7 +574,7 @@ export type Security = {
 
 export type Session = {
   session_id: string;
-  /** Of the browser that asks. */
+  /** True for the session of this call. */
   is_this: boolean;
   ip_address: string | null;
   user_agent: string | null;
@@ -583,7 +583,7 @@ export type Session = {
 };
 
 export type Funds = {
-  /** What the account may spend. */
+  /** The amount that the account may spend. */
   available_usd_micro: string;
   /** For open requests. */
   reserved_usd_micro: string;
@@ -601,7 +601,7 @@ export type Member = {
   email: string;
   role: Role;
   is_me: boolean;
-  /** Told to owners only. */
+  /** Shown to owners only. */
   two_factor_enabled?: boolean;
   joined_at: string;
 };
@@ -626,9 +626,9 @@ export type Status = Sent<client.StatusName>;
 
 export type RequestPage = {
   data: Array<RequestEntry>;
-  /** To ask on from; null: there are none. */
+  /** Where the next page begins; null: there is none. */
   older: string | null;
-  /** To ask on from; null: there are none. */
+  /** Where the next page begins; null: there is none. */
   newer: string | null;
   /** Where the search ended before the page was full. */
   looked_to: string | null;
@@ -642,7 +642,7 @@ export type RequestEntry = RunningRequest & {
   key_id: string;
   error_code: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  /** Those that are still kept. */
+  /** Outputs that are still kept. */
   outputs: number;
   /** The first output. */
   preview: { url: string; content_type: string } | null;
@@ -723,7 +723,7 @@ export type Key = {
   monthly_ceiling_usd_micro: string | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
-  /** In this month (UTC), what is reserved included. */
+  /** In this month (UTC), reservations included. */
   spent_usd_micro: string;
   reserved_usd_micro: string;
   resets_at: string;
@@ -741,7 +741,7 @@ export type Key = {
   previous_used_at: string | null;
 };
 
-/** What the operator has set: people may go lower. Null: nothing. */
+/** The operator's limits; people may set lower ones. Null: unlimited. */
 export type KeyCeilings = {
   monthly_ceiling_usd_micro: string | null;
   rpm_ceiling: number | null;
@@ -761,7 +761,7 @@ export type NewKey = Key & {
 };
 
 export type Overview = {
-  /** What the account may spend. */
+  /** The amount that the account may spend. */
   available_usd_micro: string;
   /** For open requests. */
   reserved_usd_micro: string;
@@ -786,7 +786,7 @@ export type KeyMonth = {
   is_studio: boolean;
   revoked: boolean;
   monthly_limit_usd_micro: string | null;
-  /** What is reserved included. */
+  /** Reservations included. */
   spent_usd_micro: string;
 };
 
@@ -820,9 +820,9 @@ export type Movement = {
   kind: MovementKind;
   direction: 'in' | 'out';
   amount_usd_micro: string;
-  /** Of the available balance. */
+  /** Change of the available balance. */
   change_usd_micro: string;
-  /** Of a charge or release: what was reserved. */
+  /** For a charge or release: the amount that was reserved. */
   reserved_usd_micro: string | null;
   available_after_usd_micro: string;
   request_id: string | null;
@@ -839,9 +839,9 @@ export type StatementLine = {
   id: string;
   seq: number;
   kind: MovementKind;
-  /** What it did to the balance. */
+  /** The change of the balance. */
   effect_usd_micro: string;
-  /** With what is held. */
+  /** Reserved amounts included. */
   balance_usd_micro: string;
   /** For an open request. */
   held_usd_micro: string | null;
@@ -887,7 +887,7 @@ export type SendResult = {
   /** Null: no answer came. */
   status: number | null;
   error: string | null;
-  /** The fault of the network behind it. */
+  /** The network fault behind it. */
   fault: string | null;
   duration_ms: number;
 };
@@ -900,7 +900,7 @@ export type Delivery = {
   /** Null: no answer came. */
   status: number | null;
   error: string | null;
-  /** The fault of the network behind it. */
+  /** The network fault behind it. */
   fault: string | null;
   duration_ms: number;
   created_at: string;
@@ -1061,12 +1061,12 @@ export type AuditResult = {
 };
 
 export type AttentionLine = {
-  /** A kind of trouble. */
+  /** A kind of problem. */
   what: string;
   count: number;
-  /** The first that have it. */
+  /** The first ones that have it. */
   of: Array<string>;
-  /** Of the oldest. */
+  /** When the oldest began. */
   since?: string;
 };
 
@@ -1077,7 +1077,7 @@ export type FoundAccount = {
   status: 'active' | 'suspended';
   /** Its owners run the service. */
   is_operator: boolean;
-  /** What it pays of every list price, in millionths. */
+  /** Its share of every list price, in millionths. */
   price_ppm: number;
   available_usd_micro: string;
   reserved_usd_micro: string;
@@ -1097,7 +1097,7 @@ export type AccountDetail = {
   status: 'active' | 'suspended';
   /** Its owners run the service. */
   is_operator: boolean;
-  /** What it pays of every list price, in millionths. */
+  /** Its share of every list price, in millionths. */
   price_ppm: number;
   available_usd_micro: string;
   reserved_usd_micro: string;
@@ -1108,7 +1108,7 @@ export type AccountDetail = {
   is_own: boolean;
   people: Array<AccountPerson>;
   keys: Array<AccountKey>;
-  /** What the operator has set: people may go lower. Null: nothing. */
+  /** The operator's limits; people may set lower ones. Null: unlimited. */
   key_ceilings: KeyCeilings;
   invitations: Array<{
     invitation_id: string;
@@ -1163,7 +1163,7 @@ export type AccountMovement = {
   transfer_id: string;
   kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
   amount_usd_micro: string;
-  /** Of the available balance; of a charge, what comes back of its reservation. */
+  /** Change of the available balance; for a charge, the part of its reservation that comes back. */
   change_usd_micro: string;
   available_after_usd_micro: string;
   request_id: string | null;
@@ -1190,7 +1190,7 @@ export type OperatorRequest = RequestMargin & {
   };
   delivered_quantity: number | null;
   error_message: string | null;
-  /** Null: the caller was told the same. */
+  /** Null: the caller saw the same message. */
   error_cause: string | null;
   started_at: string | null;
   deadline_at: string | null;
@@ -1217,7 +1217,7 @@ export type OperatorRequest = RequestMargin & {
 export type UpstreamAttempt = {
   attempt: number;
   upstream: string;
-  /** Of several keys the one that the upstream was called with. */
+  /** The key that the upstream was called with, if it has several. */
   key: string | null;
   class: string;
   outcome: string | null;
@@ -1266,7 +1266,7 @@ export type CatalogProblem = {
 
 export type CatalogRow = {
   id: string;
-  /** Null, as what follows: the row has never been valid. */
+  /** Null, like the fields below, if the row has never been valid. */
   name: string | null;
   /** The kind of output. */
   kind: Kind | null;
@@ -1375,7 +1375,7 @@ export type Upstream = {
   reason: string | null;
   class: string | null;
   concurrency: number | null;
-  /** Of the catalog. */
+  /** Number of catalog rows. */
   rows: number;
   waiting: number;
   /** More wait than are counted. */
@@ -1383,7 +1383,7 @@ export type Upstream = {
   oldest_seconds: number | null;
   in_use: number;
   paused_until: string | null;
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
   last_error: string | null;
   last_error_at: string | null;
@@ -1400,7 +1400,7 @@ export type Upstream = {
 export type PausedModel = {
   model: string;
   paused_until: string | null;
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
   last_error: string | null;
   last_error_at: string | null;
@@ -1411,7 +1411,7 @@ export type UpstreamKey = {
   key: string;
   in_use: number;
   paused_until: string | null;
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
   last_error: string | null;
   last_error_at: string | null;

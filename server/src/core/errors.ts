@@ -39,7 +39,7 @@ export const errors = {
   unpriceable: e(
     400,
     'invalid_request_error',
-    'These inputs do not allow pricing. Correct the named field.',
+    'The input cannot be priced. Correct the named field.',
   ),
   invalid_input: e(
     400,
@@ -76,11 +76,11 @@ export const errors = {
     'billing_error',
     "The key's monthly spend limit is reached. Raise it in the dashboard, or use another key.",
   ),
-  forbidden: e(403, 'authentication_error', 'This is not allowed for you.'),
+  forbidden: e(403, 'authentication_error', 'You are not allowed to do this.'),
   not_found: e(
     404,
     'invalid_request_error',
-    'There is nothing here under this id for this account.',
+    'This account has nothing with this id. Check the id and the key.',
   ),
   method_not_allowed: e(
     405,
@@ -101,7 +101,7 @@ export const errors = {
   expired: e(
     410,
     'invalid_request_error',
-    'This output is no longer kept. Outputs live 24 hours after completion.',
+    'This output is no longer kept. Outputs are kept for 24 hours after completion.',
   ),
   payload_too_large: e(413, 'invalid_request_error', 'The body is larger than this call takes.'),
   unsupported_media_type: e(
@@ -113,7 +113,7 @@ export const errors = {
   internal_error: e(
     500,
     'server_error',
-    'Something went wrong here. Try again; quote request_id if it stays.',
+    'The service failed. Try again; if it fails again, give the operator the request_id.',
   ),
   submit_failed: e(
     502,
@@ -135,7 +135,7 @@ export const failures = {
   upstream_failed: 'The model failed to generate.',
   timeout: 'The generation took longer than its model allows.',
   output_too_large: 'The output is larger than this service keeps.',
-  outcome_unknown: 'The connection to the model broke and the outcome could not be learnt.',
+  outcome_unknown: 'The connection to the model broke, and the outcome is unknown.',
   output_unusable: 'The model returned an output that cannot be used.',
 } as const;
 

@@ -52,9 +52,9 @@ export function unreadable(first: string): string | null {
   if (first === entryNames.header) return null;
   const isFirstForm = first.startsWith('FAREBOX SNAPSHOT 1\n');
   const form = isFirstForm ? '1' : /^farebox-snapshot-(\d+)$/.exec(first)?.[1];
-  if (form === undefined) return 'It is no snapshot of Farebox.';
+  if (form === undefined) return 'It is not a snapshot of Farebox.';
   return (
-    `It has form ${form}, and this version of Farebox reads form ${snapshotVersion}. ` +
+    `It has format ${form}, and this version of Farebox reads format ${snapshotVersion}. ` +
     'Import it with the version that took it, then update.'
   );
 }

@@ -40,7 +40,7 @@ interface AppliedMigration {
 }
 
 const shared =
-  'DATABASE_URL leads to a pooler that gives its sessions to others between two statements ' +
+  'DATABASE_URL names a pooler that changes sessions between two statements ' +
   '(transaction or statement mode). Connect directly, or set the pooler to session mode.';
 
 /**
@@ -122,7 +122,9 @@ export async function verifySchema(db: Database): Promise<void> {
 async function findOurs(session: Session): Promise<boolean> {
   const { rows: schema } = await session.query('select where current_schema() is null');
   if (schema.length > 0) {
-    throw new SchemaUnfit('This role may use no schema of the database: grant it USAGE on public.');
+    throw new SchemaUnfit(
+      'This role has no access to a schema of the database: grant it USAGE on public.',
+    );
   }
   const { rows } = await session.query<{ name: string; columns: number }>(
     `select c.relname as name,
@@ -162,7 +164,7 @@ function verify(wanted: Migration[], applied: AppliedMigration[]): void {
   for (const [i, row] of applied.entries()) {
     if (row.sha256 !== wanted[i]?.sha256) {
       throw new SchemaUnfit(
-        `Migration ${row.name} was applied with another text than this version's ${wanted[i]?.name}. ` +
+        `Migration ${row.name} was applied with other contents than this version's ${wanted[i]?.name}. ` +
           'Restore the file, or the database from a backup.',
       );
     }

@@ -54,7 +54,7 @@ function lapsedWords({ lapsed, at }: LapsedKey): string {
   const when = at.toISOString();
   return lapsed === 'expired'
     ? `This key expired on ${when}. Use another one, or give it a later end in the dashboard.`
-    : `This key was rotated, and this text of it was good until ${when}. Use its newer text.`;
+    : `This key was rotated, and this secret was valid until ${when}. Use the newer secret.`;
 }
 
 export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {

@@ -118,14 +118,14 @@ function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiErr
   if (bodies.free() >= bytes) {
     const held = bodies.held(owner);
     return new ApiError('rate_limited', {
-      message: `The calls of this account that are under way hold ${held} bytes, and this one is too much beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
+      message: `The open calls of this account hold ${held} bytes, and this one does not fit beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
       details: { held },
       headers: { 'retry-after': '1' },
     });
   }
   return new ApiError('capacity_unavailable', {
     message:
-      'Too many bytes of calls are under way. Nothing was charged; send fewer large bodies at once, and retry with backoff.',
+      'The open calls of this server hold too many bytes. Nothing was charged; send fewer large bodies at once, and retry with backoff.',
   });
 }
 

@@ -58,7 +58,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 }
 
 const badPath =
-  'The path is not valid: in it, % must be followed by two hexadecimal digits of a UTF-8 character.';
+  'The path is invalid: % must be followed by two hexadecimal digits of a UTF-8 character.';
 
 /** Turns every fault into one that is meant for the caller. */
 export function asApiError(thrown: unknown): ApiError {
@@ -91,7 +91,7 @@ export function asApiError(thrown: unknown): ApiError {
   if (statusCode === 415) {
     return new ApiError('unsupported_media_type', {
       message:
-        'The Content-Type names no type. Send application/json, or with a file the type of the ' +
+        'The Content-Type is invalid. Send application/json, or with a file the type of the ' +
         'file: images, video, audio, PDF and plain text are taken.',
       param: 'content-type',
     });

@@ -8,7 +8,7 @@ import { badField } from './validate.ts';
 export function timeToCome(value: string | null | undefined, name: string): Date | null {
   const time = value ? new Date(value) : null;
   if (time === null || time.getTime() > Date.now()) return time;
-  throw badField(name, 'a time to come in UTC, such as 2027-01-31T00:00:00.000Z', {
+  throw badField(name, 'a future time in UTC, such as 2027-01-31T00:00:00.000Z', {
     reason: 'end_passed',
   });
 }

@@ -4,7 +4,7 @@ import type { HttpDeps } from './deps.ts';
 
 /** How this process refuses calls beyond its limits. */
 
-export const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
+export const tooMuch = 'This server is overloaded. Nothing was charged; retry with backoff.';
 
 /**
  * Takes one unit of a budget that all accounts share. Throws `rate_limited` if this account holds
@@ -21,7 +21,7 @@ export function takeShare(
   metrics.overload.inc({ reason: held === 0 ? 'in_flight' : 'share' });
   if (held === 0) throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
   throw new ApiError('rate_limited', {
-    message: `You have ${held} ${what} on this server, as many as are left for all others. Nothing was charged; wait until one has ended, and retry with backoff.`,
+    message: `You have ${held} ${what} on this server, as many as remain free for all others. Nothing was charged; wait until one has ended, and retry with backoff.`,
     details: { held },
     headers: { 'retry-after': '1' },
   });

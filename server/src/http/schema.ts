@@ -111,7 +111,7 @@ export function named<S extends TSchema>(name: string, schema: S): S {
 
 const microUsdPattern = '^(0|[1-9][0-9]*)$';
 
-/** Whole micro-USD as a decimal text, so that no reader loses digits. */
+/** Whole micro-USD as a decimal string, so that no reader loses digits. */
 export function microUsd(description?: string) {
   return text(description, { pattern: microUsdPattern, example: '39000' });
 }

@@ -98,7 +98,7 @@ function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDe
 }
 
 const tooManyStrangers =
-  'Too many calls are under way that nobody has signed in for. Retry with backoff.';
+  'This server has too many open calls without a sign-in. Retry with backoff.';
 const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
 /**
@@ -207,7 +207,7 @@ function refuseMalformed(app: FastifyInstance): void {
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
   app.server.on('connect', (_req, socket: Socket) => {
     socket.on('error', () => {});
-    refuseRaw(socket, 400, 'This server is no proxy and opens no tunnels with CONNECT.');
+    refuseRaw(socket, 400, 'This server is not a proxy and does not support CONNECT.');
   });
   app.addHook('onRequest', (req, _reply, done) => {
     const { httpVersion, headers, rawHeaders } = req.raw;

@@ -36,7 +36,7 @@ const againSeconds = 30;
 export function overWords(grant: Grant): string {
   return 'key_hash' in grant
     ? 'This key was revoked or has expired, or its account is suspended.'
-    : 'You are signed out, or belong there no more.';
+    : 'You are signed out, or no longer belong to this account.';
 }
 
 /** The refusal of a waiting call whose access has ended. */

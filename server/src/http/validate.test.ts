@@ -52,7 +52,7 @@ describe('a body', () => {
       'an amount of nothing',
       { price: '0' },
       'price',
-      'price must be whole micro-USD above 0 as a decimal text, such as "2500000" for 2.50 USD.',
+      'price must be whole micro-USD above 0 as a decimal string, such as "2500000" for 2.50 USD.',
     ],
     [
       'no time',

@@ -33,7 +33,7 @@ export function readQuery<S extends TObject>(schema: S, query: unknown): Static<
     if (value === undefined) return [];
     // The database holds no NUL.
     if (typeof value === 'string' && value.includes('\0'))
-      throw badField(name, 'a text without NUL');
+      throw badField(name, 'a string without NUL');
     return [[name, fromText(value, field)]];
   });
   return readBody(schema, Object.fromEntries(read));
@@ -143,7 +143,7 @@ function textRule({ format, pattern, minLength, maxLength }: Rule): string {
   if (format === 'uuid') return 'an id';
   if (format === 'uri') return 'an address';
   if (pattern?.includes('[1-9][0-9]'))
-    return `whole micro-USD${pattern.includes('0|') ? '' : ' above 0'} as a decimal text, such as "2500000" for 2.50 USD`;
+    return `whole micro-USD${pattern.includes('0|') ? '' : ' above 0'} as a decimal string, such as "2500000" for 2.50 USD`;
   return `a text${range(minLength, maxLength, 'characters')}`;
 }
 

@@ -23,7 +23,7 @@ const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g
 export const laws: Law[] = [
   {
     name: 'sums_are_zero',
-    says: 'what customers hold is what came in less what went out: all accounts together sum to zero',
+    says: 'customers hold all that came in less all that went out: the accounts together sum to zero',
     broken: `
       select sum(b.credits_posted - b.debits_posted) - (
         select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
@@ -136,7 +136,7 @@ export const laws: Law[] = [
   },
   {
     name: 'held_equals_open_requests',
-    says: 'what an account has reserved is the sum of the quotes of its requests that are not final',
+    says: 'the reserved amount of an account is the sum of the quotes of its requests that are not final',
     broken: `
       select b.account_id, b.debits_pending, coalesce(q.held, 0) as held from balances b left join (
         select account_id, sum(quoted_usd_micro) as held from requests
@@ -145,7 +145,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_months_recompute',
-    says: 'what a key counts for its month equals what its reserves of that month recompute to, and the month is neither before its newest reserve nor to come',
+    says: 'the month of a key equals the sums recomputed from its reserves, and is neither before its newest reserve nor in the future',
     // The clock of a standby that took over may be an hour behind the one that counted.
     broken: `
       with t as (
@@ -203,7 +203,7 @@ export const laws: Law[] = [
   },
   {
     name: 'children_fit_their_request',
-    says: 'what belongs to a request is of the same account; one that completed or failed has its result, and one with living outputs has them all',
+    says: 'rows that belong to a request have its account; one that completed or failed has its result, and one with living outputs has them all',
     broken: `
       select c.what || ' of another account' as what, q.id from (
         select 'input' as what, request_id, account_id from request_inputs
@@ -303,7 +303,7 @@ export const laws: Law[] = [
   },
   {
     name: 'spend_days_recompute',
-    says: 'what is kept of the days of an account equals what its requests of them recompute to, all of them final',
+    says: 'the daily sums of an account equal those recomputed from its requests, all of them final',
     broken: `
       with t as (
         select q.account_id, (q.created_at at time zone 'utc')::date as day, q.kind, q.model_id,
@@ -323,7 +323,7 @@ export const laws: Law[] = [
   },
   {
     name: 'nothing_is_orphaned',
-    says: 'every row belongs to something, and nothing lacks what it is never without',
+    says: 'every row has the row it belongs to, and no required row is missing',
     // There is no foreign key here: it would lock the parent row, which every submit waits for.
     broken: `
       select 'account without balance' as what, id from accounts a
@@ -354,7 +354,7 @@ export const laws: Law[] = [
   },
   {
     name: 'guards_stand',
-    says: "the constraints, unique indexes and the append-only triggers that keep the books and the operator's log are there, on, and word for word what they were, no trigger or rule of others stands beside them, and a crash empties none of their tables",
+    says: "the constraints, unique indexes and the append-only triggers that keep the books and the operator's log are present, enabled and word for word unchanged, there is no other trigger or rule, and a crash empties none of their tables",
     broken: missingGuards,
   },
 ];

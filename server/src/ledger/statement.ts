@@ -41,7 +41,7 @@ export function statement(
 export interface Movement extends StatementRow {
   /** Effect on the available balance; for a charge, what of its reservation came back. */
   change_usd_micro: bigint;
-  /** Of a charge or release: what was reserved. */
+  /** For a charge or release: the amount that was reserved. */
   reserved_usd_micro: bigint | null;
   model_id: string | null;
 }

@@ -16,7 +16,7 @@ interface Log {
 /** Failures that only the operator can mend. */
 const operatorFaults: Readonly<Record<string, string>> = {
   account: 'your account at the upstream is out of credit',
-  credential: 'the upstream does not take your key',
+  credential: 'the upstream rejects your key',
   model: 'the upstream does not have a model that the catalog names',
 };
 

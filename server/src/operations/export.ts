@@ -144,8 +144,8 @@ async function* completeBody(
   }
   if (BigInt(bytes) === size && hash.digest('hex') === sha256) return;
   throw new Refused(
-    `The stored object ${storage_key} is not the ${size} bytes that it was. ` +
-      'Take it out of the store, or bring it back from a backup, and export again.',
+    `The stored object ${storage_key} is not the ${size} bytes that were stored. ` +
+      'Remove it from the storage, or bring it back from a backup, and export again.',
   );
 }
 

@@ -77,7 +77,7 @@ export async function importSnapshot(
       throw new Refused(`${path} is not imported: ${error.message}. Nothing was changed.`);
     }
     if (error instanceof StorageFull) {
-      throw new Refused('The store of this service is full. The database was left empty.');
+      throw new Refused('The storage of this service is full. The database was left empty.');
     }
     throw error;
   } finally {
@@ -177,7 +177,7 @@ async function loadRows(
   const counts = new Map(tables.map(({ name }) => [name, 0]));
   for (let name = tableIn(source); name !== null; name = tableIn(source)) {
     const table = tables.find((each) => each.name === name);
-    if (table === undefined) throw new DamagedArchive('it has rows of no table');
+    if (table === undefined) throw new DamagedArchive('it has rows without a table');
     const copy = snapshot.copyIn(client, table);
     await pipeline(rowsOf(name, source, tell), copy);
     counts.set(name, copy.rowCount);

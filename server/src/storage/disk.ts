@@ -90,7 +90,7 @@ export class DiskStorage implements Storage {
       await stat(this.#temp);
     } catch (cause) {
       if (!hasCode(cause, 'ENOENT', 'ENOTDIR')) throw cause;
-      const words = `${this.#temp} is gone: mount the disk, or make that folder to begin anew`;
+      const words = `${this.#temp} is gone: mount the disk, or create that folder to start empty`;
       throw new Error(words, { cause });
     }
   }

@@ -57,7 +57,7 @@ async function measureTracks({ path, content_type }: Task): Promise<Measures> {
     if (!video) return { duration_seconds };
     const width = await video.getDisplayWidth();
     const height = await video.getDisplayHeight();
-    if (!(width > 0 && height > 0)) throw new Error(`a picture of ${width} × ${height}`);
+    if (!(width > 0 && height > 0)) throw new Error(`an image of ${width} × ${height}`);
     return { width, height, duration_seconds };
   } finally {
     input.dispose();

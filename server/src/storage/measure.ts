@@ -134,7 +134,7 @@ function heicSize(head: Buffer): Measures {
     const [w, h] = [head.readUInt32BE(at + 8), head.readUInt32BE(at + 12)];
     if (w * h > width * height) [width, height] = [w, h];
   }
-  if (width * height === 0) throw new Unmeasurable('no picture in it');
+  if (width * height === 0) throw new Unmeasurable('no image in it');
   if (width * height > maxPixels) throw new Unmeasurable('too many pixels');
   const turn = head.indexOf('irot');
   const onItsSide = turn !== -1 && ((head[turn + 4] ?? 0) & 1) === 1;

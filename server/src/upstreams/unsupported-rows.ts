@@ -37,7 +37,7 @@ function unsupportedChat({ task }: Model): UnsupportedRow | null {
 function unsupportedByReplicate({ model }: ModelUpstream): UnsupportedRow | null {
   if (isModelName(model)) return null;
   const forms = 'owner/name, owner/name:version and deployments/owner/name';
-  return { path: '/model', message: `${model} is the name of no model there; names are ${forms}` };
+  return { path: '/model', message: `${model} is not a model name there; names are ${forms}` };
 }
 
 /** Null if they are inconsistent, which is reported for the definition. */

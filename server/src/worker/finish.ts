@@ -241,7 +241,7 @@ async function keep(
     await stream[Symbol.asyncIterator]().return?.();
     throw new UnusableOutput(
       'output_unusable',
-      'The model returned a file that is no image, video or audio.',
+      'The model returned a file that is not an image, video or audio.',
     );
   }
   const storage_key = outputKey(row, index);

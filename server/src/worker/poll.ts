@@ -60,7 +60,7 @@ function progressIn(state: Extract<JobState, { state: 'running' }>): Progress | 
   };
 }
 
-const noCapacity = 'No model had room for the request in the time that it was given.';
+const noCapacity = 'No model had capacity for the request in the time allowed.';
 
 /** The request's time is over. A job that may still run costs the operator, never the caller. */
 export async function giveUp(

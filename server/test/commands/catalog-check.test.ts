@@ -83,7 +83,7 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     '/models/0/upstream_model',
     /^a: studio: its definition has no workflow gone; it has draw\.$/,
   ],
-  ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is the name of no model there; /],
+  ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is not a model name there; /],
   ['two.yaml', 10, '/models/0/upstreams/1/model', /^f: studio: its definition has no workflow m; /],
 ];
 

@@ -100,7 +100,7 @@ test('an upstream that is away or takes no key is a problem of its file; others 
     ['fal.yaml', 1, '/upstream'],
     ['replicate.yaml', 1, '/upstream'],
   ]);
-  assert.match(ran.json.problems[0].message, /the upstream fal: it does not take the key/);
+  assert.match(ran.json.problems[0].message, /the upstream fal: it rejects the key/);
   assert.equal(ran.json.prices_compared, 1);
 });
 

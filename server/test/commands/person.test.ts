@@ -76,7 +76,7 @@ test('gives somebody another address, signs them out, and says whom it does not 
     set('nobody@example.com', 'new@example.com'),
     set(ada.email, 'no address'),
   ]);
-  assertSaid(taken, /There is somebody with the address/);
+  assertSaid(taken, /The address .+ is taken by another person/);
   assertSaid(unknown, /Nobody signs in with nobody@example\.com/);
   assertSaid(odd, /address/);
   assert.equal((await ada.call('GET', '/api/me')).body.email, ada.email);

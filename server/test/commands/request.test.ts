@@ -58,7 +58,7 @@ test('request resolve books what one of unknown outcome cost, and no other', asy
   service.fake.behave = {};
   const known = await submitted(service, account, { prompt: 'x' });
   await service.work();
-  assertSaid(await resolve(known), /The outcome of this request is known/);
+  assertSaid(await resolve(known), /The outcome of this request is already known/);
   service.fake.class = 'C';
   service.fake.behave.start = () => ({ outcome: 'unknown', message: 'cut off' });
   const id = await submitted(service, account, { prompt: 'x' });
@@ -73,7 +73,7 @@ test('request resolve books what one of unknown outcome cost, and no other', asy
   assertSaid(await resolve(id, '--attempt', '1'), /no start in attempt 1 that was left/);
   const done = await resolve(id, '--note', 'their invoice', '--json');
   assert.deepEqual([done.code, done.json.cost_usd_micro], [0, '4000']);
-  assertSaid(await resolve(id), /booked already/);
+  assertSaid(await resolve(id), /already booked/);
   const costs = await service.db.run(
     rawSql('select cost_usd_micro as cost from request_results where request_id = $1', [id]),
   );

@@ -248,7 +248,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
       const wrong = Buffer.from(bytes);
       wrong[at]! ^= 1;
       writeFileSync(altered, wrong);
-      const says = at === 0 ? /no snapshot of Farebox/ : /cut short or altered/;
+      const says = at === 0 ? /not a snapshot of Farebox/ : /cut short or altered/;
       await refused(importSnapshot(empty.db, empty.storage, { path: altered }), says);
     }
     await assertUntouched(empty, 'altered');
@@ -260,7 +260,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
       writeFileSync(other, text);
       await refused(
         importSnapshot(empty.db, empty.storage, { path: other }),
-        /no snapshot of Farebox/,
+        /not a snapshot of Farebox/,
       );
     }
     for (const [first, form] of [
@@ -340,7 +340,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     const full = { ...empty.storage, put: () => Promise.reject(new StorageFull()) };
     await refused(
       importSnapshot(empty.db, full, { path: snapshot }),
-      /store of this service is full/,
+      /storage of this service is full/,
     );
     const broken = { ...empty.storage, put: () => Promise.reject(new Error('no such bucket')) };
     await assert.rejects(importSnapshot(empty.db, broken, { path: snapshot }), /no such bucket/);

@@ -52,7 +52,7 @@ test('upstream test names what is wrong: variable, address, credential, models',
   assert.doesNotMatch(unset.stdout, /address/);
   const wrong = await ask({ FAL_KEY: 'wrong-id:wrong-secret' });
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stdout, /credential +not confirmed\n[^]*wrong: it does not take the key/);
+  assert.match(wrong.stdout, /credential +not confirmed\n[^]*wrong: it rejects the key/);
   assert.doesNotMatch(wrong.stdout, /wrong-secret/);
   const away = placeBefore(t, { ...fakes, fal: { ...fakes.fal, url: nowhere } });
   const gone = await away.run(['upstream', 'test', 'fal']);
@@ -81,10 +81,7 @@ test('upstream test takes no page that answers 200 for the upstream, nor for a m
       fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, `${name}.yaml`), text);
       const ran = await place.run(['upstream', 'test', name]);
       assert.equal(ran.code, 1, `${name}, ${kind}: ${ran.stdout}`);
-      assert.match(
-        ran.stdout,
-        /credential +not confirmed\n[^]*wrong: what answers at its address /,
-      );
+      assert.match(ran.stdout, /credential +not confirmed\n[^]*wrong: the service at its address /);
       assert.doesNotMatch(ran.stdout, /it lists/);
     }
   }
@@ -294,7 +291,7 @@ ${imageRow('own', 'own')}
   assert.deepEqual([check.code, check.json.hidden], [1, []], check.stdout);
   const [problem, ...others] = check.json.problems;
   assert.deepEqual([problem.file, problem.line, others], ['own.yaml', 2, []]);
-  assert.match(problem.message, /^the upstream own: poll names the job nowhere: say \{id\}/);
+  assert.match(problem.message, /^the upstream own: poll does not name the job: use \{id\}/);
   assert.match(
     list.stderr,
     /^The catalog files have problems: "farebox catalog check" names them\.$/m,

@@ -92,7 +92,7 @@ describe('the programs', () => {
       assert.equal(fs.statSync(copied).ino, made, 'copied once more');
 
       fs.chmodSync(path.dirname(dataDir), 0o700);
-      await assert.rejects(startEmbedded({ dataDir }), /cannot get there: give .* mode o\+x/);
+      await assert.rejects(startEmbedded({ dataDir }), /cannot reach it: give .* mode o\+x/);
     },
   );
 

@@ -212,7 +212,7 @@ describe('a rotation', () => {
     await endOverlap(database.db, key.key_id);
     assert.equal(await judged(hash), null);
     assert.ok((await call([next.hash]))[0]);
-    await assert.rejects(endOverlap(database.db, key.key_id), /No earlier text/);
+    await assert.rejects(endOverlap(database.db, key.key_id), /no earlier secret/);
   });
 
   test('during an overlap keeps the two newest texts and no older one', async () => {

@@ -236,7 +236,7 @@ describe('migrating refuses', () => {
     await db.run(rawSql(`update migrations set sha256 = repeat('0', 64) where number = 1`));
     await assert.rejects(
       migrate(db),
-      /^Error: Migration 0001_init\.sql was applied with another text/,
+      /^Error: Migration 0001_init\.sql was applied with other contents/,
     );
   });
 

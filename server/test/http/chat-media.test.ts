@@ -108,7 +108,7 @@ describe('is refused, with its place', () => {
     ],
     ['another scheme', picture('file:///etc/passwd'), 'image_url.url', /public http\(s\) address/],
     ['no address', picture('a.png'), 'image_url.url', /must be a file_id of POST \/files/],
-    ['a file that is not there', picture(absent), 'image_url.url', /no such file of this account/],
+    ['a file that is not there', picture(absent), 'image_url.url', /is not a file of this account/],
     ['sound at an address inside', sound('http://10.0.0.1/a.wav'), 'input_audio.data', inside],
     [
       'a file at an address inside',
@@ -122,7 +122,12 @@ describe('is refused, with its place', () => {
       'file.file_id',
       /must be a file_id/,
     ],
-    ['a file id that is not there', file({ file_id: absent }), 'file.file_id', /no such file/],
+    [
+      'a file id that is not there',
+      file({ file_id: absent }),
+      'file.file_id',
+      /not a file of this account/,
+    ],
     ['an address without a scheme', sound('//10.0.0.1/a.wav'), 'input_audio.data', /or base64/],
     ['a file at one', file({ file_data: '//10.0.0.1/a.pdf' }), 'file.file_data', /or base64/],
     ['sound that is no base64', sound('UklG RGg='), 'input_audio.data', /or base64/],
@@ -153,9 +158,9 @@ describe('is refused, with its place', () => {
         old.slice('file_'.length),
       ]),
     );
-    const told = await refused(picture(absent), 'image_url.url', /no such file/);
+    const told = await refused(picture(absent), 'image_url.url', /not a file of this account/);
     for (const id of [theirs, old]) {
-      const said = await refused(picture(id), 'image_url.url', /no such file/);
+      const said = await refused(picture(id), 'image_url.url', /not a file of this account/);
       assert.equal(said.replace(id, absent), told);
     }
   });

@@ -122,7 +122,7 @@ export const inputScenarios = {
     {
       name: 'a file that is not there',
       call: (w) => w.queue({ prompt: 'x', image_url: `file_${'0'.repeat(32)}` }),
-      message: /no such file of this account/,
+      message: /is not a file of this account/,
     },
     {
       name: 'an address of a private host',

@@ -227,7 +227,7 @@ export const stateScenarios = {
   internal_error: [
     {
       name: 'a submit that the database refuses',
-      message: /quote request_id/,
+      message: /give the operator the request_id/,
       call: (w) =>
         w.having(
           'alter table request_inputs add constraint broken check (false) not valid',

@@ -107,7 +107,7 @@ describe('a change holds from the next call on, on every process', () => {
         await rotate(account, 24);
         await inDatabase(account, 'previous_until = now()');
       },
-      shows: (reply) => assert.match(reply.body.error.message, /rotated.*Use its newer text/),
+      shows: (reply) => assert.match(reply.body.error.message, /rotated.*Use the newer secret/),
     },
     {
       name: 'a list of models',

@@ -222,7 +222,7 @@ test('a key that is refused after an operator ended the rest is told at the firs
     message: 'status 401',
   });
   for (const each of accounts) await chat(each);
-  const [told, ...others] = lines('the upstream does not take your key');
+  const [told, ...others] = lines('the upstream rejects your key');
   assert.deepEqual([told?.level, told?.upstream, told?.seconds], [50, 'fake', 60]);
   assert.deepEqual(others, [], 'it is told once a minute');
   service.fake.behave = {};

@@ -49,7 +49,7 @@ function assertRetryHeaders({ status, headers, text }: Reply, about: string): vo
   const after = headers.get('retry-after');
   if (status === 429 || status === 503) assert.match(after ?? 'none', /^[1-9]\d*$/, about);
   // A program must not retry a call that may have been charged.
-  const isFinal = status === 402 || status === 409 || text.includes('it is not known whether');
+  const isFinal = status === 402 || status === 409 || text.includes('it is unknown whether');
   assert.equal(headers.get('x-should-retry'), isFinal ? 'false' : null, about);
   assert.equal(headers.has('allow'), status === 405, about);
 }

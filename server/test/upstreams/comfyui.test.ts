@@ -267,7 +267,7 @@ describe("the caller's files", () => {
     const taken = [fake.files.size, fake.journal.length];
     const message =
       'image_urls is 2001 × 2000 pixels, and this model takes at most 4 megapixels. ' +
-      'Send a smaller picture.';
+      'Send a smaller image.';
     const outcome = await bounded.start(image(2_001, 2_000));
     assert.deepEqual(outcome, { outcome: 'rejected', message, unasked: true });
     assert.deepEqual([fake.files.size, fake.journal.length], taken);

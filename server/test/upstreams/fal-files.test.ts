@@ -88,12 +88,12 @@ const storages: [string, object, expected: object][] = [
   [
     'pointing inwards',
     { json: { file_url: 'https://v3.fal.media/a', upload_url: 'https://169.254.169.254/put' } },
-    { outcome: 'not_accepted', message: 'its storage gave an upload address of no use' },
+    { outcome: 'not_accepted', message: 'its storage gave an unusable upload address' },
   ],
   [
     'pointing to plain http',
     { json: { file_url: 'https://v3.fal.media/a', upload_url: 'http://v3.fal.media/put' } },
-    { outcome: 'not_accepted', message: 'its storage gave an upload address of no use' },
+    { outcome: 'not_accepted', message: 'its storage gave an unusable upload address' },
   ],
 ];
 for (const [name, reply, expected] of storages) {

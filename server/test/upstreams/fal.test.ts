@@ -293,7 +293,7 @@ test('check says in words what is wrong, and costs nothing', async (t) => {
   assert.equal(await fal.check!(signal), null);
   fake.play('submit-credential');
   const said = await fal.check!(signal);
-  assert.match(said!, /^it does not take the key: No user found/);
+  assert.match(said!, /^it rejects the key: No user found/);
   const gone = { ...settings, options: { api_url: 'http://127.0.0.1:9/v1' } };
   assert.match((await createFal(gone, tools).check!(signal))!, /127\.0\.0\.1:9/);
   assert.equal(fake.journal.length, 0);
@@ -349,7 +349,7 @@ test('every call is given up with its signal', async (t) => {
 test('options that do not fit are refused in words', async (t) => {
   const { tools, settings } = await open(t);
   const make = (more: object) => () => createFal({ ...settings, ...more }, tools);
-  assert.throws(make({ key: null }), /without a key/);
+  assert.throws(make({ key: null }), /needs a key/);
   assert.throws(make({ options: { rest_url: 'ftp://x' } }), /"rest_url" must be/);
   assert.throws(make({ options: { resturl: 'x' } }), /no option "resturl"/);
 });

@@ -126,9 +126,9 @@ describe('options that contradict themselves are refused', () => {
     [
       'the input goes nowhere',
       { submit: { path: '/j', body: { model: '$model' } } },
-      /say \$input/,
+      /use \$input/,
     ],
-    ['the poll names no job', { poll: { path: '/jobs' } }, /say \{id\} in its path/],
+    ['the poll names no job', { poll: { path: '/jobs' } }, /use \{id\} in its path/],
     ['a callback without its address', { callback: { signature: 'none' } }, /needs \$callback_url/],
     ['an address without a callback', { submit: calling }, /no callback to read the answer by/],
     [
@@ -211,7 +211,7 @@ describe('paths', () => {
   });
 
   for (const wrong of ['', '.', 'a..b', 'a.', '$.a', 'a[*]', 'a[-1]', 'a b', 'a[99999]', 'a()'])
-    test(`"${wrong}" is none`, () => assert.throws(() => parsePath(wrong), /is no path/));
+    test(`"${wrong}" is none`, () => assert.throws(() => parsePath(wrong), /is not a path/));
 
   test('long paths and wide replies are bounded', () => {
     assert.throws(() => parsePath(Array(40).fill('a').join('.')), /more than 16 steps/);

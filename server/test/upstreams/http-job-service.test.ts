@@ -216,7 +216,7 @@ describe('a reply to a look', () => {
   });
 
   test('without a state it is none', async (t) => {
-    await assert.rejects(look(t, {}, { state: 'done' }), /tells no state/);
+    await assert.rejects(look(t, {}, { state: 'done' }), /has no state/);
   });
 
   test('an output that is no address is none', async (t) => {

@@ -346,7 +346,7 @@ describe('a fault in mid-stream', () => {
     },
     'a chunk that is no JSON': {
       answer: () => streamOf(eventsOf([...begun, '{"choices":[{"del'])),
-      fault: /no chunk/,
+      fault: /an invalid chunk/,
     },
     'a connection that breaks': {
       answer: () =>
@@ -595,7 +595,7 @@ describe('time and leaving', () => {
     stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
     const { chunks, fault } = await read(await chatWith({ idle_seconds: 0.05 })(callOf(true)));
     assert.equal(chunks.length, 1);
-    assert.match(fault ?? '', /nothing came for too long/);
+    assert.match(fault ?? '', /no data came for too long/);
     await left;
   });
 

@@ -426,6 +426,6 @@ test('what is no list and no model is not taken for one', async () => {
         /asked for the model .*, it answered 200 without it/,
       );
     await assert.rejects(upstream.models!(SIGNAL), /asked for its models/);
-    assert.match((await upstream.check!(SIGNAL))!, /^what answers at its address is no Replicate$/);
+    assert.match((await upstream.check!(SIGNAL))!, /^the service at its address is not Replicate$/);
   }
 });

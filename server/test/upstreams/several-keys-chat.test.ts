@@ -123,7 +123,7 @@ describe('a key that is not taken', () => {
     const [{ level, msg, upstream, key }, ...others] = lines;
     assert.deepEqual(
       [level, msg, upstream, key, others],
-      [50, 'the upstream does not take your key', 'talk', nameOf('b'), []],
+      [50, 'the upstream rejects your key', 'talk', nameOf('b'), []],
     );
     const attention = await operator.call('GET', '/api/operator/attention');
     const refused = attention.body.data.find(({ what }: any) => what === 'credential_refused');

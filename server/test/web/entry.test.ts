@@ -42,7 +42,7 @@ describe('signing up', () => {
   test('is refused with a name that holds what is not seen', async () => {
     const { status, body } = await signUp('odd@example.com', { name: 'A\u202Eda' });
     assert.equal(status, 400);
-    assert.match(body.error.message, /not seen/);
+    assert.match(body.error.message, /invisible/);
     assert.deepEqual(await accountsOf('odd@example.com'), []);
   });
 

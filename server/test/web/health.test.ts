@@ -406,7 +406,7 @@ describe('unknown outcomes', () => {
     assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
     const again = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(again.status, 400);
-    assert.match(again.body.error.message, /booked already/);
+    assert.match(again.body.error.message, /already booked/);
     assert.equal((await logged()).length, before + 1);
     assert.equal((await look('/unknown')).open, 0);
     const [row] = (await look('/unknown?state=resolved')).data;

@@ -85,8 +85,8 @@ describe('making a key', () => {
     ['no name', { name: undefined }, 'name', /1 to 100 characters/],
     ['a name of blanks', { name: '   ' }, 'name', /1 to 100 characters/],
     ['a name with a line break', { name: 'a\nb' }, 'name', /one line/],
-    ['a name that turns the text around', { name: 'a\u202Eb' }, 'name', /not seen/],
-    ['a name with a width of zero in it', { name: 'a\u200Bb' }, 'name', /not seen/],
+    ['a name that turns the text around', { name: 'a\u202Eb' }, 'name', /invisible/],
+    ['a name with a width of zero in it', { name: 'a\u200Bb' }, 'name', /invisible/],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'name', /100/],
     ['a limit that is a number', { monthly_limit_usd_micro: 5 }, 'monthly_limit_usd_micro', /text/],
     [
@@ -95,7 +95,7 @@ describe('making a key', () => {
       'monthly_limit_usd_micro',
       /whole micro-USD/,
     ],
-    ['an end that is over', { expires_at: inDays(-1) }, 'expires_at', /to come/],
+    ['an end that is over', { expires_at: inDays(-1) }, 'expires_at', /future/],
     ['an end that is no time', { expires_at: 'tomorrow' }, 'expires_at', /a time in UTC/],
     ['no calls a minute', { rpm: 0 }, 'rpm', /from 1/],
     ['more calls a minute than the service gives', { rpm: 601 }, 'rpm', /at most 600/],
@@ -311,7 +311,7 @@ describe('rotating a key', () => {
     assert.deepEqual([ended.status, ended.body.previous_until], [200, null]);
     assertRefused(await api(second.key), 'unauthorized');
     assert.equal((await api(third.key)).status, 200);
-    refused(await mine.call('DELETE', `/keys/${key_id}/previous`), null, /No earlier text/);
+    refused(await mine.call('DELETE', `/keys/${key_id}/previous`), null, /no earlier secret/);
   });
 
   test('twice at once happens once, and the text in use is not lost', async () => {

@@ -147,7 +147,7 @@ describe('a start that was left for the next route', () => {
         ['request.resolve', id, attempt],
       );
       const again = await act(`/unknown/${id}/resolve`, { ...body, cost_usd_micro: '9' });
-      assert.match(again.text, /booked already/);
+      assert.match(again.text, /already booked/);
       const since = '2020-01-01T00:00:00Z';
       const many = { upstream: 'fake', since, outcome: 'ran', cost_usd_micro: '9' };
       assert.equal((await act('/unknown/resolve', many)).body.resolved, 0);
@@ -263,7 +263,7 @@ test('the command line lists them, resolves one, and all of an upstream with the
   assert.deepEqual([done.request_id, done.cost_usd_micro], [one, '2100']);
   const again = await place.run([...resolving, '--cost-usd', '1']);
   assert.equal(again.code, 2);
-  assert.match(again.stderr, /booked already/);
+  assert.match(again.stderr, /already booked/);
   assert.match(
     (await place.run(['request', 'show', one])).stdout,
     /left for the next route, at 0\.0021 USD/,

@@ -65,7 +65,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       const [voucher] = await createVouchers(service.db, { ...made });
       await page.getByLabel('Voucher code').fill('FB-0000-0000-0000-0000-0001');
       await page.getByRole('button', { name: 'Redeem' }).click();
-      await page.getByText('there is a slip in it').waitFor();
+      await page.getByText('This voucher code is mistyped').waitFor();
       assert.deepEqual(await barriers(page), []);
       await page.getByLabel('Voucher code').fill(voucher!.code.toLowerCase());
       await page.getByRole('button', { name: 'Redeem' }).click();

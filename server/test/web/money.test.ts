@@ -536,7 +536,7 @@ describe('a voucher', () => {
     ['that was taken back', 'void', /taken back/],
     ['whose time is over', 'expired', /expired at 20/],
     ['that there is not', 'unknown', /no voucher with this code/],
-    ['with a slip in it', 'slip', /slip/],
+    ['with a slip in it', 'slip', /mistyped/],
   ] as const) {
     test(`${what} is worth nothing, and says why`, async () => {
       const account = await service.account({ usd: 0 });
@@ -584,7 +584,7 @@ describe('a voucher', () => {
     const wrong: [object, RegExp][] = [
       [{ amount: 0n }, /more than 0/],
       [{ count: 1001 }, /1 to 1000/],
-      [{ expires_at: new Date(Date.now() - 1) }, /to come/],
+      [{ expires_at: new Date(Date.now() - 1) }, /future/],
       [{ note: 'a\nb' }, /one line/],
     ];
     for (const [more, says] of wrong) await assert.rejects(voucher(1, more), says);

@@ -221,7 +221,7 @@ describe('the line of what only the operator can mend', () => {
         body,
         base: service.base,
       });
-    const told = lines('the upstream does not take your key');
+    const told = lines('the upstream rejects your key');
     assert.equal(told.length, 1);
     const { upstream, model, model_id } = told[0];
     assert.deepEqual([upstream, model, model_id], [fake.name, 'talk-1', `${fake.name}/chat`]);
@@ -276,7 +276,7 @@ describe('a look that is refused', () => {
   });
 
   for (const [why, sentence] of [
-    ['credential', 'the upstream does not take your key'],
+    ['credential', 'the upstream rejects your key'],
     ['account', 'your account at the upstream is out of credit'],
   ] as const) {
     test(`${why}: is an error in the log, once; the job goes on when it is mended`, async () => {

@@ -255,7 +255,7 @@ describe('by weight', () => {
 describe('what only the operator can mend', () => {
   for (const [why, sentence] of [
     ['account', 'your account at the upstream is out of credit'],
-    ['credential', 'the upstream does not take your key'],
+    ['credential', 'the upstream rejects your key'],
   ] as const) {
     test(`${why}: is an error in the log; callers learn of no money of the operator's`, async () => {
       fake.behave.start = () => refused({ why, message: 'balance exhausted, top up' });

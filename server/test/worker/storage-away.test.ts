@@ -335,7 +335,10 @@ describe('media on a disk', () => {
     const { base, app } = await onDisk.another({ FAREBOX_DATA_DIR: onDisk.dir });
     await until('it is away', async () => (await ready(base)).status === 503);
     assert.deepEqual(readdirSync(folder), [], 'nothing is made below the mount point');
-    assert.match(onDisk.log.join(''), /media\/\.temp is gone: mount the disk, or make that folder/);
+    assert.match(
+      onDisk.log.join(''),
+      /media\/\.temp is gone: mount the disk, or create that folder/,
+    );
     const said = await onDisk.call('POST', '/v1/chat/completions', {
       key: owner.key,
       base,

@@ -76,10 +76,10 @@ export function whyNoKey(header: readonly string[]): string | null {
   if (/^(key|bearer)$/i.test(scheme)) {
     if (text === '') return null;
     if (/^fbx_\.+$/.test(text))
-      return 'fbx_... stands for your own key. Create one on the Keys page of the dashboard.';
+      return 'fbx_... is a placeholder for your own key. Create one on the Keys page of the dashboard.';
     return text.startsWith(prefix)
       ? 'This key is mistyped or cut off: its checksum is wrong. Copy it again.'
-      : 'This is not a key of this service: those begin with fbx_.';
+      : 'This is not a key of this service: its keys begin with fbx_.';
   }
   return scheme === '' && text.startsWith(prefix)
     ? 'The Authorization header has no scheme. Write the word Key before the key.'

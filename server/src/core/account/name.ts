@@ -4,4 +4,4 @@
  */
 export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-export const unseenWords = 'without characters that are not seen or that change its direction';
+export const unseenWords = 'without characters that are invisible or change its direction';

@@ -117,7 +117,7 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
   }
   if (priced.length > 0 && rules.unit_price_usd_micro !== undefined && unpriced.length === 0) {
     const message =
-      'usd is the price of no resolution, since usd_by_resolution names them all; leave it out.';
+      'usd is never used, since usd_by_resolution names every resolution; leave it out.';
     faults.push({ path: '/price/usd', message });
   }
   const allowed = propertyOf(input_schema, 'resolution')?.enum;

@@ -296,12 +296,12 @@ function formFaults(row: RowForm, file: FileForm): Fault[] {
   for (const field of ['created', 'checked_on'] as const) {
     const day = row[field];
     if (day === undefined || isDay(day)) continue;
-    const message = `${field} is no day of the calendar: ${day}.`;
+    const message = `${field} is not a calendar date: ${day}.`;
     faults.push({ path: `/${field}`, message });
   }
   (row.upstreams ?? [row]).forEach((form, i) => {
     if (form.cost_usd !== undefined && form.cost_usd_by_resolution !== undefined) {
-      const message = 'cost_usd is the cost of no resolution beside cost_usd_by_resolution.';
+      const message = 'cost_usd is never used beside cost_usd_by_resolution; leave it out.';
       faults.push({ path: `${row.upstreams ? `/upstreams/${i}` : ''}/cost_usd`, message });
     }
     if (form.upstream !== undefined || file.upstream !== undefined) return;

@@ -338,13 +338,13 @@ describe('what is wrong with a file', () => {
       'a day that does not exist',
       { created: '2026-02-30' },
       '/models/0/created',
-      /no day of the calendar/,
+      /is not a calendar date/,
     ],
     [
       'a check on a day that does not exist',
       { checked_on: '2026-02-30' },
       '/models/0/checked_on',
-      /checked_on is no day of the calendar/,
+      /checked_on is not a calendar date/,
     ],
     [
       'a task of another kind',
@@ -403,13 +403,13 @@ describe('what is wrong with a file', () => {
       'two sorts of costs',
       { price: byResolution, cost_usd: '1', cost_usd_by_resolution: { '1k': '1', '2k': '1' } },
       '/models/0/cost_usd',
-      /cost of no resolution/,
+      /cost_usd is never used/,
     ],
     [
       'a price that nothing can have',
       { price: { ...byResolution, usd: '1' }, resolutions: ['1k', '2k'] },
       '/models/0/price/usd',
-      /price of no resolution/,
+      /usd is never used/,
     ],
     [
       'a schema that offers what has no price',

@@ -76,7 +76,7 @@ export function settingsOf(
   if (!urlForm.test(url) || !URL.canParse(url)) {
     const what = given === null ? 'its url' : url_from;
     const form = 'an http or https address without user name, password and query';
-    return needs(`${what} to be ${form}; a key belongs into the variable that key_from names`);
+    return needs(`${what} to be ${form}; put a key into the variable that key_from names`);
   }
   if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
   if (!keys.every((each) => keyForm.test(each)))

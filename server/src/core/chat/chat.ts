@@ -146,7 +146,7 @@ function maxTokens(body: Record<string, unknown>): number | null {
     return value;
   });
   if (second !== undefined && first !== second) {
-    throw badField('max_completion_tokens', 'equal to max_tokens where both are given');
+    throw badField('max_completion_tokens', 'equal to max_tokens if both are given');
   }
   return first ?? null;
 }

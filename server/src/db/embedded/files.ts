@@ -61,7 +61,7 @@ export function locate(dataDir: string, systemDir: string): ClusterPaths {
   const user = userOf(cluster);
   if (!canEnter(user, home)) {
     throw new Error(
-      `the database in ${home} belongs to uid ${user?.uid}, which cannot get there: ` +
+      `the database in ${home} belongs to uid ${user?.uid}, which cannot reach it: ` +
         'give the folders above it the mode o+x',
     );
   }

@@ -44,7 +44,7 @@ export const receive = openEndpoint(shapes, async ({ req }, deps) => {
     .catch((cause: unknown) => {
       if (!(cause instanceof CallbackRefused)) throw cause;
       deps.log.warn({ upstream: name, request_id, err: cause }, 'callback refused');
-      const message = 'This is not signed as the upstream signs, or too old.';
+      const message = 'The signature is not valid for this upstream, or too old.';
       throw new ApiError('unauthorized', { message, cause });
     });
   await deps.operations.calledBack({ request_id, attempt, handle });

@@ -29,7 +29,7 @@ async function read(): Promise<Packed> {
   } catch (cause) {
     packed = undefined;
     throw new ApiError('not_found', {
-      message: 'This service runs without its client. Whoever runs it can build it: npm run build.',
+      message: 'This service has no client to download. Its operator can build it: npm run build.',
       cause,
     });
   }

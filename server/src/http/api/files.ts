@@ -70,7 +70,7 @@ function tooManyOpen(limit: number): ApiError {
 
 function tooManyHere(): ApiError {
   return new ApiError('capacity_unavailable', {
-    message: 'This server takes no more uploads at once. Nothing was stored; retry with backoff.',
+    message: 'This server has too many open uploads. Nothing was stored; retry with backoff.',
     expected: true,
   });
 }
@@ -112,8 +112,8 @@ async function take(
   if (content_type === null || !accepted.test(content_type)) {
     // Bytes that are no text match no type.
     throw content_type === null && usualType(declared) === 'text/plain'
-      ? unsupported('A text must be in UTF-8, without control characters.')
-      : unsupported(`These bytes are of no type that is taken: ${acceptedWords}.`);
+      ? unsupported('Plain text must be in UTF-8, without control characters.')
+      : unsupported(`The type of these bytes is not accepted. Accepted are: ${acceptedWords}.`);
   }
   if (!agrees(declared, content_type)) {
     throw unsupported(
@@ -145,7 +145,7 @@ function assertHeaders(
   encoding: string | undefined,
 ): asserts declared is string {
   if (declared === undefined)
-    throw unsupported(`Send the Content-Type of the file. What is taken: ${acceptedWords}.`);
+    throw unsupported(`Send the Content-Type of the file. Accepted are: ${acceptedWords}.`);
   if (/^multipart\//i.test(declared))
     throw unsupported('Send the raw bytes of the file, not a form: curl --data-binary @file.');
   if (encoding !== undefined && encoding !== 'identity')
@@ -180,7 +180,7 @@ async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
 
 function usedUp(): ApiError {
   return new ApiError('bad_request', {
-    message: 'An address for an upload takes one file, and this one has taken it. Ask for another.',
+    message: 'This upload address has received its one file. Ask for another address.',
   });
 }
 
@@ -207,7 +207,7 @@ async function assertRoom(account_id: string, size: number, deps: HttpDeps): Pro
 
 function neverPaid(): ApiError {
   return new ApiError('insufficient_balance', {
-    message: 'Files are kept for accounts that have been topped up. Top up first, then upload.',
+    message: 'Only accounts that have been topped up can upload files. Top up first, then upload.',
     reason: 'top_up_first',
     details: {
       required_usd_micro: '1',
@@ -236,7 +236,7 @@ function unsupported(message: string, param = 'content-type'): ApiError {
 
 function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', {
-    message: `The file is larger than ${maxBytes} bytes, the most that is taken.`,
+    message: `The file is larger than ${maxBytes} bytes, the largest accepted size.`,
     details: { max_bytes: maxBytes },
   });
 }

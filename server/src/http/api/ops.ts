@@ -43,7 +43,7 @@ export const metrics = openEndpoint({}, async ({ req, reply }, deps) => {
   if (!allowed)
     throw new ApiError('forbidden', {
       message:
-        'Metrics are for this machine, by its address or as localhost, or for holders of the metrics token.',
+        'Metrics are served to this machine, by its address or as localhost, and to calls with the metrics token.',
     });
   reply.type(deps.metrics.registry.contentType);
   return deps.metrics.registry.metrics();

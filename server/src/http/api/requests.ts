@@ -162,7 +162,7 @@ export async function readOutput(
 /** The outputs are no longer kept, whichever call asks for them. */
 export function cleared(): ApiError {
   return new ApiError('expired', {
-    message: 'What this request made is no longer kept; its card and its charge are.',
+    message: 'The output of this request is no longer kept; its card and its charge are.',
   });
 }
 
@@ -234,8 +234,8 @@ const momentForms =
 
 const ListQuery = object({
   status: optional(StatusName),
-  model_id: optional(text('Only those of this model.', { maxLength: 300 })),
-  key_id: optional(id('Only those that came with this key.')),
+  model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
+  key_id: optional(id('Only requests made with this key.')),
   from: optional(moment(`\`created_at\` then or later: ${momentForms}`)),
   to: optional(moment(`\`created_at\` before then: ${momentForms}`)),
   ...pageQuery(20),

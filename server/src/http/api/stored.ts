@@ -71,7 +71,7 @@ export async function holder(
 function missing(storage_key: string): ApiError {
   return new ApiError('internal_error', {
     message:
-      'This file is not to be found here, though its time is not over. Try again later; quote request_id if it stays.',
+      'This file is missing, although it has not expired. Try again later; if it is still missing, give the operator the request_id.',
     cause: new Error(`${storage_key} is not in the storage`),
   });
 }

@@ -49,7 +49,7 @@ export const Ceilings = named(
       rpm_ceiling: nullable(integer()),
       open_jobs_ceiling: nullable(integer()),
     },
-    { description: 'What the operator has set: people may go lower. Null: nothing.' },
+    { description: "The operator's limits; people may set lower ones. Null: unlimited." },
   ),
 );
 
@@ -64,7 +64,7 @@ const Key = named(
     state: choice(['active', 'expired', 'revoked']),
     monthly_limit_usd_micro: nullable(microUsd()),
     ...Ceilings.properties,
-    spent_usd_micro: microUsd('In this month (UTC), what is reserved included.'),
+    spent_usd_micro: microUsd('In this month (UTC), reservations included.'),
     reserved_usd_micro: microUsd(),
     resets_at: time(),
     rpm: nullable(integer()),

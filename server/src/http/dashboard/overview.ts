@@ -43,7 +43,7 @@ const KeyMonth = named(
     is_studio: boolean(),
     revoked: boolean(),
     monthly_limit_usd_micro: nullable(microUsd()),
-    spent_usd_micro: microUsd('What is reserved included.'),
+    spent_usd_micro: microUsd('Reservations included.'),
   }),
 );
 

@@ -33,9 +33,9 @@ const PageQuery = object({
   key_id: optional(id()),
   from: optional(moment()),
   to: optional(moment()),
-  id: optional(text('Of a request, or its beginning.', { maxLength: 300 })),
-  before: optional(id('Of a request: the next older ones.')),
-  after: optional(id('Of a request: the next newer ones.')),
+  id: optional(text('A request id, or its beginning.', { maxLength: 300 })),
+  before: optional(id('A request id; the reply has the next older ones.')),
+  after: optional(id('A request id; the reply has the next newer ones.')),
   limit: pageQuery(25).limit,
 });
 
@@ -47,16 +47,15 @@ export const list = endpoint(
       'RequestPage',
       object({
         data: listOf(RequestEntry),
-        older: nullable(id('To ask on from; null: there are none.')),
-        newer: nullable(id('To ask on from; null: there are none.')),
+        older: nullable(id('Where the next page begins; null: there is none.')),
+        newer: nullable(id('Where the next page begins; null: there is none.')),
         looked_to: nullable(time('Where the search ended before the page was full.')),
       }),
     ),
   },
   async ({ query, visit }, deps) => {
     const { limit, before = null, after = null } = query;
-    if (before !== null && after !== null)
-      throw badField('after', 'left out where before is given');
+    if (before !== null && after !== null) throw badField('after', 'left out if before is given');
     const filter = filterOf(query, visit.account_id);
     const { ids, more, reached, isTop } =
       after === null

@@ -34,7 +34,7 @@ const Member = named(
     email: text(),
     role: Role,
     is_me: boolean(),
-    two_factor_enabled: optional(boolean('Told to owners only.')),
+    two_factor_enabled: optional(boolean('Shown to owners only.')),
     joined_at: time(),
   }),
 );
@@ -195,7 +195,7 @@ function memberOf({ account_id }: Visit, { person_id }: { person_id: string }) {
 
 function nobody(): ApiError {
   return new ApiError('not_found', {
-    message: 'They do not belong to this account.',
+    message: 'This person does not belong to this account.',
     reason: 'member_unknown',
   });
 }

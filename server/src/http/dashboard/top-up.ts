@@ -48,8 +48,7 @@ export const redeem = endpoint(
     const code = parseVoucherCode(body.code);
     if (code === null) {
       throw new ApiError('bad_request', {
-        message:
-          'This is no voucher code, or there is a slip in it. It looks like FB-XXXX-XXXX-XXXX-XXXX-XXXX.',
+        message: 'This voucher code is mistyped. A code looks like FB-XXXX-XXXX-XXXX-XXXX-XXXX.',
         param: 'code',
         reason: 'voucher_misspelt',
       });

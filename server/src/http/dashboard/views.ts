@@ -29,7 +29,7 @@ export const Role = named('Role', choice(roles));
 export const Funds = named(
   'Funds',
   object({
-    available_usd_micro: microUsd('What the account may spend.'),
+    available_usd_micro: microUsd('The amount that the account may spend.'),
     reserved_usd_micro: microUsd('For open requests.'),
   }),
 );
@@ -57,7 +57,7 @@ export const RequestEntry = named(
     ...facts,
     error_code: nullable(text()),
     webhook_state: webhookState,
-    outputs: integer('Those that are still kept.'),
+    outputs: integer('Outputs that are still kept.'),
     preview: nullable(
       object({ url: url(), content_type: text() }, { description: 'The first output.' }),
     ),

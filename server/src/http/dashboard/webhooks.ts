@@ -61,7 +61,7 @@ export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => 
 const result = {
   status: nullable(integer('Null: no answer came.')),
   error: nullable(text()),
-  fault: nullable(text('The fault of the network behind it.')),
+  fault: nullable(text('The network fault behind it.')),
   duration_ms: integer(),
 };
 const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));
@@ -119,7 +119,7 @@ async function send(
   const key = `webhook ${account_id}`;
   if (!(await people.countTry(db, { id: newId(), key, ...sendsMax }))) {
     throw new ApiError('rate_limited', {
-      message: `At most ${sendsMax.max} are sent by hand in a minute.`,
+      message: `At most ${sendsMax.max} notifications can be resent by hand in a minute.`,
       reason: 'sends_too_many',
       details: { limit: sendsMax.max },
       headers: { 'retry-after': String(sendsMax.seconds) },
@@ -156,7 +156,7 @@ const Delivery = named(
 export const list = endpoint(
   {
     query: object({
-      failed: optional(boolean('Only those that were not taken.')),
+      failed: optional(boolean('Only failed deliveries.')),
       cursor: pageQuery(pageSize).cursor,
     }),
     reply: pageOf(Delivery),

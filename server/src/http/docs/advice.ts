@@ -90,11 +90,11 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Let it end: a running request cannot be stopped. `details.status` has its status.',
   },
   expired: {
-    when: 'The output is older than 24 hours, or its link has passed its time.',
+    when: 'The output is older than 24 hours, or its link has expired.',
     do: 'Run the request again, and download within 24 hours.',
   },
   payload_too_large: {
-    when: 'The body is larger than this call takes, or than the room left for files.',
+    when: 'The body is larger than this call takes, or than the space left for files.',
     do:
       'Send at most `details.max_bytes`; upload large media with `POST /files`. If `details` has ' +
       '`max_bytes_in_all`, wait until `first_expires_at`.',
@@ -104,8 +104,8 @@ export const advice: Record<ErrorCode, Advice> = {
       'The `Content-Type` is missing, unknown, not `application/json` for a JSON call, or not ' +
       'what the bytes of a file are; or a form was sent, or a `Content-Encoding`.',
     do:
-      'Send the right `Content-Type`, and the body uncompressed; of a file the raw bytes ' +
-      '(`curl --data-binary @file`), a text in UTF-8.',
+      'Send the right `Content-Type` and an uncompressed body; for a file, its raw bytes ' +
+      '(`curl --data-binary @file`), plain text in UTF-8.',
   },
   rate_limited: {
     when:
@@ -116,9 +116,9 @@ export const advice: Record<ErrorCode, Advice> = {
       '`open_uploads_limit`, wait until one has ended.',
   },
   internal_error: {
-    when: 'A fault of the service.',
+    when: 'The service failed.',
     do:
-      'Send it again with the same `Idempotency-Key`; if it stays, give the operator the ' +
+      'Send it again with the same `Idempotency-Key`; if it fails again, give the operator the ' +
       '`request_id`.',
   },
   submit_failed: {
@@ -133,7 +133,7 @@ export const advice: Record<ErrorCode, Advice> = {
   capacity_unavailable: {
     when:
       'The models behind this id are paused or have too long a queue, the server is overloaded or ' +
-      'stopping, or something it needs is away. Nothing was charged, unless the message says that ' +
+      'stopping, or a part that it needs is unavailable. Nothing was charged, unless the message says that ' +
       'this is unknown.',
     do:
       'Wait as long as `Retry-After` says, then longer each time, and send it again with the ' +
@@ -151,7 +151,7 @@ export const failureAdvice: Record<FailureCode, Advice> = {
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   timeout: {
-    when: 'The generation took longer than its model is given.',
+    when: 'The generation took longer than its model allows.',
     do: 'Submit again, perhaps for less: a shorter duration, a lower resolution.',
   },
   output_too_large: {

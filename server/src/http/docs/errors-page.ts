@@ -35,7 +35,7 @@ const head = [
   '```',
   '',
   '- Go by `code`, and by the HTTP status for a code that you do not know. The words of the message may change.',
-  '- `param` names the field, parameter or header at fault, or is null. `details` has figures or allowed values.',
+  '- `param` names the field, parameter or header at fault, or is null. `details` has numbers or allowed values.',
   '- `request_id` is the `x-request-id` of the call: quote it when you ask for help.',
   '',
   'Headers that come with errors: `Retry-After` (whole seconds) on 429 and 503, `x-should-retry: ' +

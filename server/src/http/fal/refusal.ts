@@ -9,5 +9,5 @@ export function speaksFal(req: FastifyRequest): boolean {
 
 /** The supported calls, for callers of any other. */
 export const falOffer =
-  "Of fal's client, subscribe, queue.* and storage.upload of up to 90 MiB work here; run, stream " +
+  "With fal's client, subscribe, queue.* and storage.upload of up to 90 MiB work here; run, stream " +
   'and realtime do not: use subscribe. A larger file: POST /v1/files, its file_id in the input.';

@@ -56,7 +56,7 @@ export async function receive(
 
 function notGood(): ApiError {
   return new ApiError('unauthorized', {
-    message: 'This address for an upload is not good, or not any more. Ask for another one.',
+    message: 'This upload address is invalid or has expired. Ask for another one.',
     headers: challenge,
   });
 }

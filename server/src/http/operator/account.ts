@@ -118,7 +118,7 @@ const AccountMovement = named(
     kind: choice(['deposit', 'adjustment', 'reserve', 'charge', 'release']),
     amount_usd_micro: signedMicroUsd(),
     change_usd_micro: signedMicroUsd(
-      'Of the available balance; of a charge, what comes back of its reservation.',
+      'Change of the available balance; for a charge, the part of its reservation that comes back.',
     ),
     available_after_usd_micro: microUsd(),
     request_id: nullable(id()),
@@ -250,7 +250,7 @@ export const limits = action(
     };
     return async (db) => {
       if ((await limitKey(db, key_id, wanted)) !== 'changed')
-        throw new Refused('This key is revoked: no call is made with it.', {
+        throw new Refused('This key is revoked: its limits cannot be changed.', {
           reason: 'key_revoked',
         });
       const details = { key_id, ...body, before };

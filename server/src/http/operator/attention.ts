@@ -20,10 +20,10 @@ import type { WebDeps } from '../session/visit.ts';
 const AttentionLine = named(
   'AttentionLine',
   object({
-    what: text('A kind of trouble.'),
+    what: text('A kind of problem.'),
     count: integer(),
-    of: listOf(text(), 'The first that have it.'),
-    since: optional(time('Of the oldest.')),
+    of: listOf(text(), 'The first ones that have it.'),
+    since: optional(time('When the oldest began.')),
   }),
 );
 type Line = Sendable<Static<typeof AttentionLine>>;

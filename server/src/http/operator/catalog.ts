@@ -70,7 +70,7 @@ const CatalogRow = named(
   'CatalogRow',
   object({
     id: text(),
-    name: nullable(text('Null, as what follows: the row has never been valid.')),
+    name: nullable(text('Null, like the fields below, if the row has never been valid.')),
     kind: nullable(KindName),
     task: nullable(text()),
     unit: nullable(UnitName),

@@ -53,7 +53,7 @@ const UpstreamAttempt = named(
   object({
     attempt: integer(),
     upstream: text(),
-    key: nullable(text('Of several keys the one that the upstream was called with.')),
+    key: nullable(text('The key that the upstream was called with, if it has several.')),
     class: text(),
     outcome: nullable(text()),
     handle: nullable(text()),
@@ -76,7 +76,7 @@ const OperatorRequest = named(
     quote: openObject({ breakdown: Estimate.properties.breakdown }),
     delivered_quantity: nullable(number()),
     error_message: nullable(text()),
-    error_cause: nullable(text('Null: the caller was told the same.')),
+    error_cause: nullable(text('Null: the caller saw the same message.')),
     started_at: nullable(time()),
     deadline_at: nullable(time()),
     expires_at: nullable(time()),

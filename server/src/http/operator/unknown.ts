@@ -145,7 +145,7 @@ function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRo
 
 const finding = {
   outcome: choice(outcomes),
-  cost_usd_micro: optional(nullable(microUsd('Of each, if it ran.'))),
+  cost_usd_micro: optional(nullable(microUsd('Cost of each request, if it ran.'))),
   note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
 };
 

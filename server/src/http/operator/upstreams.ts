@@ -43,7 +43,7 @@ const lookMaxMs = 45_000;
 
 const trouble = {
   paused_until: nullable(time()),
-  failures: integer('In a row.'),
+  failures: integer('Consecutive failures.'),
   last_error: nullable(text()),
   last_error_at: nullable(time()),
 };
@@ -88,7 +88,7 @@ const Upstream = named(
     reason: nullable(text('Why it is not set up.')),
     class: nullable(text()),
     concurrency: nullable(integer()),
-    rows: integer('Of the catalog.'),
+    rows: integer('Number of catalog rows.'),
     waiting: integer(),
     waiting_more: boolean('More wait than are counted.'),
     oldest_seconds: nullable(integer()),

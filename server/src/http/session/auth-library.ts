@@ -150,7 +150,10 @@ function hooks({ admits, settle, signedIn }: AuthOptions) {
         async before(user: { email: string; emailVerified: boolean }) {
           if (await admits(user)) return;
           const { APIError } = await import('better-auth/api');
-          throw new APIError('FORBIDDEN', { code: 'sign_up_closed', message: 'No strangers.' });
+          throw new APIError('FORBIDDEN', {
+            code: 'sign_up_closed',
+            message: 'Sign-up is closed.',
+          });
         },
         after: ({ id, email }: { id: string; email: string }) => settle({ id, email }),
       },
@@ -267,7 +270,7 @@ async function demandHolder(verified: boolean | undefined): Promise<void> {
   const { APIError } = await import('better-auth/api');
   throw new APIError('UNAUTHORIZED', {
     code: 'HOLDER_NOT_VERIFIED',
-    message: 'The passkey did not ask who holds it: set a PIN or a fingerprint up on the device.',
+    message: 'The passkey did not verify its holder. Set up a PIN or a fingerprint on the device.',
   });
 }
 

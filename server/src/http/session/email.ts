@@ -26,7 +26,7 @@ export const ask = endpoint(
   {
     body: form({
       email: email(),
-      password: optional(text('Of those who have one.', { maxLength: passwordMax })),
+      password: optional(text('Required if the person has one.', { maxLength: passwordMax })),
     }),
     reply: object({ status: choice(['check_mail']) }),
   },
@@ -81,7 +81,7 @@ async function demandHolder(
   if (stored === null) {
     if (await sessions.isYounger(deps.db, session_id, freshAge)) return;
     throw new ApiError('forbidden', {
-      message: 'For this you have to have signed in within the last hour.',
+      message: 'This needs a sign-in within the last hour. Sign in again.',
       details: { reason: 'SESSION_NOT_FRESH' },
     });
   }

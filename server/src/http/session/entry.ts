@@ -164,7 +164,7 @@ export const signUp = openEndpoint(
     const { signUp: mode, hasMail } = deps.web;
     const { token = null } = body;
     if (mode === 'closed')
-      throw closed('sign_up_off', 'Nobody can sign up here. Ask the operator for an account.');
+      throw closed('sign_up_off', 'Sign-up is closed here. Ask the operator for an account.');
     if (mode === 'invite' && token === null)
       throw closed(
         'invitation_needed',
@@ -214,7 +214,7 @@ export const invitation = openEndpoint(
     const found = await invitations.findOpen(deps.db, hashToken(body.token));
     if (found) return found;
     throw new ApiError('not_found', {
-      message: 'This invitation is used up or no longer good. Ask again.',
+      message: 'This invitation was used or has expired. Ask for a new one.',
       reason: 'invitation_gone',
     });
   },

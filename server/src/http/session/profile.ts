@@ -41,7 +41,7 @@ const Session = named(
   'Session',
   object({
     session_id: id(),
-    is_this: boolean('Of the browser that asks.'),
+    is_this: boolean('True for the session of this call.'),
     ip_address: nullable(text()),
     user_agent: nullable(text()),
     created_at: time(),

@@ -21,7 +21,7 @@ export async function throttle(
 ): Promise<void> {
   if (await mayTry(db, what, who, limit)) return;
   throw new ApiError('rate_limited', {
-    message: 'Too many tries. Wait some minutes, then try again.',
+    message: 'Too many attempts. Wait a few minutes, then try again.',
     reason: 'tries_too_many',
     headers: { 'retry-after': String(limit.seconds) },
   });

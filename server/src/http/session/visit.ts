@@ -75,8 +75,7 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   if (req.method === 'GET' || req.method === 'HEAD') return;
   if (req.headers.origin === web.origin()) return;
   throw new ApiError('forbidden', {
-    message:
-      'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
+    message: 'Only the web pages of this service may make this call: the Origin header is foreign.',
     reason: 'origin_foreign',
   });
 }

@@ -13,7 +13,7 @@ const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 export function emailOf(given: string): string {
   const email = given.trim().toLowerCase();
   if (!emailForm.test(email))
-    throw new Refused(`"${given}" is no e-mail address.`, {
+    throw new Refused(`"${given}" is not an e-mail address.`, {
       reason: 'email_invalid',
       email,
     });
@@ -83,7 +83,7 @@ export function ppmOf(text: string): number {
   const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
   if (ppm >= 0 && ppm <= ppmMax) return ppm;
   throw new Refused(
-    `"${text}" is no price multiplier: a number from 0 to 100 with at most 6 decimals, such as 0.85.`,
+    `"${text}" is not a price multiplier, which is a number from 0 to 100 with at most 6 decimals, such as 0.85.`,
     { reason: 'multiplier_invalid' },
   );
 }
@@ -105,8 +105,11 @@ export async function rotateWebhookSecret(db: Database, account_id: string): Pro
 export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)
-    throw new Refused('Only one secret is active, and it stays. Make another with --rotate.', {
-      reason: 'secret_last',
-    });
+    throw new Refused(
+      'Only one secret is active and cannot be retired. Make another with --rotate.',
+      {
+        reason: 'secret_last',
+      },
+    );
   return secrets;
 }

@@ -53,7 +53,7 @@ export function adjust(
 function plainText(name: 'reason' | 'reference', given: string, max: number): string {
   const why = { reason: `${name}_invalid`, max_length: max } as const;
   const text = given.trim();
-  if (unseen.test(text)) throw new Refused(`A ${name} has no control characters.`, why);
+  if (unseen.test(text)) throw new Refused(`A ${name} must not contain control characters.`, why);
   if (text.length < 1 || text.length > max) {
     throw new Refused(`A ${name} has 1 to ${max} characters.`, why);
   }
@@ -90,7 +90,7 @@ async function book(
       const id = newId();
       if (reason === null) books.deposit(id, account_id, amount, reference);
       else if (!books.adjust(id, account_id, amount, reference, reason)) {
-        throw new Refused('That would take more than the account has available.', {
+        throw new Refused('This correction takes more than the account has available.', {
           reason: 'beyond_available',
         });
       }

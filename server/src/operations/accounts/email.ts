@@ -40,7 +40,7 @@ export function confirmEmail(db: Database, token: string): Promise<EmailChange> 
   return db.tx(async (tx) => {
     const link = await people.takeEmailLink(tx, nameOf(token));
     if (!link)
-      throw new Refused('This link is used up or too old. Ask for another one.', {
+      throw new Refused('This link was used or has expired. Ask for another one.', {
         reason: 'link_gone',
       });
     const [, session_id = '', email = ''] = link.identifier.split(' ');
@@ -69,7 +69,7 @@ async function replace(tx: Transaction, person_id: string, email: string): Promi
   await people.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
   if (before === null)
-    throw new Refused(`There is somebody with the address ${email} already.`, {
+    throw new Refused(`The address ${email} is taken by another person.`, {
       reason: 'email_taken',
       email,
     });

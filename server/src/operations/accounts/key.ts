@@ -163,7 +163,7 @@ export function changeKey(
   return db.tx(async (tx) => {
     const now = await changes.lock(tx, key_id);
     if (!now || now.revoked)
-      throw new Refused('This key is revoked: nothing of it changes.', { reason: 'key_revoked' });
+      throw new Refused('This key is revoked and cannot be changed.', { reason: 'key_revoked' });
     const fixed = [name, limits.expires_at, limits.models].some((value) => value !== undefined);
     if (now.is_studio && fixed) {
       throw new Refused('The studio key keeps its name, never expires and may use all models.', {
@@ -210,8 +210,7 @@ function demandCeiling<T extends number | bigint>(
   if (ceiling === null || wanted === undefined) return;
   if (wanted !== null && wanted <= ceiling) return;
   throw new Refused(
-    `The operator has set ${field} to at most ${words(ceiling)}: you can lower it, and neither ` +
-      'raise it nor take it away.',
+    `The operator has set ${field} to at most ${words(ceiling)}. You can lower it, but not raise or remove it.`,
     { reason: 'limit_of_operator', field, ceiling: words(ceiling) },
   );
 }
@@ -227,7 +226,7 @@ export function rotateKey(
 ): Promise<{ key: string; previous_until: Date | null }> {
   const { key_id, last4, overlap_hours } = wanted;
   if (!Number.isInteger(overlap_hours) || overlap_hours < 0 || overlap_hours > overlapMaxHours) {
-    throw new Refused(`An overlap has 0 to ${overlapMaxHours} whole hours.`, {
+    throw new Refused(`An overlap must be 0 to ${overlapMaxHours} whole hours.`, {
       reason: 'overlap_invalid',
       maximum: overlapMaxHours,
     });
@@ -237,7 +236,7 @@ export function rotateKey(
     if (!now || now.revoked)
       throw new Refused('This key is revoked. Make another one.', { reason: 'key_revoked' });
     if (now.is_studio)
-      throw new Refused('Nobody has the text of the studio key to rotate it.', {
+      throw new Refused('The studio key cannot be rotated: nobody has its secret.', {
         reason: 'studio_key_secret',
       });
     if (now.expired)
@@ -246,10 +245,9 @@ export function rotateKey(
       });
     // guard: one-rotation
     if (now.last4 !== last4) {
-      throw new Refused(
-        'This key was rotated meanwhile, so that nothing was done now. Look at it again.',
-        { reason: 'key_rotated' },
-      );
+      throw new Refused('This key was rotated meanwhile, so nothing was changed. Load it again.', {
+        reason: 'key_rotated',
+      });
     }
     const key = newKey(randomBytes);
     const next = { hash: hashKey(key), ...keyHint(key), overlap_hours };
@@ -260,14 +258,16 @@ export function rotateKey(
 /** Ends the overlap of the last rotation now. Throws `Refused`. */
 export async function endOverlap(db: Database, key_id: string): Promise<void> {
   if (!(await changes.dropPrevious(db, key_id)))
-    throw new Refused('No earlier text of this key is good any more.', { reason: 'overlap_over' });
+    throw new Refused('This key has no earlier secret that still works.', {
+      reason: 'overlap_over',
+    });
 }
 
 /** Revokes a key for good, from the next call on. Throws `Refused`. */
 export async function revokeKey(db: Database, key_id: string): Promise<void> {
   if (await keys.revoke(db, key_id)) return;
   if (await changes.isStudio(db, key_id))
-    throw new Refused('The studio key is not revoked: set its monthly limit to 0 to stop it.', {
+    throw new Refused('The studio key cannot be revoked. Set its monthly limit to 0 to stop it.', {
       reason: 'studio_key_stays',
     });
   throw new Refused('This key is revoked already.', { reason: 'key_revoked' });

@@ -93,7 +93,7 @@ export function acceptInvitation(
 async function need(tx: Transaction, token: string, email: string) {
   const invitation = await invitations.findOpen(tx, hashToken(token));
   if (!invitation)
-    throw new Refused('This invitation is used up or no longer good. Ask again.', {
+    throw new Refused('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
   if (invitation.email !== email)
@@ -112,7 +112,7 @@ async function use(
   // A removal of the inviter is ordered before or after this.
   if (account_id) await members.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
-    throw new Refused('This invitation is used up or no longer good. Ask again.', {
+    throw new Refused('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
   if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
@@ -181,7 +181,7 @@ export async function createOwner(
   await db.tx(async (tx) => {
     const person = { id: newId(), name, email, email_verified: true, login_id: newId(), password };
     if (!(await people.insert(tx, person)))
-      throw new Refused(`There is somebody with the address ${email} already.`, {
+      throw new Refused(`The address ${email} is taken by another person.`, {
         reason: 'email_taken',
         email,
       });

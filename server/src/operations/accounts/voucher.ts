@@ -39,7 +39,7 @@ export async function createVouchers(
       limit: vouchersMax,
     });
   if (expires_at !== null && !(expires_at.getTime() > Date.now()))
-    throw new Refused('A voucher expires at a moment to come.', { reason: 'end_passed' });
+    throw new Refused('A voucher must expire in the future.', { reason: 'end_passed' });
   const text = wanted.note?.trim() || null;
   if (text !== null && (text.length > noteMax || unseen.test(text)))
     throw new Refused(`A note has at most ${noteMax} characters, on one line.`, {
@@ -80,7 +80,7 @@ export async function voidVoucher(
     });
   if (found.redeemed_at === null) return;
   const when = found.redeemed_at.toISOString();
-  throw new Refused(`It was redeemed at ${when}. What it was worth is corrected with "adjust".`, {
+  throw new Refused(`It was redeemed at ${when}. Correct the balance with "adjust".`, {
     reason: 'voucher_redeemed',
     redeemed_at: when,
   });
@@ -125,11 +125,13 @@ export function redeemVoucher(
 
 function worthNothing(known: vouchers.KnownVoucher | null): Refused {
   if (!known)
-    return new Refused('There is no voucher with this code. Look at it once more.', {
+    return new Refused('There is no voucher with this code. Check the code.', {
       reason: 'voucher_unknown',
     });
   if (known.redeemed_by !== null)
-    return new Refused('This voucher was redeemed before.', { reason: 'voucher_used' });
+    return new Refused('This voucher was redeemed before. Ask for another one.', {
+      reason: 'voucher_used',
+    });
   if (known.voided_at !== null)
     return new Refused('This voucher was taken back by the operator.', {
       reason: 'voucher_voided',

@@ -56,7 +56,7 @@ export interface BatchDeps {
 /** Pause between two tries while the database is away. */
 const pauseMs = 100;
 const dark =
-  'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.';
+  'The database does not answer, so it is unknown whether this call was accepted or charged. Repeat it only with the same Idempotency-Key; without one, check GET /v1/requests first.';
 
 export function batchOperations(deps: BatchDeps): Operations {
   const { hints, events, metrics } = deps;

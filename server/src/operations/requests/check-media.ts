@@ -70,8 +70,8 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
   if (verdict === 'valid') return true;
   throw refuse(
     verdict === 'expired'
-      ? 'is a link to an output whose time is over'
-      : 'is no signed link to an output, as response_url gives it',
+      ? 'is a link to an output that has expired'
+      : 'is not a signed link to an output as response_url gives it',
   );
 }
 
@@ -112,7 +112,7 @@ export async function checkMedia(
   if (!missing) return;
   throw refuse(
     missing.path,
-    `names ${fileId(missing.id)}, and there is no such file of this account (files are kept 7 days)`,
+    `names ${fileId(missing.id)}, which is not a file of this account (files are kept 7 days)`,
     { reason: 'file_gone' },
   );
 }

@@ -87,7 +87,7 @@ function textModel(id: string, catalog: Catalog): Model {
   if (!model) throw new ApiError('unknown_model', { ...unknownModel(id, catalog), param: 'model' });
   if (model.kind === 'text') return model;
   throw new ApiError('unknown_model', {
-    message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`,
+    message: `${model.id} makes ${model.kind}s and is not a chat model. Send it to POST /v1/queue/${model.id}.`,
     param: 'model',
   });
 }

@@ -34,7 +34,7 @@ export function resolveOutcome(
       : resolutions.findLeft(tx, of));
     if (row === null) return null;
     if ((await book(tx, by, [of], finding)) === 0)
-      throw new Refused('What this request cost is booked already. It is booked once.', {
+      throw new Refused('The cost of this request is already booked and can be booked only once.', {
         reason: 'cost_booked',
       });
     const { account_id } = row;
@@ -52,7 +52,7 @@ async function findEnded(tx: Transaction, request_id: string) {
       reason: 'request_open',
     });
   if (!inDoubt.has(row.error_code))
-    throw new Refused('The outcome of this request is known.', { reason: 'outcome_known' });
+    throw new Refused('The outcome of this request is already known.', { reason: 'outcome_known' });
   return row;
 }
 
@@ -91,7 +91,7 @@ async function book(
       max_length: noteMax,
     });
   if (outcome === 'did_not_run' && cost !== 0n)
-    throw new Refused('What did not run has cost nothing.', { reason: 'cost_without_run' });
+    throw new Refused('A request that did not run has no cost.', { reason: 'cost_without_run' });
   const booked = await bookCosts(tx, outcomes, cost);
   const { person_id, email: by_email } = by;
   const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };

@@ -57,7 +57,7 @@ export function createComfyui(settings: UpstreamSettings, tools: UpstreamTools):
         const reply = await api.send({ path: '/system_stats', signal });
         if (reply.status !== 200) return api.redact(saidBy(reply));
         const isComfy = asObject(asObject(jsonOf(reply.body))?.system) !== null;
-        return isComfy ? null : 'what answers at its address is no ComfyUI';
+        return isComfy ? null : 'the service at its address is not ComfyUI';
       } catch (error) {
         return `it could not be reached: ${messageOf(error)}`;
       }

@@ -65,13 +65,13 @@ async function demandSize(
   const { width, height } = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch(() => {
-      throw new InputRefused(`${field} must be a picture.`);
+      throw new InputRefused(`${field} must be an image.`);
     });
   if (width * height <= maxInputPixels) return;
   const most = maxInputPixels / 1e6;
   throw new InputRefused(
     `${field} is ${width} × ${height} pixels, and this model takes at most ${most} megapixels. ` +
-      'Send a smaller picture.',
+      'Send a smaller image.',
   );
 }
 
@@ -99,6 +99,6 @@ async function upload(
   const { name, subfolder = '' } = asObject(jsonOf(reply.body)) ?? {};
   const isName = typeof name === 'string' && nameForm.test(name);
   if (!isName || typeof subfolder !== 'string' || !folderForm.test(subfolder))
-    throw new HandOverFailed({ message: 'a file was taken, and no name of it came back' });
+    throw new HandOverFailed({ message: 'a file was accepted, but its name was not returned' });
   return subfolder === '' ? name : `${subfolder}/${name}`;
 }

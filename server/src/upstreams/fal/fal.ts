@@ -50,14 +50,14 @@ async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
     const reply = await callFal(fal, { url, timeoutMs: shortMs, maxBytes: shortBytes, signal });
     const told = objectIn(reply);
     if (isSuccess(reply.status) && !Array.isArray(told?.prices))
-      return 'what answers at its address for models is no fal';
+      return 'the service at its address for models is not fal';
     // A model that is gone there still shows that the key was accepted.
     if (isSuccess(reply.status) || (reply.status === 404 && told !== null)) return null;
     const reason = reasonOf(fal, reply);
     const outcome = outcomeOfReply(reply, fal.tools.now());
     const why = outcome.outcome === 'not_accepted' ? outcome.why : null;
     if (why === 'account') return `the account is out of credit: ${reason}`;
-    if (why === 'credential') return `it does not take the key: ${reason}`;
+    if (why === 'credential') return `it rejects the key: ${reason}`;
     return `its prices could not be read: ${reason}`;
   } catch (error) {
     return faultWords(fal, error);

@@ -73,7 +73,7 @@ async function resultOf(
   if (!isSuccess(reply.status)) return failureOf(fal, reply, typeof error === 'string');
   if (reply.truncated) return failed('The model returned more than can be taken.');
   const body = objectIn(reply);
-  if (body === null) throw new Error('its result is no JSON object');
+  if (body === null) throw new Error('its result is not a JSON object');
   const result = takenFrom(body);
   if (result === null) return failed('The model returned no output.');
   const cost = await costOf(job.model, reply.headers['x-fal-billable-units'], signal);
@@ -94,7 +94,7 @@ function takenFrom(body: Record<string, unknown>): Result | null {
 function failureOf(fal: Fal, reply: Reply, saysFailed: boolean): JobState {
   const { status, headers } = reply;
   if (status === 404) return { state: 'missing', message: reasonOf(fal, reply) };
-  if (status === 410) return failed('The result is not kept any more.');
+  if (status === 410) return failed('The result is no longer kept.');
   const body = objectIn(reply);
   if (body === null || !isOfJob(reply, saysFailed, reasonOf(fal, reply)))
     throw resultFault(fal, reply);

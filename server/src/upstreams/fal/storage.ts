@@ -98,7 +98,7 @@ function uploadAddress(
   const text = String(given);
   const isOwn = URL.canParse(text) && new URL(text).origin === origin;
   const verdict = judgeUrl(text, { httpsOnly: !isOwn, exempt: () => isOwn });
-  if (!verdict.ok) throw notUploaded('busy', 'its storage gave an upload address of no use');
+  if (!verdict.ok) throw notUploaded('busy', 'its storage gave an unusable upload address');
   return { upload_url: verdict.url, fetch: isOwn ? tools.fetch : tools.guarded };
 }
 

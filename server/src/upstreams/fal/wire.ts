@@ -40,7 +40,7 @@ export function falOf(
   { url, key, options }: Pick<UpstreamSettings, 'url' | 'key' | 'options'>,
   tools: Fal['tools'],
 ): Fal {
-  if (key === null) throw new Error('fal takes no calls without a key: name it in key_from');
+  if (key === null) throw new Error('fal needs a key: name its variable in key_from');
   for (const name of Object.keys(options))
     if (!optionNames.has(name)) throw new Error(`fal has no option "${name}"`);
   const rest = addressIn(options, 'rest_url', 'https://rest.fal.ai');

@@ -207,7 +207,7 @@ function named({ options, settings, tools }: Parts, call: Callback): Handle | nu
   const json = jsonOf(call.body);
   const id = idIn(json, handle);
   if (signature !== null) verifySignature(signature, call, id, settings.secret!, tools.now());
-  else if (json === undefined) throw new CallbackRefused('its body is no JSON');
+  else if (json === undefined) throw new CallbackRefused('its body is not JSON');
   return id === null ? null : { id };
 }
 
@@ -222,7 +222,7 @@ async function tried(
     if (verdict.ok) return null;
     const said = wire.shown(verdict.outcome.message);
     const why = 'why' in verdict.outcome ? verdict.outcome.why : undefined;
-    if (why === 'credential') return `it does not take the key: ${said}`;
+    if (why === 'credential') return `it rejects the key: ${said}`;
     return why === 'account' ? `its account is out of credit: ${said}` : `it answers: ${said}`;
   } catch (error) {
     return wire.shown(messageOf(error));

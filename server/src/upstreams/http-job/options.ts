@@ -149,9 +149,9 @@ export function codeText(code: unknown): string {
 function checkNames({ submit, poll, callback, id, idempotency_header }: OptionsForm, own: boolean) {
   const sent = namesIn([submit.path, submit.query, submit.headers, submit.body]);
   const asked = namesIn([poll.path, poll.query, poll.headers, poll.body]);
-  if (!sent.includes('input')) throw new Error('submit hands the input over nowhere: say $input');
+  if (!sent.includes('input')) throw new Error('submit does not send the input: use $input');
   if (poll.path !== undefined && !asked.includes('id'))
-    throw new Error('poll names the job nowhere: say {id} in its path or $id in its body');
+    throw new Error('poll does not name the job: use {id} in its path or $id in its body');
   if (callback && !sent.includes('callback_url'))
     throw new Error('callback needs $callback_url in the query, headers or body of submit');
   if (!callback && sent.includes('callback_url'))

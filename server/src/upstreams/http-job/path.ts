@@ -18,7 +18,7 @@ const jsonTextMax = 4 * 1024 * 1024;
 
 /** Throws Error, in words for the operator, if the text is not a path. */
 export function parsePath(text: string): Path {
-  if (!form.test(text)) throw new Error(`"${text}" is no path such as data.outputs[0].url`);
+  if (!form.test(text)) throw new Error(`"${text}" is not a path such as data.outputs[0].url`);
   const steps = [...text.matchAll(/\[(\d*)\]|[\w-]+/g)].map(([step, index]) => {
     if (index === undefined) return step;
     return index === '' ? each : Number(index);

@@ -26,7 +26,7 @@ export function jobState(
   shown: (message: string) => string,
 ): JobState {
   const word = textAt(json, options.status);
-  if (word === undefined) throw new Error('the reply to a poll tells no state');
+  if (word === undefined) throw new Error('the reply to a poll has no state');
   const state = stateOf(word, options.words);
   if (state === 'failed') return failure(json, options, shown);
   if (state === 'running') {

@@ -11,14 +11,14 @@ const ageMaxSeconds = 300;
  */
 export function createCallback(secret: string | null, now: () => number) {
   return async ({ headers, body }: Callback): Promise<Handle | null> => {
-    if (secret === null) throw new CallbackRefused('there is no secret to prove a callback with');
+    if (secret === null) throw new CallbackRefused('there is no secret to verify a callback with');
     const signature = headers['x-openrouter-signature'] ?? '';
     const fields = signature.split(',').map((part) => part.trim());
     const seconds = /^t=(\d{1,12})$/.exec(fields.find((each) => each.startsWith('t=')) ?? '')?.[1];
     if (seconds === undefined) throw new CallbackRefused('it is not signed');
     const proof = createHmac('sha256', secret).update(`${seconds},`).update(body).digest();
     const isProven = fields.some((each) => each.startsWith('v1=') && equals(each.slice(3), proof));
-    if (!isProven) throw new CallbackRefused('its signature is not ours');
+    if (!isProven) throw new CallbackRefused('its signature is wrong');
     if (Math.abs(now() / 1000 - Number(seconds)) > ageMaxSeconds)
       throw new CallbackRefused('it is too old, or from a clock that is wrong');
     const said = jsonOf(body);

@@ -217,7 +217,7 @@ async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGene
         reply.close();
       }, waitMs);
       const { done, value } = await bytes.next().finally(() => clearTimeout(timer));
-      if (isLate) throw new FetchError('timeout', 'nothing came for too long', { sent: true });
+      if (isLate) throw new FetchError('timeout', 'no data came for too long', { sent: true });
       if (done) return;
       yield value;
       waitMs = idleMs;

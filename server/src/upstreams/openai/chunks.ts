@@ -36,7 +36,7 @@ function parsed(text: string): Json {
   } catch {
     // Handled below.
   }
-  if (!isObject(value)) throw new Error('its stream holds what is no chunk');
+  if (!isObject(value)) throw new Error('its stream holds an invalid chunk');
   return value;
 }
 

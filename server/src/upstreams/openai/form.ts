@@ -20,7 +20,7 @@ export function fileReader(eachMaxBytes: number) {
   let left = filesMaxBytes;
   return async (file: InputFile, field: string, name: string, stem = name): Promise<FormPart> => {
     if (left <= 0)
-      throw new InputRefused(`${field} is too much: the files are too large together.`);
+      throw new InputRefused(`${field} does not fit: the files together are too large.`);
     const content = await bytesOf(file, field, Math.min(left, eachMaxBytes));
     left -= content.length;
     const content_type = headerType(file.content_type);

@@ -84,7 +84,7 @@ async function check(wire: Wire, path: string, signal: AbortSignal): Promise<str
       return wire.clean(`answered ${reply.status}${said === null ? '' : `: ${said}`}`);
     }
     const value = jsonOf(reply.body);
-    if (value === undefined) return 'its answer is no JSON: is the address right?';
+    if (value === undefined) return 'its answer is not JSON: is the address right?';
     return isSpent(value) ? 'the credit of its key is used up' : null;
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;

@@ -62,14 +62,15 @@ export function createVideos(
       const reply = await tools.fetch.request({ url, headers, ...limits });
       const value = objectIn(reply);
       const said = (otherwise: string) => wire.clean(messageIn(value) ?? otherwise);
-      if (reply.status === 404) return { state: 'missing', message: said('it knows no such job') };
+      if (reply.status === 404)
+        return { state: 'missing', message: said('it does not know the job') };
       if (!isSuccess(reply.status))
         throw pollFault(wire.refusal(reply, String(id)), said(`answered ${reply.status}`));
       if (!value) throw new Error('its answer could not be read');
       // An error without a job around it is about the call, not about the job.
       if (value.status === undefined) {
         const outcome = wire.inBand(errorIn(value), reply.headers, String(id));
-        throw pollFault(outcome, said('its answer tells no state'));
+        throw pollFault(outcome, said('its answer has no state'));
       }
       return stateIn(value, String(id), isRouter, wire);
     },

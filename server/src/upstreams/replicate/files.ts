@@ -107,7 +107,7 @@ async function upload(
   const address = fieldOf(urls, 'get');
   const isAddress = typeof address === 'string' && address.length <= addressMax;
   if (isAddress && /^https?:/i.test(address) && URL.canParse(address)) return address;
-  throw new HandOverFailed({ message: 'a file was taken, and no address of it came back' });
+  throw new HandOverFailed({ message: 'a file was accepted, but its address was not returned' });
 }
 
 /** Replicate also guesses a file's type by its name; the name may have 255 bytes. */

@@ -20,7 +20,7 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
   const models = namesIn(objectOf(jsonOf(official.body)).models);
   const deployments = namesIn(objectOf(jsonOf(own.body)).results);
   if (models === null || deployments === null)
-    throw new Error('asked for its models, it answered something else');
+    throw new Error('asked for its models, it did not answer with a list');
   return [...models, ...deployments.map((name) => `deployments/${name}`)];
 }
 

@@ -76,7 +76,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
         const reply = await api.send({ path: '/account', signal });
         if (reply.status !== 200) return api.redact(saidBy(reply));
         const { username } = objectOf(jsonOf(reply.body));
-        return typeof username === 'string' ? null : 'what answers at its address is no Replicate';
+        return typeof username === 'string' ? null : 'the service at its address is not Replicate';
       } catch (error) {
         return `it could not be reached: ${messageOf(error)}`;
       }
@@ -159,7 +159,7 @@ async function poll(
   const id = idOf(handle);
   const path = `/predictions/${id}`;
   const reply = await api.send({ path, maxBytes: predictionMaxBytes, signal });
-  if (reply.status === 404) return { state: 'missing', message: 'it knows no such prediction' };
+  if (reply.status === 404) return { state: 'missing', message: 'it does not know the prediction' };
   if (reply.status !== 200)
     throw pollFault(refusalOf(reply, api, tools), api.redact(saidBy(reply)));
   const prediction = predictionOf(jsonOf(reply.body));

@@ -18,7 +18,7 @@ export type Verify = (call: Callback) => Promise<void>;
 export function createVerify(secret: string | null, api: BearerApi, now: () => number): Verify {
   const own = secret === null ? null : keyOf(secret);
   if (secret !== null && own === null)
-    throw new Error('its secret is none that Replicate signs with: it begins with whsec_');
+    throw new Error('its secret is not a signing secret of Replicate: those begin with whsec_');
   let known: { at: number; key: Promise<Buffer> } | null = null;
 
   function fetched(signal: AbortSignal): Promise<Buffer> {

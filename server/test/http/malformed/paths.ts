@@ -159,7 +159,7 @@ export const refused: Row[] = [
     ['bad_request'],
     ({ text, body }) => {
       const { message } = body.error;
-      assert.match(message, /^The path is not valid: .*% .*two hexadecimal digits/);
+      assert.match(message, /^The path is invalid: .*% .*two hexadecimal digits/);
       assert.doesNotMatch(text, /FST_|url component/);
     },
   ]),

@@ -112,7 +112,7 @@ function isTask(task: string): task is Task {
 
 function promptOf({ prompt }: Input): string {
   if (prompt === undefined || prompt === null) return '';
-  if (typeof prompt !== 'string') throw new Refusal('prompt must be a text.');
+  if (typeof prompt !== 'string') throw new Refusal('prompt must be a string.');
   if (prompt.length > promptMax)
     throw new Refusal(`prompt may have at most ${promptMax} characters.`);
   return prompt;
