@@ -11,5 +11,7 @@ export function messageOf(error: unknown): string {
 
 /** The errno of an error, or an empty string. */
 export function codeOf(error: unknown): string {
-  return String(fieldOf(error, 'code') ?? '');
+  const code = fieldOf(error, 'code');
+  // A DOMException has a number.
+  return typeof code === 'string' ? code : '';
 }
