@@ -232,7 +232,7 @@ export function upstreamsOf(config: Config) {
   return {
     ...known,
     definitionFault,
-    misfitsOf: unsupportedRowOf,
+    unsupportedRowOf,
     define,
     about,
     live,

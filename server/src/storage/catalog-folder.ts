@@ -61,7 +61,7 @@ export const emptyFolder: Folder = {
  * Rejects if the folder cannot be read.
  */
 export async function readFolder(
-  { dir, knownUpstreams, definitionFault, unsupportedRowOf: misfitsOf }: FolderOptions,
+  { dir, knownUpstreams, definitionFault, unsupportedRowOf }: FolderOptions,
   before: Folder = emptyFolder,
 ): Promise<Folder> {
   const read = await readFiles(dir, before.files);
@@ -71,7 +71,7 @@ export async function readFolder(
     old: before.files.find(({ file }) => file === each.file) ?? null,
   }));
   const known = knownUpstreams && [...new Set([...knownUpstreams, ...judged.flatMap(definedIn)])];
-  const judges = judgesOf(judged, before.upstreamOwners, misfitsOf);
+  const judges = judgesOf(judged, before.upstreamOwners, unsupportedRowOf);
   const files = judged.map((each) => loadedOf(each, judges, known));
   const ids = settleIds(files, before.owners);
   const definitions = settleUpstreams(files, before.upstreamOwners);
