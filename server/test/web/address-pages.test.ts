@@ -28,9 +28,9 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, faults } = await open();
     const reply = await page.goto(`${base}/no/such?page=1`);
     assert.equal(reply!.status(), 404);
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     assert.deepEqual(await barriers(page), []);
-    await page.getByRole('link', { name: 'To the overview' }).click();
+    await page.getByRole('link', { name: 'Go to the overview' }).click();
     await page.waitForURL(`${base}/cabinet`);
     assert.deepEqual(faults, []);
     await context.close();

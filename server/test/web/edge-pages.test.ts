@@ -106,7 +106,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: 'Credit' }).click();
     const field = page.getByRole('dialog').getByLabel('Amount in USD');
     await field.fill('1000000000');
-    await page.getByText('Too large: at most 999,999,999.999999 USD').waitFor();
+    await page.getByText('Too large. The maximum is 999,999,999.999999 USD').waitFor();
     await field.fill('abc');
     await page.getByText('An amount in USD above 0').waitFor();
     await context.close();

@@ -64,7 +64,10 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     await page.goto(`${base}/sign-in?confirmed=yes`);
     assert.match(await page.getByRole('status').innerText(), /is confirmed. Sign in/);
     await page.goto(`${base}/sign-in?confirmed=yes&error=INVALID_TOKEN`);
-    assert.match(await page.getByRole('alert').innerText(), /^This link is used up/);
+    assert.match(
+      await page.getByRole('alert').innerText(),
+      /^This link has been used or has expired/,
+    );
     assert.equal(await page.getByRole('status').count(), 0);
     assert.deepEqual(faults, []);
     await context.close();

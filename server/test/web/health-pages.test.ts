@@ -354,7 +354,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     const other = await person(service, { [customer.account_id]: 'owner' });
     const { page, context } = await enter(browser, originOf(service), other);
     await page.goto(`${originOf(service)}/operator/upstreams`);
-    await page.getByText('There is no such page').waitFor();
+    await page.getByText('Page not found').waitFor();
     assert.equal(await page.getByText('acme').count(), 0);
     await context.close();
   });

@@ -47,7 +47,7 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     provider.claims = { sub: 'b', email, email_verified: false, name: 'Eve' };
     await page.goto(`${base}/sign-in`);
     await page.getByRole('button', { name: 'Sign in with Acme' }).click();
-    await page.getByRole('alert').getByText('signs in with this address in another way').waitFor();
+    await page.getByRole('alert').getByText('already uses another sign-in method').waitFor();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'oidc-refused-phone');
     assert.deepEqual(faults, []);
@@ -62,7 +62,7 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     await page.getByLabel('E-mail address').fill(email);
     await page.locator('input[autocomplete=new-password]').fill(password);
     await page.getByRole('button', { name: 'Create an account' }).click();
-    await page.getByRole('heading', { name: 'Look into your mail' }).waitFor();
+    await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
     await page.goto(`${base}/sign-in`);
     await page.getByLabel('E-mail address').fill(email);
     await page.locator('input[autocomplete=current-password]').fill(password);
@@ -91,9 +91,9 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     assert.deepEqual(await barriers(page), []);
     await page.locator('input[autocomplete=new-password]').fill('a whole new password');
     await page.getByRole('button', { name: 'Set a new password' }).click();
-    await page.getByText('The new password is set').waitFor();
+    await page.getByText('Your new password is set').waitFor();
     await page.goto(letter.links[0]!);
-    await page.getByRole('alert').getByText('used up or too old').waitFor();
+    await page.getByRole('alert').getByText('has been used or has expired').waitFor();
     assert.deepEqual(faults, []);
     await context.close();
   });

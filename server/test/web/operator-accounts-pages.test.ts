@@ -198,7 +198,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     const who = await person(service, { [account_id]: 'owner' });
     const { page, context } = await enter(browser, base, who);
     await page.goto(`${base}/operator/accounts`);
-    await page.getByText('There is no such page').waitFor();
+    await page.getByText('Page not found').waitFor();
     assert.equal(await page.getByRole('link', { name: 'Operator' }).count(), 0);
     assert.deepEqual(await barriers(page), []);
     await context.close();

@@ -87,10 +87,10 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
 
     await other.page.getByRole('button', { name: 'Leave' }).click();
     await dialog(other.page).getByRole('button', { name: 'Leave' }).click();
-    await other.page.getByText('You belong to no account').waitFor();
+    await other.page.getByText('You are not in any account').waitFor();
     assert.deepEqual(await barriers(other.page), []);
     await picture(other.page, 'no-account-phone');
-    await other.page.getByRole('button', { name: 'Open an account' }).click();
+    await other.page.getByRole('button', { name: 'Create an account' }).click();
     await other.page.getByRole('heading', { name: 'Overview' }).waitFor();
     const left = await service.db.run(
       rawSql('select role from members where account_id = $1', [account_id]),
