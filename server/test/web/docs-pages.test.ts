@@ -104,7 +104,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
   test('let nobody spend whose role may not', async () => {
     const before = await service.transfers();
     const { page, context } = await open('/cabinet/docs/reference?op=submit', {}, 'read_only');
-    await page.getByText('Your role may not make this call.').waitFor();
+    await page.getByText('Your role cannot make this call.').waitFor();
     assert.ok(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled());
     assert.equal(await service.transfers(), before);
     await context.close();

@@ -40,10 +40,10 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
       await page.goto(`${base}/cabinet/settings`);
       await page.getByLabel('New e-mail address').fill(email);
       await page.getByLabel('Your password').fill('not my password');
-      await page.getByRole('button', { name: 'Change the address' }).click();
+      await page.getByRole('button', { name: 'Change e-mail' }).click();
       await page.getByRole('alert').getByText('The password is wrong').waitFor();
       await page.getByLabel('Your password').fill(password);
-      await page.getByRole('button', { name: 'Change the address' }).click();
+      await page.getByRole('button', { name: 'Change e-mail' }).click();
       await page.getByText(`If ${email} can be used here`).waitFor();
       await assertClear(page, `email-asked-${size}`);
 

@@ -44,7 +44,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
   const statusOf = async (key: string) =>
     (await service.call('GET', '/v1/requests', { key })).status;
   const menu = async (page: Page, name: string, item: string) => {
-    await page.getByRole('button', { name: `What to do with ${name}` }).click();
+    await page.getByRole('button', { name: `Actions for ${name}` }).click();
     await page.getByRole('menuitem', { name: item }).click();
   };
   /** Nothing hangs over the side of the page. */
@@ -66,29 +66,29 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
       await form.getByLabel('Name').fill('Render farm');
       await form.getByLabel('Monthly limit').fill('-1');
       await form.getByRole('button', { name: 'Save' }).click();
-      await form.getByText('An amount from 0').waitFor();
+      await form.getByText('Enter an amount of 0 or more').waitFor();
       await form.getByLabel('Monthly limit').fill('1250.5');
       await form.getByRole('button', { name: 'Save' }).click();
       await page.getByText('of $1,250.50').waitFor();
 
       await menu(page, 'Render farm', 'Rotate');
       const asked = page.getByRole('dialog');
-      await asked.getByText('Both texts work until then').waitFor();
+      await asked.getByText('Both secrets work until then').waitFor();
       await picture(page, `keys-rotate-${size}`);
       assert.deepEqual(await barriers(page), []);
       await asked.getByRole('button', { name: 'Rotate' }).click();
       const next = await page.getByTestId('key').innerText();
-      await page.getByRole('button', { name: 'I have kept it' }).click();
+      await page.getByRole('button', { name: "I've saved it" }).click();
       assert.notEqual(next, account.key);
       for (const key of [account.key, next]) assert.equal(await statusOf(key), 200);
       await page.reload();
-      await page.getByText(/The text before the last rotation works until/).waitFor();
-      await page.getByText(/It was used/).waitFor();
+      await page.getByText(/The old secret works until/).waitFor();
+      await page.getByText(/Last used/).waitFor();
       await picture(page, `keys-overlap-${size}`);
       assert.deepEqual(await barriers(page), []);
       assert.ok(await fits(page));
-      await page.getByRole('button', { name: 'End it now' }).click();
-      await page.getByText(/The text before the last rotation/).waitFor({ state: 'hidden' });
+      await page.getByRole('button', { name: 'End now' }).click();
+      await page.getByText(/The old secret works until/).waitFor({ state: 'hidden' });
       assert.deepEqual([await statusOf(account.key), await statusOf(next)], [401, 200]);
 
       await menu(page, 'Studio key', 'Edit');
@@ -112,7 +112,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
       await dialog.waitFor({ state: 'detached' });
       await until(`${name} gives the focus back`, () => isFocused(button));
     };
-    const more = page.getByRole('button', { name: 'What to do with test' });
+    const more = page.getByRole('button', { name: 'Actions for test' });
     for (const name of ['Edit', 'Rotate', 'Revoke']) {
       await chooseWithKeys(more, name);
       await escapesTo(more, name);

@@ -41,7 +41,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
   const statusOf = async (key: string) =>
     (await service.call('GET', '/v1/requests', { key })).status;
   const menu = async (page: Page, name: string, item: string) => {
-    await page.getByRole('button', { name: `What to do with ${name}` }).click();
+    await page.getByRole('button', { name: `Actions for ${name}` }).click();
     await page.getByRole('menuitem', { name: item }).click();
   };
   /** Nothing hangs over the side of the page. */
@@ -58,8 +58,8 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, faults } = await open(account, {});
     await page.getByRole('button', { name: 'Create a key' }).first().click();
     const form = page.getByRole('dialog');
-    await form.getByText('The operator has set at most $2.00').waitFor();
-    await form.getByText('The operator has set at most 30').waitFor();
+    await form.getByText('The operator set a maximum of $2.00').waitFor();
+    await form.getByText('The operator set a maximum of 30').waitFor();
     assert.equal(await form.getByLabel('Calls a minute').inputValue(), '30');
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'keys-create-within');
@@ -111,7 +111,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       await form.getByRole('button', { name: 'Create a key' }).click();
 
       const shown = page.getByRole('dialog', { name: /Web shop/ });
-      await shown.getByRole('button', { name: 'Copy the key' }).click();
+      await shown.getByRole('button', { name: 'Copy key' }).click();
       await shown.getByText('$0.01').waitFor();
       await picture(page, `keys-shown-${size}`);
       assert.deepEqual(await barriers(page), []);
@@ -126,7 +126,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       const path = new URL(url!).pathname;
       const submitted = await service.call('POST', path, { key, body: JSON.parse(body!) });
       assert.equal(submitted.status, 202, submitted.text);
-      await shown.getByRole('button', { name: 'I have kept it' }).click();
+      await shown.getByRole('button', { name: "I've saved it" }).click();
       await shown.waitFor({ state: 'hidden' });
       assert.equal((await page.content()).includes(key), false);
 

@@ -47,7 +47,7 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
   for (const [size, viewport] of sizes) {
     for (const [path, name, comes] of [
       ['/cabinet/team', 'Team', 'People'],
-      ['/cabinet/webhooks', 'Webhooks', 'Nothing was sent yet'],
+      ['/cabinet/webhooks', 'Webhooks', 'No deliveries yet'],
       ['/studio/fake/image', 'Model', 'Balance $5.00'],
     ] as const) {
       test(`as ${path} loads, at ${size} width`, async () => {

@@ -69,7 +69,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await page.getByLabel('Voucher code').fill(voucher!.code.toLowerCase());
       await page.getByRole('button', { name: 'Redeem' }).click();
-      await page.getByText('$25.50 is booked. Available now: $25.50.').waitFor();
+      await page.getByText('$25.50 credited. Available now: $25.50.').waitFor();
       assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `top-up-${size}`);
@@ -103,7 +103,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Ledger', { exact: true }).click();
       await page.waitForURL(/view=ledger/);
       await page.getByText('credited to the wrong account').waitFor();
-      await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
+      await page.getByText('$0.01 charged, $0.01 released').waitFor();
       assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `statement-${size}`);
@@ -124,12 +124,9 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
 
       await page.getByText('Corrections', { exact: true }).click();
       await page.waitForURL(/kind=adjustment/);
-      await page
-        .getByText('$0.01 charged, $0.01 of the reservation returned')
-        .first()
-        .waitFor({ state: 'detached' });
+      await page.getByText('$0.01 charged, $0.01 released').first().waitFor({ state: 'detached' });
       await page.getByText('ticket 881').waitFor();
-      const sums = page.getByRole('group', { name: 'All of it together' });
+      const sums = page.getByRole('group', { name: 'Total' });
       await sums.getByText('−$1.25').first().waitFor();
       assert.equal(await sums.getByText('−$1.25').count(), 2);
       await picture(page, `statement-filtered-${size}`);
@@ -137,10 +134,10 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('ticket 881').waitFor();
       await page.getByRole('combobox', { name: 'Period' }).click();
       await page.getByRole('option', { name: 'Last month' }).click();
-      await page.getByText('Nothing fits this filter').waitFor();
+      await page.getByText('Nothing matches this filter').waitFor();
       assert.deepEqual(await barriers(page), []);
       await page.getByRole('button', { name: 'Clear the filter' }).click();
-      await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
+      await page.getByText('$0.01 charged, $0.01 released').waitFor();
       assert.equal(new URL(page.url()).search, '?view=ledger');
       assert.deepEqual(faults, []);
       await context.close();
@@ -151,11 +148,11 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       const who = await person(service, { [account.account_id]: 'billing' });
       const { page, context, faults } = await enter(browser, base, who, { viewport });
       await page.goto(`${base}/cabinet/money/alerts`);
-      await page.getByLabel('Tell me when the balance is low').check();
-      const threshold = page.getByLabel('When less than this is available');
+      await page.getByLabel('Alert me when the balance is low').check();
+      const threshold = page.getByLabel('When available falls below');
       await threshold.fill('nothing');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('An amount above 0').waitFor();
+      await page.getByText('Enter an amount above 0').waitFor();
       await threshold.fill('7.5');
       await page.getByLabel('By webhook').fill('http://10.0.0.1/hook');
       await page.getByRole('button', { name: 'Save' }).click();
@@ -165,7 +162,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await picture(page, `alerts-${size}`);
       await page.getByLabel('By webhook').fill('');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Saved. The balance is looked at every minute.').waitFor();
+      await page.getByText('Saved. The balance is checked every minute.').waitFor();
       const [kept] = await service.db.run(
         rawSql('select low_balance_usd_micro, webhook_url from alerts where account_id = $1', [
           account.account_id,
@@ -210,7 +207,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.equal(await page.locator('main [type=submit]').count(), 0, path);
     }
     await page.goto(`${base}/cabinet/money/top-up`);
-    await page.getByText('Pay nothing into a suspended account').waitFor();
+    await page.getByText('Ask the operator before you pay').waitFor();
     assert.equal(await page.getByText('how to pay').count(), 0, 'nobody is told to pay');
     await context.close();
   });

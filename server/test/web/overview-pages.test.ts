@@ -48,7 +48,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
 
       // What ends while one looks on is gone from what runs.
       await service.call('POST', `/v1/requests/${await waiting(busy)}/cancel`, { key: busy.key });
-      await page.getByText('Nothing runs at the moment').waitFor();
+      await page.getByText('Nothing is running').waitFor();
       await service.call('POST', '/v1/queue/fake/image', {
         key: busy.key,
         body: { prompt: 'another cat', num_images: 2 },

@@ -47,7 +47,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     return { account, who: await person(service, { [account.account_id]: role }) };
   }
 
-  const field = (page: Page) => page.getByRole('combobox', { name: 'Find or do' });
+  const field = (page: Page) => page.getByRole('combobox', { name: 'Search and commands' });
   const offer = (page: Page, name: string | RegExp) => page.getByRole('option', { name });
   const groups = (page: Page) =>
     page

@@ -121,7 +121,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await lineOf(page, cancelled).waitFor({ state: 'detached' });
 
     await page.goto(`${base}/cabinet/requests?id=${cancelled.slice(0, 13)}&status=COMPLETED`);
-    await page.getByRole('heading', { name: 'Nothing fits' }).waitFor();
+    await page.getByRole('heading', { name: 'No matches' }).waitFor();
     await page.getByRole('button', { name: 'Clear all' }).first().click();
     await lineOf(page, failed).waitFor();
     assert.deepEqual(faults, []);
@@ -156,18 +156,18 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const id = await submit(account);
     await page.goto(`${base}/cabinet/requests/${id}`);
     await page.getByText('It is next.').waitFor();
-    await page.getByRole('button', { name: 'Cancel the request' }).click();
+    await page.getByRole('button', { name: 'Cancel request' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Keep request' }).click();
     await dialog.waitFor({ state: 'hidden' });
     assert.equal((await service.balance(account)).reserved, 10_000n);
-    await page.getByRole('button', { name: 'Cancel the request' }).click();
+    await page.getByRole('button', { name: 'Cancel request' }).click();
     await dialog.getByText('The whole $0.01').waitFor();
     assert.deepEqual(await barriers(page), []);
-    await dialog.getByRole('button', { name: 'Cancel the request' }).click();
+    await dialog.getByRole('button', { name: 'Cancel request' }).click();
     await page.getByText('Cancelled', { exact: true }).first().waitFor();
     assert.equal((await service.balance(account)).reserved, 0n);
-    assert.equal(await page.getByRole('button', { name: 'Cancel the request' }).count(), 0);
+    assert.equal(await page.getByRole('button', { name: 'Cancel request' }).count(), 0);
     assert.deepEqual(faults, []);
     await context.close();
   });

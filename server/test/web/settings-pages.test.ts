@@ -59,7 +59,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await dialog(page).getByRole('alert').getByText('wrong or over').waitFor();
     await dialog(page).getByLabel('Six-digit code').fill(totp(secret));
     await dialog(page).getByRole('button', { name: 'Confirm' }).click();
-    await dialog(page).getByText('Each of these codes').waitFor();
+    await dialog(page).getByText('Each code signs you in once').waitFor();
     const codes = await dialog(page).locator('li').allInnerTexts();
     assert.equal(codes.length, 10);
     assert.deepEqual(await barriers(page), []);
@@ -148,12 +148,12 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await someone.signIn();
     await page.getByLabel('Current password').fill('not my password');
     await page.getByRole('textbox', { name: 'New password' }).fill('a whole new password');
-    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByRole('alert').getByText('The password is wrong').waitFor();
     assert.equal((await someone.call('GET', '/api/me')).status, 200);
     await page.getByLabel('Current password').fill(password);
-    await page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByText('The password is changed').waitFor();
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Password changed').waitFor();
     assert.equal((await someone.call('GET', '/api/me')).status, 401);
     await page.getByLabel('Your name').fill('Ada Lovelace');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -69,18 +69,18 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
         assert.equal(await page.getByRole('table').count(), size === 'phone' ? 0 : 1);
         await page.getByLabel('Address', { exact: false }).first().fill(`${url}/taken`);
         await page.getByRole('button', { name: 'Send', exact: true }).click();
-        await page.getByText('Taken: your receiver answered 204').waitFor();
-        await page.getByRole('button', { name: 'Show the secret' }).click();
+        await page.getByText('Delivered: your receiver answered 204').waitFor();
+        await page.getByRole('button', { name: 'Show secret' }).click();
         const secret = await page.getByText(/^whsec_[\w+/]+=*$/).innerText();
         const { text, headers } = hits.at(-1)!;
         new Webhook(secret).verify(text, headers);
         const before = hits.length;
         await page.getByRole('button', { name: 'Send again' }).first().click();
-        await page.getByText('Not taken: answered 500').waitFor();
+        await page.getByText('Failed: answered 500').waitFor();
         assert.equal(hits.length, before + 1);
         assert.deepEqual(await barriers(page), []);
         await picture(page, `webhooks-${size}-${scheme}`);
-        await page.getByText('Not taken', { exact: true }).click();
+        await page.getByText('Failed', { exact: true }).click();
         await page.waitForURL(/failed=true/);
         await answered(204).waitFor({ state: 'detached' });
         await answered(500).waitFor();
@@ -126,11 +126,11 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     const who = await person(service, { [account.account_id]: 'owner' });
     const { page, context } = await enter(browser, originOf(service), who);
     await page.goto(`${originOf(service)}/cabinet/webhooks`);
-    await page.getByRole('button', { name: 'Replace the secret' }).click();
-    await page.getByText('Both sign until you retire').waitFor();
-    await page.getByRole('button', { name: 'Retire the one before' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Retire the one before' }).click();
-    await page.getByRole('button', { name: 'Replace the secret' }).waitFor();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    await page.getByText('Both secrets sign until you retire').waitFor();
+    await page.getByRole('button', { name: 'Retire old secret' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retire old secret' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).waitFor();
     await context.close();
   });
 
@@ -150,7 +150,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     const who = await person(service, { [account.account_id]: 'read_only' });
     const { page, context } = await enter(browser, originOf(service), who);
     await page.goto(`${originOf(service)}/cabinet/webhooks`);
-    await page.getByText('Your role does not see it whole').waitFor();
+    await page.getByText('Your role cannot see the whole secret').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);
     assert.equal(await page.getByText(/whsec_[\w+/]{20,}/).count(), 0);
     await context.close();

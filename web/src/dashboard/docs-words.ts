@@ -2,38 +2,38 @@ import { addWords } from '../words.ts';
 
 addWords('docs', {
   en: {
-    text: 'From a key to a finished picture, and every call there is.',
+    text: 'From a key to your first image, and a reference of every call.',
     start: 'Quick start',
     reference: 'API reference',
     key: 'Your key',
-    key_text: 'Put in here it stands in all examples below. It stays in this tab and goes nowhere.',
-    make_key: 'Make a key',
-    address: 'Base address',
+    key_text: 'Paste your key to fill in the examples below. It never leaves this tab.',
+    make_key: 'Create a key',
+    address: 'Base URL',
     steps: {
       price: {
         title: 'Ask for the price',
-        text: 'The exact price of an input, before anything runs. Nothing is reserved.',
+        text: 'Get the exact price of an input before anything runs. Nothing is reserved.',
       },
       submit: {
         title: 'Submit',
-        text: 'Reserves that price and queues the request. The Idempotency-Key makes a repeat safe.',
+        text: 'Reserves that price and queues the request. With an Idempotency-Key you can safely repeat the call.',
       },
       wait: {
-        title: 'Wait for its end',
-        text: 'Ask for the status, follow it as a stream, or give a webhook_url with the submit.',
+        title: 'Wait for the result',
+        text: 'Poll the status, follow it as a stream, or set a webhook_url when you submit.',
       },
       result: {
         title: 'Fetch the result',
-        text: 'Outputs are signed links for 24 hours. What failed costs nothing.',
+        text: 'Outputs are signed links, valid for 24 hours. Failed requests cost nothing.',
       },
       chat: {
         title: 'Call a text model',
-        text: 'As with OpenAI: any of their clients works with this base address and your key.',
+        text: 'OpenAI-compatible: any OpenAI client works with this base URL and your key.',
       },
     },
     tools: 'The fare command and the JavaScript library',
     tools_text:
-      'Both are the package @farebox/client, which this service hands out in its own version. The command asks for your key and keeps it; the file of the library is one to keep with your program.',
+      "Both are the package @farebox/client, served here in this service's version. The command asks for your key and stores it; keep the library file with your program.",
     more: 'Machine-readable: <0>openapi.json</0> for tools, <1>llms.txt</1> for models.',
     find: 'Find a call',
     body: 'Body',
@@ -42,9 +42,9 @@ addWords('docs', {
     spends: 'This call spends the balance of this account.',
     file: 'File',
     answer: 'Answer',
-    not_here: 'This call is not made from here: upstreams or supervisors make it.',
-    nothing: 'No call fits.',
-    may_not: 'Your role may not make this call.',
+    not_here: 'This call cannot be tried here: upstreams or supervisors make it.',
+    nothing: 'No matching calls.',
+    may_not: 'Your role cannot make this call.',
   },
   ru: {
     text: 'От ключа до готовой картинки, и все вызовы.',

@@ -2,9 +2,9 @@ import { addWords } from '../../words.ts';
 
 addWords('palette', {
   en: {
-    title: 'Find or do',
-    hint: 'A page, a model, the id of a request…',
-    hint_operator: 'A page, a model, an account, the id of a request…',
+    title: 'Search and commands',
+    hint: 'A page, a model, a request ID…',
+    hint_operator: 'A page, a model, an account, a request ID…',
     found: 'Found: {{count}}',
     searching: 'Searching',
     recent: 'Recent',
@@ -15,8 +15,8 @@ addWords('palette', {
     open_request: 'Open request {{id}}',
     create_key: 'Create a key',
     top_up: 'Top up the balance',
-    alerts: 'Alerts of a low balance',
-    reference: 'Reference of the API',
+    alerts: 'Low balance alerts',
+    reference: 'API reference',
     theme: 'Theme: {{name}}',
     language: 'Language: {{name}}',
     switch_account: 'Switch to {{name}}',
