@@ -48,7 +48,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await signIn(page, base, operator, password);
       await page.waitForURL(`${base}/operator`);
       const list = page.getByRole('region', {
-        name: language === 'ru' ? 'Требует внимания' : 'To see to',
+        name: language === 'ru' ? 'Требует внимания' : 'Needs attention',
       });
       await list.getByText('sums are zero').waitFor();
       assert.deepEqual(await barriers(page), []);

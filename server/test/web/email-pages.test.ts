@@ -75,11 +75,11 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
     const operator = await operatorOf(service);
     const { page, context, faults } = await enter(browser, base, operator, { viewport: phone });
     await page.goto(`${base}/operator/accounts/${account_id}`);
-    await page.getByRole('button', { name: `Change the address: ${ada.email}` }).click();
+    await page.getByRole('button', { name: `Change e-mail: ${ada.email}` }).click();
     await page.getByLabel('New e-mail address').fill('given@example.com');
     await assertClear(page, 'email-given');
-    await page.getByRole('button', { name: 'Change it' }).click();
-    await page.getByText('They sign in with given@example.com now').waitFor();
+    await page.getByRole('button', { name: 'Save e-mail' }).click();
+    await page.getByText('They now sign in with given@example.com').waitFor();
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     await page.goto(`${base}/operator/log`);
     const row = page.getByRole('listitem').filter({ hasText: 'Changed an e-mail' });

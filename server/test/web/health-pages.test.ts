@@ -147,9 +147,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         const card = page.getByRole('article', { name: 'fake', exact: true });
         await card.getByText('key is over').waitFor();
         await checked(page, `upstreams-${name}`);
-        await card
-          .getByRole('button', { name: say('End its pause now', 'Закончить паузу') })
-          .click();
+        await card.getByRole('button', { name: say('Resume now', 'Закончить паузу') }).click();
         await card.getByText(say('Working', 'Работает')).waitFor();
         const other = page.getByRole('article', { name: 'acme', exact: true });
         await other.getByRole('button', { name: say('Test', 'Проверить') }).click();
@@ -224,7 +222,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         assert.equal(before!.status, 'IN_QUEUE');
         const confirm = say('Cancel', 'Отменить');
         await page.getByRole('dialog').getByRole('button', { name: confirm }).last().click();
-        await page.getByText(say('The request is cancelled', 'Запрос отменён')).waitFor();
+        await page.getByText(say('Request cancelled', 'Запрос отменён')).waitFor();
         const [now] = await service.db.run<{ status: string }>(row);
         assert.equal(now!.status, 'CANCELLED');
       });
@@ -251,19 +249,17 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       await service.work();
       await at(`/operator/requests/${late}`, options, async (page) => {
         const link = page.getByRole('link', {
-          name: say('Say what became of it', 'Указать, чем он кончился'),
+          name: say('Resolve', 'Указать, чем он кончился'),
         });
         await link.click();
         const card = page.getByRole('listitem').filter({ hasText: late });
-        const why = say('ran out of time at the upstream', 'не уложился в срок у апстрима');
+        const why = say('timed out at the upstream', 'не уложился в срок у апстрима');
         await card.getByText(why).waitFor();
-        await card
-          .getByRole('button', { name: say('Note what happened', 'Записать исход') })
-          .click();
+        await card.getByRole('button', { name: say('Resolve', 'Записать исход') }).click();
         const dialog = page.getByRole('dialog');
         await dialog.getByText(say('It did not run', 'Он не выполнялся')).click();
-        await dialog.getByRole('button', { name: say('Note it', 'Записать') }).click();
-        await page.getByText(say('Noted.', 'Записано.')).waitFor();
+        await dialog.getByRole('button', { name: say('Save outcome', 'Записать') }).click();
+        await page.getByText(say('Resolved.', 'Записано.')).waitFor();
       });
       await at('/operator/unknown', options, async (page) => {
         await page
@@ -271,10 +267,13 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
           .waitFor();
         const waits = page.getByRole('listitem').filter({ hasText: waiting });
         await waits.waitFor();
-        assert.equal(await waits.getByRole('button', { name: say('Note', 'Записать') }).count(), 0);
+        assert.equal(
+          await waits.getByRole('button', { name: say('Resolve', 'Записать') }).count(),
+          0,
+        );
         await checked(page, `unknown-${name}`);
         const note = page.getByRole('button', {
-          name: say('Note what happened', 'Записать исход'),
+          name: say('Resolve', 'Записать исход'),
         });
         assert.equal(await note.count(), 1);
         await note.click();
@@ -282,8 +281,8 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         await dialog.getByRole('textbox').first().fill('0.0042');
         await dialog.getByRole('textbox').last().fill('invoice 17');
         await checked(page, `unknown-note-${name}`);
-        await dialog.getByRole('button', { name: say('Note it', 'Записать') }).click();
-        await page.getByText(say('Noted.', 'Записано.')).waitFor();
+        await dialog.getByRole('button', { name: say('Save outcome', 'Записать') }).click();
+        await page.getByText(say('Resolved.', 'Записано.')).waitFor();
         await page.getByText(say('Resolved', 'Решённые'), { exact: true }).click();
         await page.getByText('$0.0042').first().waitFor();
         await checked(page, `unknown-resolved-${name}`);
@@ -328,9 +327,9 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         const dialog = page.getByRole('dialog');
         await dialog.getByText(say('The upstream ran it', 'Апстрим его выполнил')).waitFor();
         await checked(page, `unknown-all-${name}`);
-        const cost = say('What each of them took from you', 'Сколько каждый взял с вас');
+        const cost = say('Your cost of each', 'Сколько каждый взял с вас');
         await dialog.getByLabel(cost).fill('0.004');
-        await dialog.getByRole('button', { name: say('Note it', 'Записать') }).click();
+        await dialog.getByRole('button', { name: say('Save outcome', 'Записать') }).click();
         await page.getByText(say('outcomes resolved', 'исхода')).first().waitFor();
         await sum.waitFor({ state: 'detached' });
       });

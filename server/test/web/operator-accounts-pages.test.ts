@@ -61,9 +61,9 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
         await page.waitForURL((url) => !url.searchParams.has('q'));
       }
       await page.getByLabel('Find an account').fill(lastRequest);
-      await page.getByRole('link', { name: 'Its request' }).waitFor();
+      await page.getByRole('link', { name: 'Request', exact: true }).waitFor();
       assert.deepEqual(await barriers(page), []);
-      await page.getByRole('link', { name: 'Its request' }).click();
+      await page.getByRole('link', { name: 'Request', exact: true }).click();
       await page.waitForURL(`${base}/operator/requests/${lastRequest}`);
       await page.getByRole('heading', { name: 'fake/image' }).waitFor();
       await page.goBack();
@@ -78,17 +78,17 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await picture(page, `operator-account-${size}`);
 
       const reference = `tx ${size}`;
-      await credit(page, '20.5', reference, 'Nothing was booked under it yet.');
+      await credit(page, '20.5', reference, 'This reference is new.');
       await picture(page, `operator-credit-${size}`);
       assert.deepEqual(await barriers(page), []);
-      await page.getByRole('button', { name: 'Book it' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Credit' }).click();
       await page.getByText('Booked. Available now: $25.47').waitFor();
       const balance = await owner.of(customer.account_id).call('GET', '/balance');
       assert.equal(balance.body.available_usd_micro, '25470000');
 
-      await credit(page, '20.5', reference, /This very credit was booked/);
-      await page.getByRole('button', { name: 'Book it' }).click();
-      await page.getByText('This was booked before.').waitFor();
+      await credit(page, '20.5', reference, /This credit was already booked/);
+      await page.getByRole('dialog').getByRole('button', { name: 'Credit' }).click();
+      await page.getByText('This was already booked.').waitFor();
       assert.equal((await service.balance(customer)).available, 25_470_000n);
 
       for (const tab of ['Requests', 'Statement', 'Log']) {
@@ -105,7 +105,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await page.getByRole('menuitem', { name: 'Suspend' }).click();
       assert.equal((await use(service, customer.key)).status, 200);
       await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-      await page.getByText('Its keys are refused from now on.').waitFor();
+      await page.getByText('Its keys are now refused.').waitFor();
       assert.equal((await use(service, customer.key)).status, 401);
       assert.deepEqual(faults, []);
       assert.equal(await overflowOf(page), 0);
@@ -150,7 +150,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     await credits.press('Enter');
     await escapesTo(credits);
     const more = page.getByRole('button', { name: 'More actions' });
-    for (const name of ['Change the prices', 'Suspend']) {
+    for (const name of ['Change prices', 'Suspend']) {
       await chooseWithKeys(more, name);
       await escapesTo(more);
     }
@@ -166,18 +166,18 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     await page.getByLabel('Reference').fill('first of fresh');
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'operator-new-account-dark');
-    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     const link = await page.locator('pre', { hasText: '/invitation?token=' }).innerText();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'operator-new-account-link-dark');
     await page.getByRole('link', { name: 'Open the account' }).click();
-    await page.getByText('Nobody signs in to this account.').waitFor();
+    await page.getByText('No people in this account.').waitFor();
     await page.getByRole('button', { name: 'More actions' }).click();
-    await page.getByRole('menuitem', { name: 'Change the prices' }).click();
+    await page.getByRole('menuitem', { name: 'Change prices' }).click();
     await page.getByLabel(/Multiplier/).fill('0.8');
     await page.getByRole('menu').waitFor({ state: 'detached' });
     assert.deepEqual(await barriers(page), []);
-    await page.getByRole('button', { name: 'Change the prices' }).click();
+    await page.getByRole('button', { name: 'Change prices' }).click();
     await page.getByText('Prices × 0.8').waitFor();
     await picture(page, 'operator-account-dark');
     assert.deepEqual(await barriers(page), []);

@@ -37,19 +37,19 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator`);
       await page.getByText('By model').waitFor();
-      await page.getByText('Nothing waits for you').waitFor();
+      await page.getByText('All clear').waitFor();
       await page.locator('.recharts-bar-rectangle path').first().waitFor();
       await page.getByText('$0.04', { exact: true }).first().waitFor();
       const requests = page.getByText('Requests', { exact: true }).locator('..');
-      assert.match(await requests.innerText(), /^Requests\s+5\s+1 of them failed$/);
+      assert.match(await requests.innerText(), /^Requests\s+5\s+1 failed$/);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-overview-${size}`);
       await page.getByText('Table', { exact: true }).click();
       await page.getByText('New accounts', { exact: true }).first().waitFor();
       await page.getByRole('tab', { name: 'Top accounts' }).click();
       await page.getByRole('link', { name: 'a1@example.com' }).waitFor();
-      await page.getByRole('button', { name: 'Prove now' }).click();
-      await page.getByText('Proved just now.').waitFor();
+      await page.getByRole('button', { name: 'Check now' }).click();
+      await page.getByText('Checked just now.').waitFor();
       await page.getByText('The books balance').first().waitFor();
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-overview-table-${size}`);
@@ -65,13 +65,13 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       });
       await page.goto(`${base}/operator/vouchers`);
       await page.getByRole('button', { name: 'New vouchers' }).click();
-      await page.getByLabel('Worth of each, in USD').fill('2.5');
+      await page.getByLabel('Amount per voucher, in USD').fill('2.5');
       await page.getByLabel('How many').fill('3');
       await page.getByLabel('Note').fill(`course ${size}`);
-      await page.getByText('Together $7.50').waitFor();
+      await page.getByText('Total $7.50').waitFor();
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-new-vouchers-${size}`);
-      await page.getByRole('button', { name: 'Make them' }).click();
+      await page.getByRole('button', { name: 'Create vouchers' }).click();
       const codes = (await page.locator('pre').innerText()).trim().split('\n');
       assert.equal(new Set(codes).size, 3);
       assert.deepEqual(await barriers(page), []);
@@ -81,12 +81,12 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
         page.getByRole('button', { name: 'Download as CSV' }).click(),
       ]);
       assert.match(file.suggestedFilename(), /^vouchers-.*\.csv$/);
-      await page.getByRole('button', { name: 'I have kept them' }).click();
+      await page.getByRole('button', { name: "I've saved them" }).click();
       await page.getByText(`course ${size}`).first().waitFor();
       assert.equal(await page.getByText(codes[0]!).count(), 0);
       await page.getByRole('button', { name: `Void: …${codes[0]!.slice(-4)}` }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Void' }).click();
-      await page.getByText('The voucher is worth nothing any more.').waitFor();
+      await page.getByText('Voucher voided.').waitFor();
       await page.getByText('Voided').first().waitFor();
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-vouchers-${size}`);
@@ -110,17 +110,17 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       }),
     );
     const [overview] = opened;
-    await overview!.getByText('Nothing waits for you').waitFor();
+    await overview!.getByText('All clear').waitFor();
     await context.route('**/api/**', (route) => route.abort());
     await context.clock.fastForward(6_000);
     for (const page of opened) {
       await page.getByText(/^Not updated since \d\d:\d\d$/).waitFor();
       await picture(page, `operator-not-updated-${opened.indexOf(page)}`);
     }
-    assert.equal(await overview!.getByText('Nothing waits for you').count(), 0);
+    assert.equal(await overview!.getByText('All clear').count(), 0);
     await context.unroute('**/api/**');
     await overview!.getByRole('button', { name: 'Try again' }).first().click();
-    await overview!.getByText('Nothing waits for you').waitFor();
+    await overview!.getByText('All clear').waitFor();
     assert.equal(await overview!.getByText(/^Not updated since/).count(), 0);
     await context.close();
   });
@@ -142,10 +142,10 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, faults } = await enter(browser, base, operator);
     await page.goto(`${base}/operator/invitations`);
     await page.getByText('No open invitation').waitFor();
-    await page.getByText('Anybody may sign up now.').waitFor();
+    await page.getByText('Sign-up is open to everybody.').waitFor();
     await page.getByRole('button', { name: 'New invitation' }).click();
     await page.getByLabel('E-mail address').fill('guest@example.com');
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
     const link = await page.locator('pre', { hasText: '/invitation?token=' }).innerText();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Withdraw: guest@example.com' }).waitFor();
@@ -161,7 +161,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'operator-log');
     await page.getByPlaceholder('All actions').click();
-    await page.getByRole('option', { name: 'Invited to sign up' }).click();
+    await page.getByRole('option', { name: 'Invited somebody to sign up' }).click();
     await page.waitForURL(/action=invitation.create/);
     await list.getByText('Withdrew an invitation').waitFor({ state: 'detached' });
     await list.getByText('guest@example.com').waitFor();

@@ -72,7 +72,7 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
       assert.equal(await page.getByText('nobody wants to see').count(), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-request-failed-${size}`);
-      await page.getByRole('button', { name: 'Show the input' }).click();
+      await page.getByRole('button', { name: 'Show input' }).click();
       await page.getByText('nobody wants to see').waitFor();
       assert.deepEqual(await barriers(page), []);
       assert.equal(await overflowOf(page), 0);

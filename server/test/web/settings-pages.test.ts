@@ -126,7 +126,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.waitForURL('**/sign-in');
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await page.getByRole('alert').getByText('not known here').waitFor();
+    await page.getByRole('alert').getByText('not registered here').waitFor();
     assert.deepEqual(faults, []);
     await context.close();
   });

@@ -65,13 +65,7 @@ describe('the page of an upstream with several keys', { skip: withoutBrowser() ?
   });
 
   const sights: [string, VisitOptions, wake: string, test: string, badge: string][] = [
-    [
-      'desktop',
-      { viewport: desktop, scheme: 'light' },
-      'End its pause now',
-      'Test',
-      '2 keys paused',
-    ],
+    ['desktop', { viewport: desktop, scheme: 'light' }, 'Resume now', 'Test', '2 keys paused'],
     [
       'phone',
       { viewport: phone, scheme: 'dark', language: 'ru' },

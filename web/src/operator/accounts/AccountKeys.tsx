@@ -139,7 +139,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
     <FormModal
       onClose={onClose}
       title={t('limits_title', { name: chosen.name })}
-      submit={t('change_limits')}
+      submit={t('save_limits')}
       disabled={!isRight}
       onSubmit={submit}
     >

@@ -48,7 +48,7 @@ export function Booking(props: {
     <FormModal
       onClose={onClose}
       title={isCredit ? t('credit_title', { email: account.email }) : t('correct_title')}
-      submit={t('book')}
+      submit={t(isCredit ? 'credit' : 'correct_title')}
       disabled={!isComplete}
       onSubmit={submit}
     >

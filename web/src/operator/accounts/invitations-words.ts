@@ -2,26 +2,27 @@ import { addWords } from '../../words.ts';
 
 addWords('operator_invitations', {
   en: {
-    text: 'Links with which somebody signs up, with an account of their own. To let somebody into an account that is there, open that account.',
+    text: 'Links to sign up with a new account. To invite somebody to an existing account, open that account.',
     mode: {
-      open: 'Anybody may sign up now. An invitation only saves its bearer the proof of their address.',
-      invite: 'Nobody signs up without an invitation.',
+      open: 'Sign-up is open to everybody. Invited people skip e-mail verification.',
+      invite: 'Signing up needs an invitation.',
       closed:
-        'Signing up is closed: invitations cannot be used to sign up until it is opened (FAREBOX_SIGN_UP).',
+        'Sign-up is closed. Invitations cannot be used to sign up until you open it (FAREBOX_SIGN_UP).',
     },
     new: 'New invitation',
     email: 'E-mail address',
-    email_hint: 'The link is good for this address only. Nobody is written to.',
-    create: 'Make the link',
-    once_title: 'Shown only now',
-    once_text: 'Send it to {{email}}. It is good for 7 days.',
-    until: 'Good until',
+    email_hint: 'The link is valid for this address only. No mail is sent.',
+    create: 'Create link',
+    once_title: 'Shown only once',
+    once_text: 'Send it to {{email}}. It is valid for 7 days.',
+    until: 'Valid until',
     withdraw: 'Withdraw',
     withdraw_title: 'Withdraw the invitation of {{email}}?',
-    withdraw_text: 'Its link is worth nothing from then on.',
-    withdrawn: 'The invitation is withdrawn.',
-    none_title: 'No open invitation',
-    none_text: 'Make one to let somebody in. It disappears here once it is accepted or over.',
+    withdraw_text: 'Its link stops working.',
+    withdrawn: 'Invitation withdrawn.',
+    none_title: 'No open invitations',
+    none_text:
+      'Create one to let somebody in. It disappears from this list once it is accepted or expired.',
   },
   ru: {
     text: 'Ссылки, по которым регистрируются с собственным аккаунтом. Чтобы впустить кого-то в существующий, откройте тот аккаунт.',
