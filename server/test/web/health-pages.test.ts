@@ -151,7 +151,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         await card.getByText(say('Working', 'Работает')).waitFor();
         const other = page.getByRole('article', { name: 'acme', exact: true });
         await other.getByRole('button', { name: say('Test', 'Проверить') }).click();
-        await page.getByText(say('All is well', 'Всё в порядке')).waitFor();
+        await page.getByText(say('The test passed', 'Всё в порядке')).waitFor();
         await checked(page, `upstreams-test-${name}`);
       });
       fake.behave = {};

@@ -144,7 +144,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       await menu(page, 'Web shop', 'Revoke');
       const asked = page.getByRole('dialog');
       const revoke = asked.getByRole('button', { name: 'Revoke' });
-      await asked.getByText('refused from the next call on').waitFor();
+      await asked.getByText('refused from the next call').waitFor();
       assert.match(await asked.innerText(), new RegExp(`Web shop[^]*${key.slice(-4)}`));
       const keep = asked.getByRole('button', { name: 'Cancel' });
       await until('what has the focus takes nothing away', () => isFocused(keep));

@@ -56,7 +56,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await picture(page, 'app-scan');
     await dialog(page).getByLabel('Six-digit code').fill('000000');
     await dialog(page).getByRole('button', { name: 'Confirm' }).click();
-    await dialog(page).getByRole('alert').getByText('wrong or over').waitFor();
+    await dialog(page).getByRole('alert').getByText('wrong or expired').waitFor();
     await dialog(page).getByLabel('Six-digit code').fill(totp(secret));
     await dialog(page).getByRole('button', { name: 'Confirm' }).click();
     await dialog(page).getByText('Each code signs you in once').waitFor();

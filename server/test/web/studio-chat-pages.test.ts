@@ -207,7 +207,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     const { page, context, faults } = await visit();
     await page.goto(`${base}/studio/chat?model=fake/chat`);
     const choosing = page.waitForEvent('filechooser');
-    await page.getByRole('button', { name: 'Add a picture' }).click();
+    await page.getByRole('button', { name: 'Add an image' }).click();
     const file = { name: 'dot.png', mimeType: 'image/png', buffer: tinyPng };
     await (await choosing).setFiles(file);
     await page.getByAltText('dot.png').waitFor();
@@ -220,11 +220,11 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       said!.content.map(({ type }) => type),
       ['text', 'image_url'],
     );
-    await page.getByRole('button', { name: 'What to do with what is it' }).click();
+    await page.getByRole('button', { name: 'Actions for what is it' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Name', { exact: true }).fill('A dot');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('button', { name: 'What to do with A dot' }).click();
+    await page.getByRole('button', { name: 'Actions for A dot' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No conversations yet.').waitFor();

@@ -134,7 +134,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     await ended(two, 2000);
     await begin(one, 'three');
     await lists(two, ['alpha', 'three', 'two']);
-    await two.getByRole('button', { name: 'What to do with alpha' }).click();
+    await two.getByRole('button', { name: 'Actions for alpha' }).click();
     await two.getByRole('menuitem', { name: 'Delete' }).click();
     await two.getByRole('button', { name: 'Delete' }).click();
     await lists(one, ['three', 'two']);
@@ -151,7 +151,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     const { one, two, context } = await twoTabs();
     await begin(one, 'alpha');
     await two.goto(one.url());
-    await two.getByRole('button', { name: 'What to do with alpha' }).click();
+    await two.getByRole('button', { name: 'Actions for alpha' }).click();
     await two.getByRole('menuitem', { name: 'Delete' }).click();
     await two.getByRole('button', { name: 'Delete' }).click();
     await one.getByText('No conversations yet.').waitFor();

@@ -65,7 +65,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: /^Use / }).first().click();
     await page.getByText('Your result').waitFor();
 
-    await page.getByRole('button', { name: 'What to do with it' }).click();
+    await page.getByRole('button', { name: 'Run actions' }).click();
     await page.getByRole('menuitem', { name: 'Use as input…' }).click();
     await page
       .getByRole('dialog')
@@ -127,7 +127,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     const field = page.getByRole('group', { name: 'Image', exact: true });
     await page.getByText('Balance $10.00').waitFor();
     await choose('dot.png', 'image/png', tinyPng);
-    await field.getByText('At most 1 MiB can be uploaded.').waitFor();
+    await field.getByText('The maximum is 1 MiB.').waitFor();
     await choose('notes.txt', 'text/plain', Buffer.from('no image'));
     await field.getByText('notes.txt').waitFor();
     await field.getByText('This file is not an image. Choose a PNG').waitFor();
@@ -206,14 +206,14 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await page.getByLabel('Prompt').inputValue(), 'hills 2');
     await page.locator('[data-status=COMPLETED] img').nth(1).waitFor();
     for (const name of ['hills 1', 'hills 2'])
-      await page.getByRole('checkbox', { name: `Choose to compare: ${name}` }).check();
+      await page.getByRole('checkbox', { name: `Select for comparison: ${name}` }).check();
     await page.getByRole('button', { name: 'Compare 2' }).click();
     await page.locator('[data-compared]').nth(1).waitFor();
     assert.equal(await page.getByRole('dialog').getByText('hills 1').count(), 1);
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'compare-dark');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'What to do with it' }).first().click();
+    await page.getByRole('button', { name: 'Run actions' }).first().click();
     await page.getByRole('menuitem', { name: 'Run with another seed' }).click();
     await page.locator('[data-status=COMPLETED]').nth(2).waitFor();
     assert.equal((await counted(studio.service, account)).requests, 3);
@@ -252,7 +252,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.keyboard.press('Control+Enter');
     await page.goto(`${studio.base}/studio/chat`);
     await page.getByLabel('Write a message').fill('hello');
-    await page.getByText('Your role may look').waitFor();
+    await page.getByText('Your role cannot run models').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Send' }).isDisabled(), true);
     assert.equal((await counted(studio.service, account)).requests, 0);
     assert.deepEqual(faults, []);

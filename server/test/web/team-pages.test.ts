@@ -51,9 +51,9 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
   test('who is invited joins in a browser of their own, and their role limits what they see', async () => {
     const { page, context, faults, account_id } = await owner();
     await go(page, '/cabinet/team', 'Team');
-    await page.getByLabel('Name of the account').fill('Analytical Engines');
+    await page.getByLabel('Account name').fill('Analytical Engines');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The name is saved').waitFor();
+    await page.getByText('Account name saved').waitFor();
     await page.getByRole('button', { name: 'Invite' }).click();
     await dialog(page).getByLabel('E-mail address').fill('charles@example.com');
     await dialog(page).getByRole('radio', { name: 'Read only' }).check();
@@ -79,7 +79,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await go(other.page, '/cabinet/team', 'Team');
     await other.page.getByText('charles@example.com').waitFor();
     assert.equal(await other.page.getByRole('button', { name: 'Invite' }).count(), 0);
-    assert.equal(await other.page.getByLabel('Name of the account').count(), 0);
+    assert.equal(await other.page.getByLabel('Account name').count(), 0);
     assert.equal(await other.page.getByRole('button', { name: /^Remove/ }).count(), 0);
     assert.deepEqual(await barriers(other.page), []);
     assert.equal(await overflow(other.page), 0);

@@ -87,7 +87,7 @@ addWords('money', {
     pay: 'Pay the operator',
     pay_none:
       'Ask the operator of this service how to pay. Include your account ID with the payment.',
-    pay_suspended: 'This account is suspended. Ask the operator before you pay.',
+    pay_suspended: 'Ask the operator before you pay into a suspended account.',
     your_account: 'Your account',
     account_email: 'Account e-mail',
     account_id: 'Account ID',
