@@ -83,7 +83,7 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     await page.goto(`${base}/operator/log`);
     const row = page.getByRole('listitem').filter({ hasText: 'Changed an e-mail' });
-    await row.getByText('now given@example.com').waitFor();
+    await row.getByText('new address given@example.com').waitFor();
     const said = await row.innerText();
     for (const email of ['given@example.com', ada.email])
       assert.equal(said.split(email).length, 2, said);

@@ -162,7 +162,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await dialog.waitFor({ state: 'hidden' });
     assert.equal((await service.balance(account)).reserved, 10_000n);
     await page.getByRole('button', { name: 'Cancel request' }).click();
-    await dialog.getByText('The whole $0.01').waitFor();
+    await dialog.getByText('All $0.01 reserved').waitFor();
     assert.deepEqual(await barriers(page), []);
     await dialog.getByRole('button', { name: 'Cancel request' }).click();
     await page.getByText('Cancelled', { exact: true }).first().waitFor();
