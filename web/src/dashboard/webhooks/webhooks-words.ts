@@ -35,8 +35,8 @@ addWords('webhooks', {
     resent: 'Sent again and delivered.',
     no_answer: 'no answer',
     causes: {
-      final: 'Request finished',
-      resend: 'Request finished, sent again',
+      final: 'Request ended',
+      resend: 'Request ended, again',
       test: 'Test',
       low_balance: 'Low balance',
     },
