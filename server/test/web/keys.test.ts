@@ -88,7 +88,12 @@ describe('making a key', () => {
     ['a name that turns the text around', { name: 'a\u202Eb' }, 'name', /invisible/],
     ['a name with a width of zero in it', { name: 'a\u200Bb' }, 'name', /invisible/],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'name', /100/],
-    ['a limit that is a number', { monthly_limit_usd_micro: 5 }, 'monthly_limit_usd_micro', /text/],
+    [
+      'a limit that is a number',
+      { monthly_limit_usd_micro: 5 },
+      'monthly_limit_usd_micro',
+      /string/,
+    ],
     [
       'a limit below 0',
       { monthly_limit_usd_micro: '-1' },
