@@ -268,7 +268,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
       ['farebox-snapshot-3\0', 3],
     ]) {
       writeFileSync(other, `${first}${'x'.repeat(100)}`);
-      const says = new RegExp(`form ${form}.*reads form 2.*with the version that took it`);
+      const says = new RegExp(`format ${form}.*reads format 2.*with the version that took it`);
       await refused(importSnapshot(empty.db, empty.storage, { path: other }), says);
     }
     await refused(

@@ -314,19 +314,19 @@ describe('an output that cannot be used', () => {
       'a page in place of a picture',
       () => result([bytes('images', Buffer.from('<html>402</html>'))]),
       'output_unusable',
-      /no image/,
+      /not an image/,
     ],
     [
       'nothing in place of a picture',
       () => result([bytes('images', Buffer.alloc(0))]),
       'output_unusable',
-      /no image/,
+      /not an image/,
     ],
     [
       'a program',
       () => result([bytes('images', Buffer.from('\x7fELF\x02\x01\x01'))]),
       'output_unusable',
-      /no image/,
+      /not an image/,
     ],
     [
       'a picture that ends in its head',
@@ -356,7 +356,7 @@ describe('an output that cannot be used', () => {
       'a good one and a bad one',
       () => result([bytes('images', tinyPng), bytes('images', Buffer.from('x'))]),
       'output_unusable',
-      /no image/,
+      /not an image/,
     ],
     ['more than anybody can ask for', () => images(201), 'output_unusable', /too many/],
     [
