@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../../src/core/errors.ts';
+import { assertRefused } from '../../kit/refusal.ts';
 import { json } from '../../kit/rough.ts';
+import type { Reply } from '../../kit/service.ts';
 import { cancel, marker, sent, type Call, type Row } from './row.ts';
 
 /** Headers of a submit that no client sends. */
@@ -98,7 +100,10 @@ export const refused: Row[] = [
   ...rowsOf(keys, 'unauthorized'),
   ...rowsOf(types, 'unsupported_media_type'),
   ...rowsOf(bad, 'bad_request'),
-  ...rowsOf(tooLong, 431),
+  ...tooLong.map(([name, headers]): Row => {
+    const code = (reply: Reply) => assertRefused(reply, 'bad_request', { status: 431 });
+    return [`a submit with ${name}`, submit(headers), [431], code];
+  }),
 ];
 
 const harmless: Case[] = [
