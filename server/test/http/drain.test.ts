@@ -173,15 +173,15 @@ describe('a process', { concurrency: true }, () => {
   });
 
   test('takes calls for the first half of its drain, while balancers hear of the stop', async () => {
-    const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '6' });
+    const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '20' });
     const { key } = await service.account();
     const submit = () => service.call('POST', '/v1/queue/fake/image', { key, base, body });
     const body = { prompt: 'x' };
-    const stopped = app.stop(12_000);
+    const stopped = app.stop(27_000);
     for (const path of ['/livez', '/readyz'])
       assert.equal((await service.call('GET', path, { base })).status, 503, path);
     assert.equal((await submit()).status, 202);
-    await until('nothing new is taken', async () => (await submit()).status === 503, 8_000);
+    await until('nothing new is taken', async () => (await submit()).status === 503, 20_000);
     await stopped;
   });
 
