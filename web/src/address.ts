@@ -1,3 +1,5 @@
+import { Link, useParams, useSearch, type RegisteredRouter } from '@tanstack/react-router';
+
 /**
  * Reads the query of a page: only fields that the page has, so that nobody filters by what does not
  * exist.
@@ -33,3 +35,17 @@ export function byRules<Rules extends Record<string, Rule>>(rules: Rules) {
     return Object.fromEntries(read) as Read<Rules>;
   });
 }
+
+/** The query of this page, by the reader that its route has. */
+export function useQueryOf<Search>(read: (given: Record<string, unknown>) => Search): Search {
+  return read(useSearch({ strict: false }));
+}
+
+/** A part of this page's path, by the name that its route gives it; `_splat` is the rest. */
+export function usePathPart(name: string): string {
+  const parts: Record<string, string | undefined> = useParams({ strict: false });
+  return parts[name] ?? '';
+}
+
+/** A link with a query, for `component`, which takes no component with type parameters. */
+export const QueryLink = Link<RegisteredRouter, string, string>;

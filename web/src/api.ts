@@ -1,3 +1,4 @@
+import { fieldOf, itemsOf, jsonOf, objectOf } from '../../client/src/unknown.ts';
 import type { Calls } from './api-types.ts';
 
 /** Calls to the service. Nothing else in the pages uses the network. */
@@ -11,15 +12,21 @@ export class ApiFailure extends Error {
   /** The error code of the sign-in library, if it sent the reply. */
   readonly reason: string | null;
 
-  constructor(status: number, error: Partial<FailureBody>) {
-    super(error.message ?? `HTTP ${status}`);
+  /** `reply`: its JSON. A proxy's reply has no error of the service's form. */
+  constructor(status: number, reply: unknown) {
+    const { message, code, param, details } = objectOf(fieldOf(reply, 'error'));
+    super(textOf(message) ?? `HTTP ${status}`);
     this.name = 'ApiFailure';
     this.status = status;
-    this.code = error.code ?? 'unknown';
-    this.param = error.param ?? null;
-    this.details = error.details ?? {};
-    this.reason = typeof this.details.reason === 'string' ? this.details.reason : null;
+    this.code = textOf(code) ?? 'unknown';
+    this.param = textOf(param);
+    this.details = objectOf(details);
+    this.reason = textOf(this.details.reason);
   }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 /** A fault of a model's input, with the broken rule in values. */
@@ -31,10 +38,13 @@ interface InputFault {
 }
 
 /** What an `invalid_input` has to say of each field. */
-export function faultsIn({ errors = [], rules = [] }: Record<string, unknown>): InputFault[] {
-  const found = errors as { path: string; message: string }[];
-  const all = rules as Record<string, unknown>[];
-  return found.map((each, i) => ({ ...each, code: 'field', details: all[i] }));
+export function faultsIn({ errors, rules }: Record<string, unknown>): InputFault[] {
+  return itemsOf(errors).map((each, i) => ({
+    code: 'field',
+    path: String(fieldOf(each, 'path')),
+    message: String(fieldOf(each, 'message')),
+    details: objectOf(itemsOf(rules)[i]),
+  }));
 }
 
 /** No whole reply came. The text is ours: each browser has its own, in English. */
@@ -55,13 +65,6 @@ export async function reached<T>(asked: Promise<T>): Promise<T> {
     // Browsers throw a TypeError for a broken connection; an abort by the page is another error.
     throw error instanceof TypeError ? new Unreachable() : error;
   }
-}
-
-interface FailureBody {
-  code: string;
-  message: string;
-  param: string | null;
-  details: Record<string, unknown>;
 }
 
 /**
@@ -103,6 +106,12 @@ export type CallArguments<C, R extends keyof C> = Field<C[R], 'query'> &
 export type Args<C, R extends keyof C> =
   object extends CallArguments<C, R> ? [CallArguments<C, R>?] : [CallArguments<C, R>];
 
+/** The arguments after the route. */
+export function argsOf<C, R extends keyof C>(given: CallArguments<C, R>): Args<C, R> {
+  // Both forms of `Args` take one; which of them it is depends on a route that is not known here.
+  return [given] as Args<C, R>;
+}
+
 /** Calls a route of the table and returns its reply. Throws as `call` does. */
 export type Caller<C> = <R extends keyof C & string>(
   route: R,
@@ -124,13 +133,16 @@ function callRoute<T>(
   given: CallOptions & { params?: Record<string, string> } = {},
 ): Promise<T> {
   const { params = {}, ...options } = given;
-  const [method, path] = route.split(' ') as [NonNullable<CallOptions['method']>, string];
+  const [wanted, path = ''] = route.split(' ');
+  const method = methods.find((each) => each === wanted);
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!));
   return call<T>(prefix + filled, { method, ...options });
 }
 
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
 export interface CallOptions {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method?: (typeof methods)[number];
   /** Sent as JSON. */
   body?: unknown;
   /** Query parameters; undefined and empty ones are left out. */
@@ -146,7 +158,7 @@ export const signedOut = new EventTarget();
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
   const text = await reached(reply.text());
-  return (text === '' ? null : JSON.parse(text)) as T;
+  return jsonOf<T>(text === '' ? 'null' : text);
 }
 
 /** Calls the sign-in library, whose replies have no schema here. Throws as `call` does. */
@@ -180,8 +192,7 @@ export function withQuery(path: string, query: CallOptions['query'] = {}): strin
 }
 
 async function failureOf(reply: Response, path: string): Promise<ApiFailure> {
-  const said = (await reply.json().catch(() => ({}))) as { error?: Partial<FailureBody> };
-  const failure = new ApiFailure(reply.status, said.error ?? {});
+  const failure = new ApiFailure(reply.status, await reply.json().catch(() => null));
   const asks = path === '/api/me' || path.startsWith('/api/auth/');
   if (reply.status === 401 && !asks) signedOut.dispatchEvent(new Event('signed-out'));
   return failure;

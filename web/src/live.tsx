@@ -1,7 +1,8 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { jsonOf, objectOf } from '../../client/src/unknown.ts';
 import type { RequestEntry, RequestPage } from './api-types.ts';
-import { placed, type Search } from './dashboard/requests/request-entries.ts';
+import { placed, readSearch } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
 import { createStore } from './store.ts';
 
@@ -74,9 +75,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
   }
 
   function listen<T>(event: string, hear: (data: T) => void): void {
-    source?.addEventListener(event, (message: MessageEvent<string>) =>
-      hear(JSON.parse(message.data) as T),
-    );
+    source?.addEventListener(event, (message: MessageEvent<string>) => hear(jsonOf(message.data)));
   }
 
   function close(): void {
@@ -121,7 +120,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
 function place(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
   const key = ['account', account_id, 'GET /requests'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
-    const search = query.queryKey[3] as Search;
+    const search = readSearch(objectOf(query.queryKey[3]));
     queries.setQueryData<RequestPage>(
       query.queryKey,
       (page) => page && placed(page, search, entries),

@@ -6,9 +6,9 @@ import {
   type UseQueryOptions,
 } from '@tanstack/react-query';
 import {
+  argsOf,
   operatorApi,
   type AccountCalls,
-  type Args,
   type Caller,
   type CallArguments,
   type OperatorCalls,
@@ -79,7 +79,7 @@ function useReply<C, R extends keyof C & string, Shown>(
 ) {
   return useQuery<Reply<C, R>, Error, Shown>({
     queryKey,
-    queryFn: ({ signal }) => api(route, ...([{ ...given, signal }] as Args<C, R>)),
+    queryFn: ({ signal }) => api(route, ...argsOf<C, R>({ ...given, signal })),
     ...options,
   });
 }
@@ -88,6 +88,9 @@ interface PageOptions {
   refetchInterval?: number;
   placeholderData?: typeof keepPreviousData;
 }
+
+/** The cursor of the first page. */
+export const firstPage: string | undefined = undefined;
 
 /** What is shown stays until the rows of another query are loaded. */
 export const previous = { placeholderData: keepPreviousData };
@@ -124,17 +127,18 @@ function usePages<C, R extends PageRoute<C>>(
   queryKey: Key,
   api: Caller<C>,
   route: R,
-  given: CallArguments<C, R>,
+  given: CallArguments<C, R> & { query?: object },
   options: PageOptions,
 ) {
   const found = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam: cursor, signal }) => {
-      const query = { ...(given as { query?: object }).query, cursor };
-      const reply = api(route, ...([{ ...given, query, signal }] as unknown as Args<C, R>));
+      const query = { ...given.query, cursor };
+      const reply = api(route, ...argsOf<C, R>({ ...given, query, signal }));
+      // `PageRoute` has only routes whose reply is a page.
       return reply as Promise<PageOf<C, R>>;
     },
-    initialPageParam: undefined as string | undefined,
+    initialPageParam: firstPage,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     ...options,
   });

@@ -1,12 +1,14 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { everywhere } from './words/everywhere.ts';
+import { keysOf } from './records.ts';
 import type { Failed } from './words/russian.ts';
 
 /** The texts of the pages. Each part adds its own, in all languages, when it is loaded. */
 
 export const languages = { en: 'English', ru: 'Русский' } as const;
 export type Language = keyof typeof languages;
+export const languageCodes = keysOf(languages);
 type Texts = { [name: string]: string | Texts };
 
 const kept = 'farebox-language';
@@ -54,7 +56,7 @@ function learn(language: Language): void {
 
 export function chosenLanguage(): Language {
   const wanted = localStorage.getItem(kept) ?? navigator.language.slice(0, 2);
-  return wanted in languages ? (wanted as Language) : 'en';
+  return languageCodes.find((code) => code === wanted) ?? 'en';
 }
 
 document.documentElement.lang = chosenLanguage();

@@ -29,10 +29,10 @@ let last = document.querySelector<HTMLElement>(':focus');
 let below = last;
 
 document.addEventListener('focusin', ({ target }) => {
-  const focused = target as HTMLElement;
+  if (!(target instanceof HTMLElement)) return;
   // A menu item disappears with its menu, so the button of the menu stands for it.
-  const menu = focused.closest('[role=menu]');
-  last = menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : focused;
+  const menu = target.closest('[role=menu]');
+  last = menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : target;
   if (!last?.closest('[role=dialog]')) below = last;
 });
 

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Copy } from './Copy.tsx';
 import { snippet, snippetLanguages, type Shown, type SnippetLanguage } from './snippets.ts';
+import { isOneOf } from '../../../client/src/unknown.ts';
 
 const names: Record<SnippetLanguage, string> = {
   curl: 'curl',
@@ -22,7 +23,7 @@ export function Snippets({ shown }: { shown: Shown }) {
       </Box>
       <Tabs
         value={language}
-        onChange={(value) => setLanguage(value as SnippetLanguage)}
+        onChange={(value) => isOneOf(snippetLanguages, value) && setLanguage(value)}
         keepMounted={false}
       >
         <Tabs.List aria-label={t('code')}>

@@ -1,3 +1,5 @@
+import { fieldOf, itemsOf } from '../../../client/src/unknown.ts';
+
 /** Code that makes one call of the API, with a placeholder for the key. */
 
 export interface Shown {
@@ -34,12 +36,10 @@ function fare({ base_url, model_id, input, kind }: Shown): string {
   const where = `export FAREBOX_BASE_URL=${base_url}\n`;
   if (kind !== 'text')
     return `${where}fare run ${model_id} --yes --input - <<'END'\n${JSON.stringify(input, null, 2)}\nEND`;
-  const { messages, max_tokens } = input as {
-    messages: { content: string }[];
-    max_tokens?: number;
-  };
-  const most = max_tokens === undefined ? '' : ` --max-tokens ${max_tokens}`;
-  return `${where}fare chat ${model_id} ${shellWord(messages.at(-1)!.content)}${most}`;
+  const { messages, max_tokens } = input;
+  const said = String(fieldOf(itemsOf(messages).at(-1), 'content'));
+  const most = max_tokens === undefined ? '' : ` --max-tokens ${String(max_tokens)}`;
+  return `${where}fare chat ${model_id} ${shellWord(said)}${most}`;
 }
 
 /** With @farebox/client, which reads the key from FAREBOX_API_KEY. */

@@ -19,7 +19,9 @@ import {
   Title,
 } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../address.ts';
+import { docsSearch } from './search.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../components/typed.ts';
@@ -32,7 +34,7 @@ import { operationsOf, type Document, type Operation, type Parameter } from './o
 /** Every call of the API, from the service's OpenAPI document, with a form to try it. */
 export default function Reference() {
   const { t } = useTranslation('docs');
-  const { op } = useSearch({ strict: false }) as { op?: string };
+  const { op } = useQueryOf(docsSearch);
   const navigate = useNavigate();
   const [wanted, setWanted] = useState('');
   const document = useQuery({
@@ -51,8 +53,7 @@ export default function Reference() {
   });
   const chosen =
     all.find(({ id }) => id === op) ?? all.find(({ id }) => id === 'submit') ?? all[0]!;
-  const go = (id: string) =>
-    void navigate({ to: '/cabinet/docs/reference', search: { op: id } } as never);
+  const go = (id: string) => void navigate({ to: '/cabinet/docs/reference', search: { op: id } });
   return (
     <Grid gap="xl">
       <Grid.Col span={{ base: 12, md: 4 }}>

@@ -3,7 +3,7 @@
 export interface Document {
   paths: Record<string, Record<string, RawOperation>>;
   components: Record<string, Record<string, unknown>>;
-  security: unknown[];
+  security: object[];
 }
 
 interface RawOperation {
@@ -17,7 +17,7 @@ interface RawOperation {
     string,
     { $ref?: string; description?: string; content?: Record<string, Content> }
   >;
-  security?: unknown[];
+  security?: object[];
   servers?: unknown[];
 }
 
@@ -77,9 +77,7 @@ function operationOf(
 ): Operation {
   const contents = Object.entries(raw.requestBody?.content ?? {});
   const json = contents.find(([type]) => type === 'application/json');
-  const isKeyed = (raw.security ?? document.security).some(
-    (each) => Object.keys(each as object).length > 0,
-  );
+  const isKeyed = (raw.security ?? document.security).some((each) => Object.keys(each).length > 0);
   return {
     id: raw.operationId,
     method: method.toUpperCase(),

@@ -1,17 +1,12 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
-import { anyText, byRules, strictly } from '../address.ts';
+import { strictly } from '../address.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { readSearch } from './requests/request-entries.ts';
 import { spendSearch, statementSearch } from './money/money-search.ts';
+import { docsSearch, keysSearch, webhooksSearch } from './search.ts';
 
 type Query = Record<string, unknown>;
 
-const keysSearch = ({ show, create }: Query) => ({
-  ...(show === 'all' && { show }),
-  ...(create === true && { create }),
-});
-const webhooksSearch = ({ failed }: Query) => (failed === true ? { failed } : {});
-const docsSearch = byRules({ op: anyText });
 const docs = lazyPage(() => import('./Docs.tsx'), 'Docs');
 
 /** Each page, and how it reads its query. */

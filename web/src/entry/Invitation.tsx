@@ -1,6 +1,7 @@
 import { Button, Divider, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { QueryLink } from '../address.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../components/styles.ts';
@@ -71,9 +72,9 @@ function Newcomer(props: { token: string; invited: Invited; onSent: (email: stri
         {isClosed ? t('closed_invited') : t('sign_in_first', { email: invited.email })}
       </Dimmed>
       <PlainButton
-        component={Link}
+        component={QueryLink}
         to="/sign-in"
-        search={{ to: `/invitation?token=${token}` } as never}
+        search={{ to: `/invitation?token=${token}` }}
       >
         {t('sign_in')}
       </PlainButton>

@@ -41,7 +41,7 @@ export function SignIn() {
   const [problem, setProblem] = useState<string | null>(() =>
     failed === undefined
       ? null
-      : inWords(new ApiFailure(0, { message: failed, details: { reason: failed } })),
+      : inWords(new ApiFailure(0, { error: { message: failed, details: { reason: failed } } })),
   );
   const [unproven, setUnproven] = useState<'no' | 'yes' | 'sent'>('no');
   const [busy, setBusy] = useState(false);

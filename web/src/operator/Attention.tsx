@@ -1,13 +1,14 @@
 import { Anchor, Box, Card, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { QueryLink } from '../address.ts';
 import { useTranslation } from 'react-i18next';
 import { RowName, Heading } from '../components/styles.ts';
 import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/text.tsx';
 import './attention-words.ts';
-import { useLive } from './live.ts';
+import { live } from './live.ts';
+import { useOperatorQuery } from '../queries.ts';
 
 /** The page on which each problem is solved. A full disk has none. */
 const places: Record<string, { to: string; search?: Record<string, string>; hash?: string }> = {
@@ -32,7 +33,7 @@ const namesAll = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcomes
 
 /** Problems that need the operator. */
 export function Attention() {
-  const { data, error, dataUpdatedAt, refetch } = useLive('GET /attention');
+  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /attention', {}, live);
   return (
     <>
       {error && (
@@ -87,9 +88,9 @@ function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) 
     <Text size="sm" className="wrap">
       {place ? (
         <Anchor
-          component={Link}
+          component={QueryLink}
           to={place.to}
-          search={(place.search ?? {}) as never}
+          search={place.search ?? {}}
           {...(place.hash !== undefined && { hash: place.hash })}
           fz="sm"
           fw={550}

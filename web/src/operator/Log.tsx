@@ -7,6 +7,7 @@ import { actionName, LogList, useLog } from './LogList.tsx';
 import './log-words.ts';
 import { useAddress } from './search.ts';
 import { FilterSelect } from '../components/FilterSelect.tsx';
+import { objectOf } from '../../../client/src/unknown.ts';
 
 /** The log of what operators did. */
 export function Log() {
@@ -54,7 +55,7 @@ export function Log() {
 
 /** Actions that have a text, and the one that the address asks for. */
 function actions(wanted: string | undefined): string[] {
-  const texts = i18next.getResource('en', 'operator_log', 'action') as Record<string, string>;
-  const named = Object.keys(texts).map((name) => name.replace('_', '.'));
+  const texts: unknown = i18next.getResource('en', 'operator_log', 'action');
+  const named = Object.keys(objectOf(texts)).map((name) => name.replace('_', '.'));
   return wanted === undefined || named.includes(wanted) ? named : [...named, wanted];
 }

@@ -1,11 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import {
-  operatorApi,
-  type Args,
-  type CallArguments,
-  type OperatorCalls,
-  type Reply,
-} from '../api.ts';
+import { argsOf, operatorApi, type CallArguments, type OperatorCalls, type Reply } from '../api.ts';
 import { notice } from '../components/frame/notice.ts';
 
 /** An operator's action. Reloads the console's data and the user's own. */
@@ -16,7 +10,7 @@ export function useAction() {
     given: CallArguments<OperatorCalls, R>,
     done?: string | ((reply: Reply<OperatorCalls, R>) => string),
   ): Promise<Reply<OperatorCalls, R>> => {
-    const reply = await operatorApi(route, ...([given] as Args<OperatorCalls, R>));
+    const reply = await operatorApi(route, ...argsOf<OperatorCalls, R>(given));
     const message = typeof done === 'function' ? done(reply) : done;
     if (message !== undefined) notice({ message, color: 'fare' });
     void queries.invalidateQueries({ queryKey: ['operator'] });

@@ -1,5 +1,6 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
 import { byRules } from '../address.ts';
+import { keysOf } from '../records.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { searches, type Page } from './search.ts';
 
@@ -33,5 +34,5 @@ export function operatorPages(parent: AnyRoute) {
       component: components[path],
       validateSearch: byRules(searches[path]),
     });
-  return [operators.addChildren((Object.keys(components) as Page[]).map(page))];
+  return [operators.addChildren(keysOf(components).map(page))];
 }

@@ -14,7 +14,9 @@ import {
 } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { IconPhotoSearch, IconSearch } from '@tabler/icons-react';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../address.ts';
+import { gallerySearch } from './search.ts';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
@@ -28,12 +30,12 @@ import type { Model } from '../api-types.ts';
 import { choose } from './models.ts';
 import { useModels } from './price.ts';
 import { Rate } from './form/Rate.tsx';
-import { kinds, sorts, type Kind, type Wish } from './form/wish.ts';
+import { kinds, sorts, type Wish } from './form/wish.ts';
 
 /** Every model of the queue and the chat. */
 export function Gallery() {
   const { t } = useTranslation('studio');
-  const wish = useSearch({ strict: false }) as Wish;
+  const wish = useQueryOf(gallerySearch);
   const navigate = useNavigate();
   const models = useModels();
   const change = (with_: Wish) =>
@@ -154,9 +156,7 @@ function Filters(props: {
           ...kinds.map((kind) => ({ value: kind, label: t(`gallery.kinds.${kind}`) })),
         ]}
         value={wish.kind ?? ''}
-        onChange={(kind) =>
-          change({ kind: (kind || undefined) as Kind | undefined, task: undefined })
-        }
+        onChange={(kind) => change({ kind: kind || undefined, task: undefined })}
       />
       {tasks.length > 1 && (
         <Group gap={6} role="group" aria-label={t('gallery.task')} className={classes.tasks}>
@@ -196,7 +196,7 @@ function moveAmongCards(event: KeyboardEvent<HTMLElement>): void {
   const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 0, ArrowUp: 0 }[event.key];
   if (step === undefined) return;
   const cards = [...document.querySelectorAll<HTMLElement>('[data-model-card]')];
-  const at = cards.indexOf(document.activeElement as HTMLElement);
+  const at = cards.findIndex((card) => card === document.activeElement);
   if (at < 0) return;
   const next =
     step === 0 ? nearest(cards, cards[at]!, event.key === 'ArrowDown' ? 1 : -1) : cards[at + step];

@@ -4,7 +4,9 @@ import { useMediaQuery } from '@mantine/hooks';
 import { Dimmed } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
-import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, Navigate, useNavigate } from '@tanstack/react-router';
+import { usePathPart, useQueryOf } from '../address.ts';
+import { modelSearch } from './search.ts';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiFailure, faultsIn } from '../api.ts';
@@ -30,8 +32,8 @@ import { said } from '../words.ts';
 /** One model: input, price and results. */
 export function Model() {
   const { t } = useTranslation('studio');
-  const { _splat: id = '' } = useParams({ strict: false });
-  const search = useSearch({ strict: false }) as { from?: string; use?: string };
+  const id = usePathPart('_splat');
+  const search = useQueryOf(modelSearch);
   const { account_id } = useAccount();
   const models = useModels();
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
@@ -119,7 +121,9 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
     setWrong(({ [field]: _gone, ...rest }) => rest);
     draft.set(field, value);
   };
-  const seed = fields.find(({ control }) => control.as === 'seed');
+  const [seed] = fields.flatMap(({ name, control }) =>
+    control.as === 'seed' ? [{ name, ...control }] : [],
+  );
   const actions = {
     fill: (input: Input) => {
       draft.replace(input);
@@ -128,11 +132,9 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
       notice({ message: t('filled') });
     },
     rerun:
-      seed?.control.as === 'seed' && mayRun
-        ? (input: Input, shown: string) => {
-            const { min, max } = seed.control as { min: number; max: number };
-            run({ ...input, [seed.name]: anotherSeed(min, max) }, shown);
-          }
+      seed && mayRun
+        ? (input: Input, shown: string) =>
+            run({ ...input, [seed.name]: anotherSeed(seed.min, seed.max) }, shown)
         : null,
   };
 

@@ -95,12 +95,18 @@ export function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
+/** What a model's schema says, as far as the form reads it. */
+export function schemaOf(input_schema: Record<string, unknown>): Schema {
+  // The catalog takes only JSON Schema.
+  return input_schema as Schema;
+}
+
 /** Queue models that accept this kind of media in a field. */
 export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Model[] {
   return models.filter(
     (model) =>
       model.kind !== 'text' &&
-      Object.keys((model.input_schema as Schema).properties ?? {}).some(
+      Object.keys(schemaOf(model.input_schema).properties ?? {}).some(
         (field) => mediaOf(field) === media,
       ),
   );

@@ -1,7 +1,6 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
-import { anyText, byRules, oneOf } from '../address.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
-import { kinds, sorts } from './form/wish.ts';
+import { chatSearch, gallerySearch, modelSearch } from './search.ts';
 
 /** The playground. Model ids contain slashes, so a model's page takes the rest of the path. */
 export function studioPages(parent: AnyRoute) {
@@ -12,24 +11,19 @@ export function studioPages(parent: AnyRoute) {
       createRoute({
         getParentRoute,
         path: '/',
-        validateSearch: byRules({
-          q: anyText,
-          kind: oneOf(kinds),
-          task: anyText,
-          sort: oneOf(sorts),
-        }),
+        validateSearch: gallerySearch,
         component: lazyPage(() => import('./Gallery.tsx'), 'Gallery'),
       }),
       createRoute({
         getParentRoute,
         path: 'chat',
-        validateSearch: byRules({ c: anyText, model: anyText }),
+        validateSearch: chatSearch,
         component: lazyPage(() => import('./chat/Chat.tsx'), 'Chat'),
       }),
       createRoute({
         getParentRoute,
         path: '$',
-        validateSearch: byRules({ from: anyText, use: anyText }),
+        validateSearch: modelSearch,
         component: lazyPage(() => import('./Model.tsx'), 'Model'),
       }),
     ]),

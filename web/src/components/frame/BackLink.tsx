@@ -1,6 +1,6 @@
 import { Anchor, Group } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { QueryLink } from '../../address.ts';
 import type { ReactNode } from 'react';
 
 /** A link to the list that this page belongs to. */
@@ -11,9 +11,9 @@ export function BackLink(props: {
 }) {
   return (
     <Anchor
-      component={Link}
+      component={QueryLink}
       to={props.to}
-      search={(props.search ?? {}) as never}
+      search={props.search ?? {}}
       size="sm"
       c="dimmed"
       underline="hover"

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { Me } from '../../api-types.ts';
 import { useSignOut } from '../../session.tsx';
-import { languages, setLanguage, type Language } from '../../words.ts';
+import { languageCodes, languages, setLanguage } from '../../words.ts';
 
 /** What belongs to the user and not the account: profile, appearance, sign out. */
 export default function PersonMenu({ me }: { me: Me }) {
@@ -37,15 +37,15 @@ export default function PersonMenu({ me }: { me: Me }) {
         ))}
         <Menu.Divider />
         <Menu.Label>{t('language')}</Menu.Label>
-        {Object.entries(languages).map(([code, name]) => (
+        {languageCodes.map((code) => (
           <Menu.Item
             key={code}
             lang={code}
-            onClick={() => setLanguage(code as Language)}
+            onClick={() => setLanguage(code)}
             fw={i18n.language === code ? 650 : 400}
             closeMenuOnClick={false}
           >
-            {name}
+            {languages[code]}
           </Menu.Item>
         ))}
         <Menu.Divider />

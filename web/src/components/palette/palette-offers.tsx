@@ -23,7 +23,7 @@ import { accountApi } from '../../api.ts';
 import type { Account, Me } from '../../api-types.ts';
 import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../../session.tsx';
 import { modelsQuery } from '../../studio/models.ts';
-import { languages, setLanguage, type Language } from '../../words.ts';
+import { languageCodes, languages, setLanguage } from '../../words.ts';
 import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
 import './palette-words.ts';
 import type { Section } from '../frame/sections.tsx';
@@ -115,11 +115,11 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
   const switchAccount = useSwitchAccount();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const go = (id: string, icon: Icon, to: string, search = {}): Offer => {
-    const run = () => void navigate({ to, search: search as never });
+    const run = () => void navigate({ to, search });
     return { id, label: t(id), icon: drawn(icon), run };
   };
   const themes = (['light', 'dark', 'auto'] as const).filter((scheme) => scheme !== colorScheme);
-  const others = Object.entries(languages).filter(([code]) => code !== i18n.language);
+  const others = languageCodes.filter((code) => code !== i18n.language);
   return [
     ...(account && mayIn(account, 'build')
       ? [go('create_key', IconPlus, '/cabinet/keys', { create: true })]
@@ -151,13 +151,13 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
       icon: drawn(IconContrast),
       run: () => setColorScheme(scheme),
     })),
-    ...others.map(([code, name]) => ({
+    ...others.map((code) => ({
       id: `language ${code}`,
-      label: t('language', { name }),
+      label: t('language', { name: languages[code] }),
       // Found in both languages, by users who cannot read the current one.
       words: 'language язык',
       icon: drawn(IconLanguage),
-      run: () => setLanguage(code as Language),
+      run: () => setLanguage(code),
     })),
     {
       id: 'sign_out',
@@ -189,8 +189,7 @@ function useRequestOffers(account: Account | null, typed: string) {
     label: t('open_request', { id: request_id }),
     note: `${model_id} · ${t(`common:status.${status}`)}`,
     icon: drawn(IconHash),
-    run: () =>
-      void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } as never }),
+    run: () => void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } }),
   }));
   return { offers, searching: account !== null && (wanted !== id || isFetching) };
 }

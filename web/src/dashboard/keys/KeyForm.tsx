@@ -80,11 +80,11 @@ function Fields(props: Props) {
   const { changed, ceilings, onClose, onMade } = props;
   const [typed, setTyped] = useState(() => typedOf(changed, ceilings));
   const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
-  const save = useKeyChange((fields: KeyFields, api) =>
-    changed
-      ? api('PATCH /keys/:key_id', { params: { key_id: changed.key_id }, body: fields })
-      : api('POST /keys', { body: { ...fields, name: fields.name! } }),
-  );
+  const save = useKeyChange(async (fields: KeyFields, api) => {
+    if (!changed) return api('POST /keys', { body: { ...fields, name: fields.name! } });
+    await api('PATCH /keys/:key_id', { params: { key_id: changed.key_id }, body: fields });
+    return null;
+  });
   const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
   const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
   const isStudio = changed?.is_studio ?? false;
@@ -100,7 +100,7 @@ function Fields(props: Props) {
     if (isWrong) return;
     const fields = fieldsOf(typed, limit, isStudio);
     save.mutate(fields, {
-      onSuccess: (key) => ('key' in key ? onMade(key as NewKey) : onClose()),
+      onSuccess: (made) => (made ? onMade(made) : onClose()),
     });
   };
   return (

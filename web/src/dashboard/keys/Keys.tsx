@@ -1,6 +1,8 @@
 import { Box, Button, Card, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../../address.ts';
+import { keysSearch, type KeysSearch } from '../search.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
@@ -19,19 +21,13 @@ import './keys-words.ts';
 import styles from './Keys.module.css';
 import { More } from '../../components/PagedList.tsx';
 
-interface KeysSearch {
-  show?: 'all';
-  /** The form of a new key is open. */
-  create?: true;
-}
-
 /** Which dialog is open above the list. */
 type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
 
 /** The account's keys: limits, use and changes. */
 export function Keys() {
   const { t } = useTranslation('keys');
-  const { show, create: creates } = useSearch({ strict: false }) as KeysSearch;
+  const { show, create: creates } = useQueryOf(keysSearch);
   const navigate = useNavigate();
   const may = useMay('build');
   const state = show ?? 'active';
@@ -39,8 +35,7 @@ export function Keys() {
   const [open, setOpen] = useState<Open>(null);
   const [made, setMade] = useState<NewKey | null>(null);
   const { rows: keys, first } = found;
-  const go = (search: KeysSearch) =>
-    void navigate({ to: '.', search: search as never, replace: true });
+  const go = (search: KeysSearch) => void navigate({ to: '.', search, replace: true });
   const kept = show ? { show } : {};
   // In the address, so that other pages can link to it.
   const create = () => go({ ...kept, create: true });

@@ -14,7 +14,8 @@ import {
   TextInput,
 } from '@mantine/core';
 import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../../address.ts';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
@@ -24,7 +25,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
-import { dayOf, kinds, type StatementSearch } from './money-search.ts';
+import { dayOf, kinds, statementSearch, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
@@ -33,7 +34,7 @@ import { More } from '../../components/PagedList.tsx';
 export function Statement() {
   const { t } = useTranslation('money');
   const navigate = useNavigate();
-  const search = useSearch({ strict: false }) as StatementSearch;
+  const search = useQueryOf(statementSearch);
   const isLedger = search.view === 'ledger';
   const choose = (chosen: StatementSearch) =>
     void navigate({
@@ -41,7 +42,7 @@ export function Statement() {
       search: chosen,
       replace: true,
       resetScroll: false,
-    } as never);
+    });
   const { view, ...filter } = search;
   const isFiltered = Object.keys(filter).length > 0;
   const kept: StatementSearch = view ? { view } : {};

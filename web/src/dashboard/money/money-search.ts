@@ -47,6 +47,13 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
   };
 }
 
+/** The first moment of a local day, or of one `later` days on. */
+export function midnight(day: string, later = 0): string {
+  const moment = new Date(`${day}T00:00`);
+  moment.setDate(moment.getDate() + later);
+  return moment.toISOString();
+}
+
 export function dayOf(text: unknown): string | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
   // Browsers may parse 30 February as 2 March; the service refuses it.

@@ -1,19 +1,14 @@
 import { withQuery } from '../../api.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { useAccountPath } from '../../session.tsx';
-import type { StatementSearch } from './money-search.ts';
+import { midnight, type StatementSearch } from './money-search.ts';
 import { useAccountPages, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the statement. */
 
 /** The query as the service takes it: from the first midnight to the one after the last day. */
 export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
-  return { kind, from: from && midnight(from, 0), to: to && midnight(to, 1) };
-}
-
-function midnight(day: string, later: number): string {
-  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
-  return new Date(year, month - 1, date + later).toISOString();
+  return { kind, from: from && midnight(from), to: to && midnight(to, 1) };
 }
 
 export function useStatement(search: StatementSearch) {

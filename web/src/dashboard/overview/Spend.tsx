@@ -1,12 +1,13 @@
 import { Box, Card, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../../address.ts';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { Usd, useLocale } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
-import { periods, type SpendSearch } from '../money/money-search.ts';
+import { periods, spendSearch, type SpendSearch } from '../money/money-search.ts';
 import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
 
 const SpendChart = lazy(() => import('./SpendChart.tsx'));
@@ -17,7 +18,7 @@ export function Spend() {
   const { t } = useTranslation('overview');
   const locale = useLocale();
   const navigate = useNavigate();
-  const search = useSearch({ strict: false }) as SpendSearch;
+  const search = useQueryOf(spendSearch);
   const { days: period = 30, by = 'kind', view = 'chart' } = search;
   const spend = useSpend(period);
   const choose = (changed: { [Name in keyof SpendSearch]?: SpendSearch[Name] | undefined }) =>
@@ -26,7 +27,7 @@ export function Spend() {
       search: { ...search, ...changed },
       replace: true,
       resetScroll: false,
-    } as never);
+    });
   const nameOf = (series: Series) =>
     series.kind ? t(`common:kind.${series.kind}`) : (series.model_id ?? t('others'));
   const dayOf = (day: string, long = false) =>
@@ -56,7 +57,7 @@ export function Spend() {
             data={periods.map((days) => ({ value: String(days), label: t('days', { days }) }))}
             value={String(period)}
             onChange={(days) =>
-              choose({ days: days === '30' ? undefined : (Number(days) as SpendSearch['days']) })
+              choose({ days: days === '30' ? undefined : spendSearch({ days }).days })
             }
           />
           <SegmentedControl

@@ -17,7 +17,8 @@ import { Modal } from '../../components/Dialog.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+
+import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { ApiFailure } from '../../api.ts';
@@ -42,11 +43,12 @@ import { said } from '../../words.ts';
 import { useReload } from '../../queries.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
+import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
 
 /** One request in full. */
 export function Request() {
   const { t } = useTranslation('request');
-  const { request_id } = useParams({ strict: false }) as { request_id: string };
+  const request_id = usePathPart('request_id');
   const { data: request, error, refetch } = useRequest(request_id);
   if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
   return (
@@ -259,8 +261,8 @@ function Outputs({ request }: { request: RequestDetail }) {
 function partsOf(output: RequestDetail['output']): { text: string | null; rest: object | null } {
   if (output === null) return { text: null, rest: null };
   const { text, ...rest } = output;
-  const [choice] = (output.choices ?? []) as { message?: { content?: unknown } }[];
-  const said = typeof text === 'string' ? text : choice?.message?.content;
+  const message = fieldOf(itemsOf(output.choices)[0], 'message');
+  const said = typeof text === 'string' ? text : fieldOf(message, 'content');
   const other = typeof text === 'string' ? rest : output;
   return {
     text: typeof said === 'string' ? said : null,

@@ -108,7 +108,7 @@ function useMoments(request: RequestDetail): Moment[] {
       at: completed_at,
       what: t(`end.${status}`),
       more: started_at ? t('ran', { time: between(started_at, completed_at) }) : undefined,
-      color: { FAILED: 'red', CANCELLED: 'gray' }[status as string] ?? 'fare',
+      color: status === 'FAILED' ? 'red' : status === 'CANCELLED' ? 'gray' : 'fare',
     });
   }
   for (const { at, status: answered } of deliveries) {

@@ -64,7 +64,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         clearButtonProps={{ 'aria-label': t('remove', { what: t('status') }) }}
         data={statuses.map((value) => ({ value, label: t(`common:status.${value}`) }))}
         value={search.status ?? null}
-        onChange={(status) => set({ status: (status ?? undefined) as Search['status'] })}
+        onChange={(status) => set({ status: status ?? undefined })}
       />
       <Select
         label={t('model')}

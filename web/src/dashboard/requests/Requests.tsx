@@ -17,7 +17,8 @@ import {
   IconChevronRight,
   IconFilterOff,
 } from '@tabler/icons-react';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { Note, PlainButton, Dot } from '../../components/styles.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
@@ -31,7 +32,7 @@ import { Thumb } from '../../components/Thumb.tsx';
 import { useLiveState } from '../../live.tsx';
 import { formatUsd } from '../../money.ts';
 import { useAccountPath } from '../../session.tsx';
-import { filterNames, type Search } from './request-entries.ts';
+import { filterNames, readSearch, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
@@ -40,7 +41,7 @@ import './requests-words.ts';
 /** The account's requests, updated live. */
 export function Requests() {
   const { t } = useTranslation('requests');
-  const search = useSearch({ strict: false }) as Search;
+  const search = useQueryOf(readSearch);
   const go = useGo();
   const page = usePage(search);
   const choices = useChoices();
@@ -78,7 +79,7 @@ export function Requests() {
 /** Changes the query; empty fields are left out. */
 function useGo() {
   const navigate = useNavigate();
-  return (search: Search) => void navigate({ to: '/cabinet/requests', search: search as never });
+  return (search: Search) => void navigate({ to: '/cabinet/requests', search });
 }
 
 function LiveBadge() {
@@ -166,7 +167,7 @@ function Lines({ entries }: { entries: RequestEntry[] }) {
               style={{ cursor: 'pointer' }}
               onClick={(event) => {
                 // The link inside does the same for keyboards and new tabs.
-                if ((event.target as HTMLElement).closest('a')) return;
+                if (event.target instanceof Element && event.target.closest('a')) return;
                 const { request_id } = entry;
                 void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } });
               }}
@@ -250,8 +251,7 @@ function ModelLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolea
   return (
     <Anchor
       component={Link}
-      to="/cabinet/requests/$request_id"
-      params={{ request_id } as never}
+      to={`/cabinet/requests/${request_id}`}
       underline="hover"
       c="inherit"
       fw={550}

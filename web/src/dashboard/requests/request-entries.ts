@@ -1,5 +1,5 @@
 import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
-import { dayOf } from '../money/money-search.ts';
+import { dayOf, midnight } from '../money/money-search.ts';
 
 /** Merges live changes into a page of requests. */
 
@@ -45,16 +45,10 @@ export function queryOf({ model, key, from, to, ...rest }: Search) {
     ...rest,
     model_id: model,
     key_id: key,
-    from: from && beginOf(from),
-    to: to && beginOf(to, 1),
+    from: from && midnight(from),
+    to: to && midnight(to, 1),
     limit: pageSize,
   };
-}
-
-/** The first moment of a local day, or of one `later` days on. */
-function beginOf(day: string, later = 0): string {
-  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
-  return new Date(year, month - 1, date + later).toISOString();
 }
 
 /** Updates changed entries in place and puts new ones on top, if this page shows the newest. */
@@ -88,7 +82,7 @@ function matches(entry: RequestEntry, search: Search): boolean {
     (!model || entry.model_id === model) &&
     (!key || entry.key_id === key) &&
     (!id || entry.request_id.startsWith(id.toLowerCase())) &&
-    (!from || entry.created_at >= beginOf(from)) &&
-    (!to || entry.created_at < beginOf(to, 1))
+    (!from || entry.created_at >= midnight(from)) &&
+    (!to || entry.created_at < midnight(to, 1))
   );
 }

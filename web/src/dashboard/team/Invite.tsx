@@ -45,7 +45,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
         maxLength={254}
         {...typed(email, setEmail)}
       />
-      <Radio.Group label={t('role')} value={role} onChange={(value) => setRole(value as Role)}>
+      <Radio.Group label={t('role')} value={role} onChange={setRole}>
         <Stack gap="xs" mt={6}>
           {allRoles.map((each) => (
             <Radio

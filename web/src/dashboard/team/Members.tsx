@@ -140,7 +140,7 @@ function MemberRow(props: {
             data={allRoles.map((role) => ({ value: role, label: t(`common:role.${role}`) }))}
             value={member.role}
             allowDeselect={false}
-            onChange={(role) => role && role !== member.role && props.onRole(role as Role)}
+            onChange={(role) => role && role !== member.role && props.onRole(role)}
           />
         ) : (
           <Badge variant="default">{t(`common:role.${member.role}`)}</Badge>

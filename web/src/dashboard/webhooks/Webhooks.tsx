@@ -21,7 +21,9 @@ import { Dimmed, Heading, PlainButton, QuietIcon, RowButton } from '../../compon
 import { notice } from '../../components/frame/notice.ts';
 import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../../address.ts';
+import { webhooksSearch } from '../search.ts';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Delivery } from '../../api-types.ts';
@@ -213,7 +215,7 @@ event = Webhook(os.environ["FAREBOX_WEBHOOK_SECRET"]).verify(body, headers)
 function Deliveries() {
   const { t } = useTranslation('webhooks');
   const navigate = useNavigate();
-  const { failed } = useSearch({ strict: false }) as { failed?: boolean };
+  const { failed } = useQueryOf(webhooksSearch);
   const list = useAccountPages('GET /deliveries', { query: { failed } });
   const columns = useColumns();
   return (
@@ -233,7 +235,7 @@ function Deliveries() {
               to: '/cabinet/webhooks',
               search: value === 'failed' ? { failed: true } : {},
               replace: true,
-            } as never)
+            })
           }
         />
       </Group>

@@ -1,7 +1,8 @@
 import { Button, Group, Menu, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import { IconCoins, IconDots } from '@tabler/icons-react';
-import { useParams } from '@tanstack/react-router';
+
 import { useState } from 'react';
+import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import type { AccountDetail } from '../../api-types.ts';
@@ -23,7 +24,7 @@ import { useOperatorQuery } from '../../queries.ts';
 
 export function Account() {
   const { t } = useTranslation('operator_account');
-  const { account_id } = useParams({ strict: false }) as { account_id: string };
+  const account_id = usePathPart('account_id');
   const [{ tab = 'keys' }, setAddress] = useAddress('/operator/accounts/$account_id');
   const found = useOperatorQuery('GET /accounts/:account_id', { params: { account_id } });
   const { data: account, error } = found;

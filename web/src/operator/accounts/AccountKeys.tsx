@@ -1,5 +1,6 @@
 import { Group, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { entriesOf } from '../../records.ts';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { type Column, DataList, usdColumn } from '../../components/DataList.tsx';
@@ -125,7 +126,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
     };
     // Fields that were not changed may be the customer's own, and stay.
     const body = Object.fromEntries(
-      Object.entries(wanted).filter(([name, value]) => value !== chosen[name as keyof AccountKey]),
+      entriesOf(wanted).filter(([name, value]) => value !== chosen[name]),
     );
     const params = { account_id, key_id: chosen.key_id };
     await act('PUT /accounts/:account_id/keys/:key_id', { params, body }, t('limits_set'));

@@ -10,7 +10,8 @@ import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import './catalog-words.ts';
 import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
-import { useLive } from '../live.ts';
+import { live } from '../live.ts';
+import { useOperatorQuery } from '../../queries.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
 import { FilterSelect } from '../../components/FilterSelect.tsx';
@@ -23,7 +24,7 @@ const pageSize = 50;
 export function Catalog() {
   const { t } = useTranslation('operator_catalog');
   const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
-  const found = useLive('GET /catalog');
+  const found = useOperatorQuery('GET /catalog', {}, live);
   const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
   const all = found.data?.data.length ?? 0;
   const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));

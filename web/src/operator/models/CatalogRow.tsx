@@ -18,7 +18,8 @@ import {
   IconPlayerPause,
   IconPlayerPlay,
 } from '@tabler/icons-react';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
+import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
@@ -73,7 +74,7 @@ function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void 
 /** One row of the catalog. */
 export function CatalogRow() {
   const { t } = useTranslation('operator_catalog');
-  const { _splat: id = '' } = useParams({ strict: false }) as { _splat?: string };
+  const id = usePathPart('_splat');
   const found = useOperatorQuery('GET /catalog/row', { query: { id } });
   const { data: row, error } = found;
   return (

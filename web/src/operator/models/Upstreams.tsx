@@ -18,7 +18,8 @@ import { Empty } from '../../components/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import type { Upstream } from '../../api-types.ts';
-import { useLive } from '../live.ts';
+import { live } from '../live.ts';
+import { useOperatorQuery } from '../../queries.ts';
 import { needed } from '../margin.tsx';
 import { offered, useAddress } from '../search.ts';
 import { isPaused, UpstreamCard } from './UpstreamCard.tsx';
@@ -30,9 +31,9 @@ type Filter = (typeof offered.upstreams)[number];
 export function Upstreams() {
   const { t, i18n } = useTranslation('operator_upstreams');
   const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
-  const found = useLive('GET /upstreams');
-  const shown = found.data?.data.filter((each) => fits(each, only as Filter));
-  const live = shown?.filter(isShownInFull);
+  const found = useOperatorQuery('GET /upstreams', {}, live);
+  const shown = found.data?.data.filter((each) => fits(each, only));
+  const usable = shown?.filter(isShownInFull);
   const missing = shown?.filter((each) => !isShownInFull(each)) ?? [];
   return (
     <>
@@ -64,10 +65,10 @@ export function Upstreams() {
         <Empty icon={<IconPlugConnected />} title={t('none_title')} text={t('none_text')} />
       )}
       <Stack gap="md">
-        {live?.map((each) => (
+        {usable?.map((each) => (
           <UpstreamCard key={each.name} upstream={each} />
         ))}
-        {live && live.length > 0 && (
+        {usable && usable.length > 0 && (
           <Dimmed>
             {t('counted', {
               n: new Intl.NumberFormat(i18n.language).format(found.data!.counted_max),

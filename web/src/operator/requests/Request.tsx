@@ -1,7 +1,8 @@
 import { Alert, Anchor, Code, Grid, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
+import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { AccountLink } from '../links.tsx';
 import { Dimmed, Note, PlainButton, RowButton, Dot } from '../../components/styles.ts';
@@ -27,7 +28,7 @@ const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status 
 /** One request of any account, with the operator's view of it. */
 export function Request() {
   const { t } = useTranslation('operator_request');
-  const { request_id } = useParams({ strict: false }) as { request_id: string };
+  const request_id = usePathPart('request_id');
   const { data, error, refetch } = useOperatorQuery(
     'GET /requests/:request_id',
     { params: { request_id } },

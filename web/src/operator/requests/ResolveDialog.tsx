@@ -66,11 +66,7 @@ export function ResolveDialog({ of, onClose }: Of) {
           {...typed(since, setSince)}
         />
       )}
-      <Radio.Group
-        value={outcome}
-        onChange={(value) => setOutcome(value as typeof outcome)}
-        aria-label={t('resolve_title')}
-      >
+      <Radio.Group value={outcome} onChange={setOutcome} aria-label={t('resolve_title')}>
         <Stack gap="xs">
           <Radio value="ran" label={t('ran')} />
           <Radio value="did_not_run" label={t('did_not_run')} />

@@ -20,6 +20,7 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
+import { keysOf } from '../../records.ts';
 import { saveText } from '../../components/save.ts';
 import './vouchers-words.ts';
 
@@ -75,10 +76,10 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
       />
       <Select
         label={t('expires')}
-        data={Object.keys(expiries).map((value) => ({ value, label: t(`expiry.${value}`) }))}
+        data={keysOf(expiries).map((value) => ({ value, label: t(`expiry.${value}`) }))}
         value={expiry}
         allowDeselect={false}
-        onChange={(value) => setExpiry((value ?? 'never') as Expiry)}
+        onChange={(value) => setExpiry(value ?? 'never')}
       />
       {isComplete && (
         <Text size="sm" ta="right" className="number">

@@ -9,7 +9,9 @@ import {
   IconMessageOff,
   IconPlus,
 } from '@tabler/icons-react';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useQueryOf } from '../../address.ts';
+import { chatSearch } from '../search.ts';
 import { useEffect, useState, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton, RowButton } from '../../components/styles.ts';
@@ -56,7 +58,7 @@ function Talking({ models }: { models: Model[] }) {
   const path = useAccountPath();
   const navigate = useNavigate();
   const moneyMoved = useMoneyMoved();
-  const { c, model: wantedModel } = useSearch({ strict: false }) as { c?: string; model?: string };
+  const { c, model: wantedModel } = useQueryOf(chatSearch);
   const talk = useTalk(account_id);
   const [isListOpen, list] = useDisclosure(false);
   const [fresh, setFresh] = useState<Wanted>(() => empty(wantedModel ?? firstChoice(models)!.id));
@@ -95,12 +97,12 @@ function Talking({ models }: { models: Model[] }) {
     toEnd();
     if (!kept) {
       setFresh(empty(conversation.model));
-      void navigate({ to: '/studio/chat', search: { c: id } as never, replace: true });
+      void navigate({ to: '/studio/chat', search: { c: id }, replace: true });
     }
   };
   const goTo = (id: string | undefined) => {
     list.close();
-    void navigate({ to: '/studio/chat', search: { c: id } as never });
+    void navigate({ to: '/studio/chat', search: { c: id } });
   };
   const side = <Conversations talk={talk} shown={kept?.id} goTo={goTo} />;
   const cost = kept ? costOf(kept) : 0n;

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import classes from './Markdown.module.css';
-import { readMarkdown, safeAddress } from './read-markdown.ts';
+import { known, readMarkdown, safeAddress } from './read-markdown.ts';
 
 /** A model's text as React nodes. HTML in it stays text. */
 export default function Markdown({ text, isWriting }: { text: string; isWriting: boolean }) {
@@ -30,7 +30,7 @@ const Block = memo(
 );
 
 function all(tokens: Token[] | undefined): ReactNode {
-  return tokens?.map((token, i) => <Fragment key={i}>{drawn(token as MarkedToken)}</Fragment>);
+  return known(tokens ?? []).map((token, i) => <Fragment key={i}>{drawn(token)}</Fragment>);
 }
 
 function drawn(token: MarkedToken): ReactNode {

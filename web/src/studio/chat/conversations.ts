@@ -1,3 +1,4 @@
+import { jsonOf } from '../../../../client/src/unknown.ts';
 /** Conversations of an account, stored in this browser only; the service stores no messages. */
 
 export interface Picture {
@@ -125,7 +126,7 @@ function write(place: string, text: string): boolean {
 
 function parsed<T>(place: string): T | null {
   try {
-    return JSON.parse(localStorage.getItem(place) ?? 'null') as T | null;
+    return jsonOf(localStorage.getItem(place) ?? 'null');
   } catch {
     return null;
   }

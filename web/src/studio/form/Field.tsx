@@ -23,7 +23,7 @@ import { Clear, Default } from '../runs/Clear.tsx';
 import type { ControlProps, Of } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
-import type { Control, Field as FieldOf, Scalar } from './schema.ts';
+import type { Control, Field as FieldOf } from './schema.ts';
 import { anotherSeed } from './schema.ts';
 
 /** One field of a model's input, with the control for its schema. */
@@ -227,7 +227,7 @@ function ChoiceControl(given: Of<'choice'>) {
   const chosen = value === undefined ? null : String(value);
   const shown = chosen ?? (assumed === undefined ? null : String(assumed));
   const choose = (text: string | null) =>
-    onChange(text === null ? fallback : (options[texts.indexOf(text)] as Scalar));
+    onChange(text === null ? fallback : options[texts.indexOf(text)]);
   const isDefault = value === fallback;
   if (texts.length <= segments.options && letters <= segments.letters) {
     return (

@@ -19,6 +19,7 @@ import { Field } from './Field.tsx';
 import type { Model } from '../../api-types.ts';
 import { usd } from '../models.ts';
 import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
+import { isObject } from '../../../../client/src/unknown.ts';
 
 /** The input of a model, as a form or as JSON. */
 export function InputForm(props: {
@@ -74,7 +75,7 @@ export function InputForm(props: {
           value={view}
           onChange={(next) => {
             onBroken(false);
-            setView(next as 'form' | 'json');
+            setView(next);
           }}
         />
         <Group gap={4}>
@@ -172,10 +173,10 @@ function JsonView(props: {
   const take = (next: string) => {
     setText(next);
     const value = parsed(next);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    setBroken(!isObject);
-    onBroken(!isObject);
-    if (isObject) replace(value as Input);
+    const isInput = isObject(value);
+    setBroken(!isInput);
+    onBroken(!isInput);
+    if (isInput) replace(value);
   };
   return (
     <Stack gap={4}>

@@ -5,6 +5,7 @@ import { Dimmed } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
 import type { Of } from './control.ts';
 import classes from './ShapeField.module.css';
+import { objectOf } from '../../../../client/src/unknown.ts';
 
 /** Aspect ratios, each with a small drawing. */
 export function RatioField(given: Of<'ratio'>) {
@@ -138,6 +139,6 @@ function sizeOf(value: unknown): { width: number; height: number } | null {
     const [, width, height] = /^(\d+)x(\d+)$/.exec(value) ?? [];
     return width && height ? { width: Number(width), height: Number(height) } : null;
   }
-  const { width, height } = (value ?? {}) as { width?: unknown; height?: unknown };
+  const { width, height } = objectOf(value);
   return typeof width === 'number' && typeof height === 'number' ? { width, height } : null;
 }

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
+import { jsonOf } from '../../../../client/src/unknown.ts';
 
 /** The user's input for a model. Survives a reload, but not closing the tab. */
 
@@ -34,8 +35,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
 
 function kept(place: string): Input | null {
   try {
-    const text = sessionStorage.getItem(place);
-    return text === null ? null : (JSON.parse(text) as Input);
+    return jsonOf(sessionStorage.getItem(place) ?? 'null');
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { mediaOf, type Media } from '../models.ts';
+import { mediaOf, schemaOf, type Media } from '../models.ts';
 
 /** Chooses the control for each field of a model's input from its JSON Schema. */
 
@@ -59,7 +59,7 @@ const shortText = 120;
 
 /** The fields of a model's input schema; required ones first. */
 export function fieldsOf(input_schema: Record<string, unknown>): Field[] {
-  const schema = input_schema as Schema;
+  const schema = schemaOf(input_schema);
   const required = new Set(schema.required ?? []);
   const fields = Object.entries(schema.properties ?? {}).map(([name, given]) => {
     const own = resolved(given, schema);
@@ -72,7 +72,7 @@ export function controlOf(name: string, schema: Schema): Control {
   const type = typeOf(schema);
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
   const media = mediaOf(name);
-  if (options?.every(isScalar)) return choice(options as Scalar[]);
+  if (options?.every(isScalar)) return choice(options);
   if (/(^|_)size$/.test(name) && schema.anyOf) return sizeOf(schema) ?? { as: 'json' };
   if (media !== null && type === 'array') {
     return { as: 'media_list', media, max: schema.maxItems ?? 64 };
@@ -93,11 +93,12 @@ export function controlOf(name: string, schema: Schema): Control {
 }
 
 function choice(options: Scalar[]): Control {
-  const isRatio = (each: Scalar) => typeof each === 'string' && /^\d+:\d+$/.test(each);
-  const ratios = options.filter(isRatio);
-  const others = options.filter((each) => !isRatio(each));
-  if (ratios.length > 1 && others.every((each) => each === 'auto' || each === 'adaptive'))
-    return { as: 'ratio', options: options as string[], free: false };
+  const texts = options.filter((each) => typeof each === 'string');
+  const ratios = texts.filter((each) => /^\d+:\d+$/.test(each));
+  const isNamed = (each: Scalar) =>
+    ratios.includes(String(each)) || each === 'auto' || each === 'adaptive';
+  if (ratios.length > 1 && options.every(isNamed))
+    return { as: 'ratio', options: texts, free: false };
   return { as: 'choice', options };
 }
 
@@ -130,7 +131,7 @@ function sizeOf({ anyOf = [] }: Schema): Control | null {
   const sides = anyOf.find((each) => each.properties?.width)?.properties;
   if (!names.every((each) => typeof each === 'string') || !sides) return null;
   const { minimum = 64, maximum = 4096 } = sides.width ?? {};
-  return { as: 'size', names: names as string[], min: minimum, max: maximum };
+  return { as: 'size', names, min: minimum, max: maximum };
 }
 
 function typeOf({ type, anyOf, oneOf }: Schema): string | undefined {
@@ -149,8 +150,9 @@ function resolved(schema: Schema, root: Schema, depth = 0): Schema {
     return target ? { ...resolved(target, root, depth + 1), ...own } : own;
   }
   if (allOf) {
-    const parts = allOf.map((each) => resolved(each, root, depth + 1));
-    return Object.assign({}, ...parts, own) as Schema;
+    const whole: Schema = {};
+    for (const part of allOf) Object.assign(whole, resolved(part, root, depth + 1));
+    return { ...whole, ...own };
   }
   const lone = (schema.anyOf ?? schema.oneOf ?? []).filter((each) => each.type !== 'null');
   if (lone.length !== 1) return schema;
@@ -158,19 +160,19 @@ function resolved(schema: Schema, root: Schema, depth = 0): Schema {
   return { ...resolved(lone[0]!, root, depth + 1), ...rest };
 }
 
-function isScalar(value: unknown): boolean {
+function isScalar(value: unknown): value is Scalar {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
 /** The initial input. */
 export function defaultsOf(schema: Record<string, unknown>): Record<string, unknown> {
-  const filled = fieldsOf(schema).flatMap((field) => {
+  const filled = fieldsOf(schema).flatMap((field): [string, unknown][] => {
     if (field.schema.default !== undefined) return [[field.name, field.schema.default]];
     return field.schema.const !== undefined && field.required
       ? [[field.name, field.schema.const]]
       : [];
   });
-  return Object.fromEntries(filled) as Record<string, unknown>;
+  return Object.fromEntries(filled);
 }
 
 /** Required fields that are empty. */

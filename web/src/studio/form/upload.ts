@@ -1,3 +1,4 @@
+import { jsonOf } from '../../../../client/src/unknown.ts';
 import { ApiFailure, Unreachable } from '../../api.ts';
 import type { Media } from '../models.ts';
 
@@ -28,8 +29,8 @@ export function upload(
     });
     request.addEventListener('load', () => {
       const said = parsed(request.responseText);
-      if (request.status === 201) resolve(said as unknown as Uploaded);
-      else reject(new ApiFailure(request.status, (said.error ?? {}) as object));
+      if (request.status === 201 && said) resolve(said);
+      else reject(new ApiFailure(request.status, said));
     });
     request.addEventListener('error', () => reject(new Unreachable()));
     request.addEventListener('abort', () => reject(new DOMException('cancelled', 'AbortError')));
@@ -40,11 +41,11 @@ export function upload(
   return { done, cancel: () => request.abort() };
 }
 
-function parsed(text: string): Record<string, unknown> {
+function parsed(text: string): Uploaded | null {
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    return jsonOf(text);
   } catch {
-    return {};
+    return null;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Group, NavLink, ScrollArea, Text } from '@mantine/core';
 import { IconPhotoOff } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { QueryLink } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/Empty.tsx';
@@ -37,9 +37,9 @@ export default function UseAsInput(props: {
         {fitting.map((model) => (
           <NavLink
             key={model.id}
-            component={Link}
+            component={QueryLink}
             to={addressOf(model)}
-            search={{ use: `${request_id}.${index}` } as never}
+            search={{ use: `${request_id}.${index}` }}
             onClick={onClose}
             label={model.name}
             description={

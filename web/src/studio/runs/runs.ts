@@ -12,11 +12,12 @@ import type {
 } from '../../api-types.ts';
 import { useAccount, useAccountApi, useAccountPath } from '../../session.tsx';
 import { eventsOf } from '../../../../client/src/events.ts';
+import { fieldOf, jsonOf } from '../../../../client/src/unknown.ts';
 import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import type { Input } from '../form/draft.ts';
 import { isRefused, useKept, type Press } from '../form/presses.ts';
 import { useMoneyMoved } from '../price.ts';
-import { useAccountKey, useAccountQuery } from '../../queries.ts';
+import { firstPage, useAccountKey, useAccountQuery } from '../../queries.ts';
 
 /** Requests to a model: submit, watch, list. The service stores them. */
 
@@ -47,7 +48,7 @@ export function useRuns(model_id: string) {
     queryKey: useRunsKey(model_id),
     queryFn: ({ pageParam: cursor }) =>
       api('GET /v1/requests', { query: { model_id, limit: pageSize, cursor } }),
-    initialPageParam: undefined as string | undefined,
+    initialPageParam: firstPage,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 }
@@ -245,7 +246,7 @@ async function stream(
   try {
     const reply = await send(`${address}/stream`, { signal });
     for await (const { event, data } of eventsOf(chunksOfStream(reply.body!))) {
-      if (event === 'status') told(JSON.parse(data) as StatusNow);
+      if (event === 'status') told(jsonOf(data));
     }
   } catch (error) {
     // A service at its stream limit is polled instead.
@@ -303,22 +304,25 @@ export function outputOf(response: Record<string, unknown>): Output {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(response)) {
     const list = Array.isArray(value) ? value : [value];
-    if (list.length > 0 && list.every(isMedium)) media.push(...(list as Medium[]));
+    if (list.length > 0 && list.every(isMedium)) media.push(...list);
     else if (value !== null) fields[name] = value;
   }
   return { media, fields };
 }
 
-function isMedium(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'url' in value && 'content_type' in value;
+function isMedium(value: unknown): value is Medium {
+  return (
+    typeof fieldOf(value, 'url') === 'string' && typeof fieldOf(value, 'content_type') === 'string'
+  );
 }
 
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiFailure && error.status === 410;
 }
 
+const shownKinds = ['image', 'video', 'audio'] as const;
+
 /** `image`, `video`, `audio`; null for other types. */
 export function shownAs({ content_type }: Pick<Medium, 'content_type'>) {
-  const [, kind] = /^(image|video|audio)\//.exec(content_type) ?? [];
-  return (kind ?? null) as 'image' | 'video' | 'audio' | null;
+  return shownKinds.find((kind) => content_type.startsWith(`${kind}/`)) ?? null;
 }

@@ -1,0 +1,15 @@
+import { anyText, byRules, oneOf } from '../address.ts';
+import { kinds, sorts } from './form/wish.ts';
+
+/** How each page of the studio reads its query. */
+
+export const gallerySearch = byRules({
+  q: anyText,
+  kind: oneOf(kinds),
+  task: anyText,
+  sort: oneOf(sorts),
+});
+
+export const chatSearch = byRules({ c: anyText, model: anyText });
+
+export const modelSearch = byRules({ from: anyText, use: anyText });
