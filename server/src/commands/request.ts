@@ -3,6 +3,7 @@ import { statuses } from '../core/request/request.ts';
 import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findFull } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
+import * as requestLists from '../db/requests/request-lists.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
 import { redact } from '../lib/log.ts';
@@ -31,7 +32,7 @@ export async function list(context: Context, options: ListOptions): Promise<void
   const rows = await withDatabase(context, async (db) => {
     const named = options.account;
     const account_id = named === undefined ? null : (await needAccount(db, named)).id;
-    return requests.listAll(db, { account_id, status, model_id, limit });
+    return requestLists.listAll(db, { account_id, status, model_id, limit });
   });
   const cells = rows.map((row) => [
     row.id,
@@ -113,7 +114,7 @@ async function load(db: Database, id: string) {
     requests.findCards(db, [id]),
     findFull(db, id),
     movementsOf(db, id),
-    requests.attemptsOf(db, id),
+    requestLists.attemptsOf(db, id),
     deliveriesOf(db, id),
   ]);
   if (!row) return null;
@@ -126,7 +127,7 @@ async function load(db: Database, id: string) {
   return { ...view({ ...row, email }), ...about, transfers, attempts, deliveries, input };
 }
 
-function view(row: requests.AnyRow) {
+function view(row: requestLists.AnyRow) {
   return {
     request_id: row.id,
     account_id: row.account_id,
@@ -183,11 +184,11 @@ function time(at: Date | null): string {
   return at === null ? '-' : at.toISOString();
 }
 
-function keyWords({ key }: requests.AttemptRow): string {
+function keyWords({ key }: requestLists.AttemptRow): string {
   return key === null ? '' : ` with key ${key}`;
 }
 
-function leftWords({ left_at, cost_usd_micro: cost }: requests.AttemptRow): string {
+function leftWords({ left_at, cost_usd_micro: cost }: requestLists.AttemptRow): string {
   if (left_at === null) return '';
   const words = cost === null ? 'at a cost that is not known' : `at ${formatUsd(cost)} USD`;
   return `, left for the next route, ${words}`;

@@ -1,6 +1,6 @@
 import { costMaxUsdMicro } from '../core/price/cost.ts';
 import { formatUsd } from '../core/price/money.ts';
-import * as queue from '../db/requests/queue.ts';
+import * as upstreamStates from '../db/upstreams/states.ts';
 import * as resolutions from '../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../lib/id.ts';
 import { Refused } from '../operations/refused.ts';
@@ -71,7 +71,7 @@ export async function resolve(
   const defined = await definedNames(context.config);
   const done = await withDatabase(context, async (db) => {
     // Also an upstream whose file is gone: its requests still have to be resolved.
-    const known = (await queue.upstreamStates(db, defined)).map(({ name }) => name);
+    const known = (await upstreamStates.upstreamStates(db, defined)).map(({ name }) => name);
     if (!known.includes(upstream))
       throw new Refused(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
     return resolveOutcomes(db, commandLine, selected, finding);

@@ -1,5 +1,5 @@
 import { catalogDir } from '../config.ts';
-import * as queue from '../db/requests/queue.ts';
+import * as upstreamStates from '../db/upstreams/states.ts';
 import { keyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
 import { upstreamsOf } from '../services.ts';
 import { checkFolder } from '../storage/check-folder.ts';
@@ -8,9 +8,9 @@ import { counted, print, seconds, table, withDatabase, type Context } from './ou
 export async function list(context: Context): Promise<void> {
   const { usable, live } = await definedIn(context);
   const { rows, models, keys } = await withDatabase(context, async (db) => {
-    const rows = await queue.upstreamStates(db, [...usable.keys()]);
+    const rows = await upstreamStates.upstreamStates(db, [...usable.keys()]);
     const names = rows.map(({ name }) => name);
-    const models = await queue.pausedModels(db, names);
+    const models = await upstreamStates.pausedModels(db, names);
     return { rows, models, keys: await keyStates(db, live) };
   });
   const pausesOf = (name: string) => models.filter(({ upstream }) => upstream === name);
@@ -32,14 +32,20 @@ export async function list(context: Context): Promise<void> {
   print(context, { data: shown }, [table(head, cells), ...reasons].join('\n'));
 }
 
-function cellsOf(row: queue.UpstreamState, isSetUp: boolean, pausedModels: number): string[] {
+function cellsOf(
+  row: upstreamStates.UpstreamState,
+  isSetUp: boolean,
+  pausedModels: number,
+): string[] {
   const [pausedFor, ...others] = troubles(row);
   // The upstream works, but not for all models: a "-" would hide that when lines are filtered.
   const isPartly = row.paused_seconds === 0 && pausedModels > 0;
   return [
     row.name,
     isSetUp ? 'yes' : 'no',
-    row.waiting < queue.waitingMax ? String(row.waiting) : `${queue.waitingMax} or more`,
+    row.waiting < upstreamStates.waitingMax
+      ? String(row.waiting)
+      : `${upstreamStates.waitingMax} or more`,
     row.waiting > 0 ? seconds(row.oldest_seconds) : '-',
     String(row.in_use),
     isPartly ? counted(pausedModels, 'model') : pausedFor!,
@@ -47,12 +53,12 @@ function cellsOf(row: queue.UpstreamState, isSetUp: boolean, pausedModels: numbe
   ];
 }
 
-function cellsOfModel({ model, ...row }: queue.PausedModel, indent = '  '): string[] {
+function cellsOfModel({ model, ...row }: upstreamStates.PausedModel, indent = '  '): string[] {
   return [`${indent}${model}`, '', '', '', '', ...troubles(row)];
 }
 
 type Troubles = Pick<
-  queue.UpstreamState,
+  upstreamStates.UpstreamState,
   'paused_seconds' | 'failures' | 'last_error' | 'last_error_at'
 >;
 
@@ -96,9 +102,9 @@ function setUp(usable: Usable): boolean {
 }
 
 function view(
-  { paused_seconds, oldest_seconds, waiting, ...row }: queue.UpstreamState,
+  { paused_seconds, oldest_seconds, waiting, ...row }: upstreamStates.UpstreamState,
   usable: Usable,
-  resting: queue.PausedModel[],
+  resting: upstreamStates.PausedModel[],
   keys: UpstreamKeyView[],
 ) {
   const unknown = `no catalog file defines the upstream "${row.name}"`;
@@ -118,7 +124,7 @@ function view(
   };
 }
 
-function modelView({ upstream: _upstream, paused_seconds, ...model }: queue.PausedModel) {
+function modelView({ upstream: _upstream, paused_seconds, ...model }: upstreamStates.PausedModel) {
   return { ...model, paused_until: until(paused_seconds) };
 }
 

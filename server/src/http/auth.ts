@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
-import type { Caller, LapsedKey, Rate } from '../db/accounts/keys.ts';
+import type { Caller, LapsedKey, Rate } from '../db/accounts/callers.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import type { HttpDeps } from './deps.ts';
 import type { KeyGrant } from './stream-grants.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Links } from '../core/request/views.ts';
-import type { Spender } from '../db/accounts/keys.ts';
+import type { Spender } from '../db/accounts/callers.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql/sql.ts';

@@ -1,5 +1,5 @@
 import type { EndTransition, MoveTransition } from '../core/request/request.ts';
-import type { PauseRecord } from '../db/requests/queue.ts';
+import type { PauseRecord } from '../db/upstreams/pauses.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';

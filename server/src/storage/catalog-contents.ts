@@ -1,4 +1,5 @@
-import type { Owners, Problem } from '../core/catalog/catalog-file.ts';
+import type { Owners } from '../core/catalog/catalog-conflicts.ts';
+import type { Problem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { Folder, LoadedFile } from './catalog-folder.ts';

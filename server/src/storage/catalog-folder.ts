@@ -3,8 +3,9 @@ import {
   settleIds,
   settleUpstreams,
   unknownUpstreams,
-} from '../core/catalog/catalog-file.ts';
-import type { FindUnsupported, Owners, ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+} from '../core/catalog/catalog-conflicts.ts';
+import type { FindUnsupported, Owners } from '../core/catalog/catalog-conflicts.ts';
+import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import { statedLosses } from '../core/catalog/listed-price.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';

@@ -1,4 +1,4 @@
-import type { FindUnsupported } from '../core/catalog/catalog-file.ts';
+import type { FindUnsupported } from '../core/catalog/catalog-conflicts.ts';
 import { settingsOf } from '../core/catalog/upstream-definition.ts';
 import { keyName } from '../core/catalog/upstream-key.ts';
 import type {

@@ -1,4 +1,4 @@
-import type { UnsupportedRow, FindUnsupported } from '../core/catalog/catalog-file.ts';
+import type { UnsupportedRow, FindUnsupported } from '../core/catalog/catalog-conflicts.ts';
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { fieldForm } from '../core/catalog/field-form.ts';
 import type { AdapterName, UpstreamDefinition } from '../core/catalog/upstream-definition.ts';

@@ -1,5 +1,5 @@
 import type { Transition } from '../core/request/request.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { outputPrefix } from './finish.ts';
 import type { StepDeps } from './step.ts';
 

@@ -9,7 +9,7 @@ import { redactInput } from '../core/request/redact.ts';
 import { quoteFromJson } from '../core/price/quote-json.ts';
 import type { EndTransition, Output, Transition } from '../core/request/request.ts';
 import { routeTo } from '../core/request/routing.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';

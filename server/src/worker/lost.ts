@@ -1,7 +1,7 @@
 import { failures } from '../core/errors.ts';
 import type { Transition } from '../core/request/request.ts';
 import { goesOn, routesAfter } from '../core/request/routing.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
 import { fail } from './finish.ts';
 import { callbackOf, isLeft, routePauseMaxSeconds, routePauses, type Chosen } from './routes.ts';

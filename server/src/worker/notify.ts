@@ -1,7 +1,8 @@
 import { notificationBody } from '../core/request/views.ts';
 import type { Transition } from '../core/request/request.ts';
 import * as accounts from '../db/accounts/accounts.ts';
-import { findCards, findOutputs, type ClaimedRequest } from '../db/requests/requests.ts';
+import { findCards, findOutputs } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { sendNotification } from '../operations/requests/notification.ts';
 import type { StepDeps } from './step.ts';
 

@@ -1,6 +1,6 @@
 import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { bounded } from '../lib/bounded.ts';
 import { costOfRun, fail, finish } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';

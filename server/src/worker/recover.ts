@@ -1,6 +1,6 @@
 import type { Transition } from '../core/request/request.ts';
 import { goesOn, routeTo } from '../core/request/routing.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
 import { startedAt, startedName } from './routes.ts';

@@ -2,7 +2,7 @@ import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { callbackUrl } from '../core/request/views.ts';
 import { pausedName } from '../core/catalog/upstream-key.ts';
 import { pausesOf } from '../db/requests/queue.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { StepDeps } from './step.ts';

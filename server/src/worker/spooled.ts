@@ -1,5 +1,5 @@
 import type { Transition } from '../core/request/request.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Spool } from '../storage/spool.ts';
 import { StorageAway, StorageFull } from '../storage/storage.ts';
 import type { Bytes } from '../lib/streams.ts';

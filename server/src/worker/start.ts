@@ -7,7 +7,7 @@ import type { Transition } from '../core/request/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
 import { isOfKey } from '../core/catalog/upstream-key.ts';
 import { takeSlot } from '../db/requests/queue.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/requests/stored-inputs.ts';

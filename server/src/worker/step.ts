@@ -1,7 +1,7 @@
 import type { Links } from '../core/request/views.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Transition } from '../core/request/request.ts';
-import type { ClaimedRequest } from '../db/requests/requests.ts';
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Operations } from '../operations/requests/batched.ts';

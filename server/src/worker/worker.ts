@@ -2,7 +2,7 @@ import type { ModelUpstream } from '../core/catalog/catalog.ts';
 import { stepFor, type Step, type Transition } from '../core/request/request.ts';
 import { redactInput } from '../core/request/redact.ts';
 import { routeAfter } from '../core/request/routing.ts';
-import { loadClaimed, type ClaimedRequest } from '../db/requests/requests.ts';
+import { loadClaimed, type ClaimedRequest } from '../db/requests/request-steps.ts';
 import {
   claimDue,
   claimHeld,
@@ -33,13 +33,12 @@ import { findSpooled, SpoolWatch } from './spooled.ts';
 import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Backoff } from './backoff.ts';
+import { paceMs, Sleep } from './sleep.ts';
 
 /** Claims per round: more would make the transaction long, fewer would need many rounds. */
 const claimMax = 100;
 /** Longest sleep of an idle worker, so that work is found even if every hint is lost. */
 const idleMs = 1_000;
-/** Shortest time between two rounds of a busy worker, so that each claims a fair number. */
-const paceMs = 5;
 /** How often waiting requests of paused upstreams are moved to other routes. */
 const rerouteMs = 1_000;
 /** Pause after a round that failed, for example because the database is away. */
@@ -398,34 +397,6 @@ function stepOf(row: ClaimedRequest): Step {
   const { started_in, outcome, handle, left } = row;
   const started = started_in === null ? null : { has_handle: handle !== null, outcome, left };
   return stepFor({ ...row, started });
-}
-
-/** The pause between two rounds, which a hint may end early. */
-class Sleep {
-  #hinted = false;
-  #wakeable = false;
-  #done: (() => void) | undefined;
-
-  /** `always` also ends a pause that hints do not end. */
-  wake(always: boolean): void {
-    this.#hinted = true;
-    if (this.#wakeable || always) this.#done?.();
-  }
-
-  /** Returns at once if a hint came since the last pause. */
-  wait(ms: number, wakeable: boolean): Promise<void> {
-    const wanted = wakeable && this.#hinted ? 0 : ms;
-    this.#hinted = false;
-    this.#wakeable = wakeable;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#done?.(), Math.max(wanted, paceMs));
-      this.#done = () => {
-        clearTimeout(timer);
-        this.#done = undefined;
-        resolve();
-      };
-    });
-  }
 }
 
 function isEnd({ to }: Transition): boolean {

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
-import { authenticateMany } from '../../src/db/accounts/keys.ts';
+import { authenticateMany } from '../../src/db/accounts/callers.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { noteFailure } from '../../src/db/requests/queue.ts';
+import { noteFailure } from '../../src/db/upstreams/pauses.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase } from '../kit/database.ts';
 import { nowhere, serve } from '../upstreams/fakes/kit.ts';

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
 import { setStatus } from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
+import * as callers from '../../src/db/accounts/callers.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createKey, endOverlap, rotateKey } from '../../src/operations/accounts/key.ts';
 import { customer, submit } from '../kit/by-hand.ts';
@@ -34,12 +35,12 @@ async function newKey(
 }
 
 const call = async (hashes: Buffer[], rpm = 600) => {
-  const found = await keys.authenticateMany(database.db, hashes, { key: rpm, account: 5 * rpm });
+  const found = await callers.authenticateMany(database.db, hashes, { key: rpm, account: 5 * rpm });
   assert.ok(found.every((one) => one === null || !('lapsed' in one)));
-  return found as (keys.Caller | null)[];
+  return found as (callers.Caller | null)[];
 };
 const times = <T>(count: number, item: T) => Array.from({ length: count }, () => item);
-const granted = (callers: (keys.Caller | null)[]) =>
+const granted = (callers: (callers.Caller | null)[]) =>
   callers.filter((caller) => caller?.rate.granted).length;
 
 /** The running minute of a key is over. */
@@ -107,7 +108,7 @@ const change = (key: Key, set: string) =>
   database.db.run(rawSql(`update keys set ${set} where id = $1`, [key.key_id]));
 /** What is said of one hash. */
 const judged = async (hash: Buffer) =>
-  (await keys.authenticateMany(database.db, [hash], { key: 600, account: 3000 }))[0] ?? null;
+  (await callers.authenticateMany(database.db, [hash], { key: 600, account: 3000 }))[0] ?? null;
 const lapsedOf = async (hash: Buffer) => {
   const found = await judged(hash);
   return found && 'lapsed' in found ? found.lapsed : null;
@@ -125,7 +126,7 @@ describe('the end of a key', () => {
     await change(key, "expires_at = now() + interval '1 hour'");
     assert.ok((await call([key.hash]))[0]);
     await change(key, 'expires_at = now()');
-    const [one, two] = await keys.authenticateMany(database.db, [key.hash, key.hash], {
+    const [one, two] = await callers.authenticateMany(database.db, [key.hash, key.hash], {
       key: 600,
       account: 3000,
     });

@@ -4,15 +4,20 @@ import * as finding from '../../src/db/accounts/account-search.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as files from '../../src/db/accounts/files.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
+import * as callers from '../../src/db/accounts/callers.ts';
 import * as people from '../../src/db/accounts/people.ts';
 import * as margins from '../../src/db/accounts/margins.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/requests/queue.ts';
+import * as upstreamStates from '../../src/db/upstreams/states.ts';
 import * as lines from '../../src/db/requests/request-pages.ts';
 import * as deliveries from '../../src/db/requests/deliveries.ts';
 import * as openRequests from '../../src/db/requests/open-requests.ts';
 import * as pace from '../../src/db/requests/start-latency.ts';
 import * as requests from '../../src/db/requests/requests.ts';
+import * as endedRequests from '../../src/db/requests/ended-requests.ts';
+import * as requestLists from '../../src/db/requests/request-lists.ts';
+import * as requestSteps from '../../src/db/requests/request-steps.ts';
 import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
 import { bookCosts } from '../../src/db/accounts/revenue.ts';
 import * as spend from '../../src/db/accounts/spend.ts';
@@ -147,7 +152,7 @@ const growing = new Set([
 type Ask = (db: Database & Transaction) => unknown;
 const asked: Record<string, Ask> = {
   authenticate: (c) =>
-    keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], { key: 600, account: 3000 }),
+    callers.authenticateMany(c, [sample.hash, Buffer.alloc(32)], { key: 600, account: 3000 }),
   'a page of keys': (c) =>
     keys.page(c, { account_id: sample.account, is_active: true, below_id: sample.key, limit: 51 }),
   'a page of all keys': (c) =>
@@ -195,8 +200,8 @@ const asked: Record<string, Ask> = {
   'the next due time': (c) => queue.nextDueMs(c),
   'upstreams where something waits': (c) => queue.waitingUpstreams(c),
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
-  'figures of the upstreams': (c) => queue.upstreamStates(c, ['busy', 'idle']),
-  'models that rest': (c) => queue.pausedModels(c, ['busy', 'idle']),
+  'figures of the upstreams': (c) => upstreamStates.upstreamStates(c, ['busy', 'idle']),
+  'models that rest': (c) => upstreamStates.pausedModels(c, ['busy', 'idle']),
   'how upstreams did in the last day': (c) => pace.runLatencies(c, 86_400, madeAt(19_900)),
   'how starts went in the last day': (c) => pace.startLatencies(c, 86_400, madeAt(19_900)),
   'what is open': (c) => openRequests.list(c, openFilter),
@@ -213,13 +218,13 @@ const asked: Record<string, Ask> = {
     resolutions.inDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
   'what unknown outcomes cost': (c) => bookCosts(c, bothOutcomes(), 5n),
   'movements of a request': (c) => movementsOf(c, sample.request),
-  'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
+  'attempts of a request': (c) => requestLists.attemptsOf(c, sample.request),
   'notifications of an account': (c) =>
     deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
   'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
   'notifications of a request': (c) => deliveries.ofRequest(c, sample.request),
-  'load claims': (c) => requests.loadClaimed(c, [{ id: sample.request, attempt: 1 }]),
-  'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
+  'load claims': (c) => requestSteps.loadClaimed(c, [{ id: sample.request, attempt: 1 }]),
+  'lock requests': (c) => endedRequests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
   cards: (c) => requests.findCards(c, [sample.request, uuid]),
   outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
@@ -238,11 +243,11 @@ const asked: Record<string, Ask> = {
   'whose money has moved': (c) => movedSince(c, [{ account_id: sample.account, seq: 3n }], 41),
   'who still looks': (c) =>
     people.areStillThere(c, [{ session_id: uuid, person_id: uuid, account_id: sample.account }]),
-  'list requests': (c) => requests.list(c, { ...filter, account_id: sample.account }),
+  'list requests': (c) => requestLists.list(c, { ...filter, account_id: sample.account }),
   'list requests, the next page': (c) =>
-    requests.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
+    requestLists.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
   'list requests of one model and state': (c) =>
-    requests.list(c, {
+    requestLists.list(c, {
       ...filter,
       account_id: sample.account,
       status: 'FAILED',
@@ -293,7 +298,7 @@ const asked: Record<string, Ask> = {
   'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
   'clear payloads': (c) => requests.clearPayloads(c, 30, 500),
   begin: (c) =>
-    requests.beginMany(c, [
+    requestSteps.beginMany(c, [
       {
         id: sample.request,
         attempt: 1,
@@ -307,7 +312,7 @@ const asked: Record<string, Ask> = {
       },
     ]),
   accept: (c) =>
-    requests.acceptMany(c, [
+    requestSteps.acceptMany(c, [
       {
         id: sample.request,
         attempt: 1,
@@ -318,7 +323,7 @@ const asked: Record<string, Ask> = {
       },
     ]),
   wait: (c) =>
-    requests.waitMany(c, [
+    requestSteps.waitMany(c, [
       {
         id: sample.request,
         attempt: 1,
@@ -331,7 +336,7 @@ const asked: Record<string, Ask> = {
       },
     ]),
   end: (c) =>
-    requests.endMany(c, [
+    endedRequests.endMany(c, [
       {
         id: sample.request,
         account_id: sample.account,
@@ -387,7 +392,7 @@ describe('no whole table is read to', () => {
 
 describe('a page reads no more rows than it shows, wherever it begins', () => {
   const pages: Record<string, Ask> = {
-    'the first requests': (c) => requests.list(c, { ...filter, account_id: sample.big }),
+    'the first requests': (c) => requestLists.list(c, { ...filter, account_id: sample.big }),
     'the first page of requests': (c) =>
       lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
     'a page of requests long ago': (c) =>
@@ -403,17 +408,17 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
         look: 1_000,
       }),
     'requests from the middle': (c) =>
-      requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
+      requestLists.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
     'requests since a moment that few came after': (c) =>
-      requests.list(c, { ...filter, account_id: sample.big, from_ms: madeAt(19_990) }),
+      requestLists.list(c, { ...filter, account_id: sample.big, from_ms: madeAt(19_990) }),
     'requests before a moment long ago': (c) =>
-      requests.list(c, { ...filter, account_id: sample.big, to_ms: madeAt(4_002) }),
+      requestLists.list(c, { ...filter, account_id: sample.big, to_ms: madeAt(4_002) }),
     'failed requests among many others': (c) =>
-      requests.list(c, { ...filter, account_id: sample.big, status: 'FAILED' }),
+      requestLists.list(c, { ...filter, account_id: sample.big, status: 'FAILED' }),
     'cancelled requests, of which there are none': (c) =>
-      requests.list(c, { ...filter, account_id: sample.big, status: 'CANCELLED' }),
+      requestLists.list(c, { ...filter, account_id: sample.big, status: 'CANCELLED' }),
     'queued requests, from the middle': (c) =>
-      requests.list(c, {
+      requestLists.list(c, {
         ...filter,
         account_id: sample.big,
         status: 'IN_QUEUE',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import * as queue from '../../src/db/requests/queue.ts';
+import * as upstreamPauses from '../../src/db/upstreams/pauses.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import {
   begin,
@@ -409,7 +410,7 @@ describe('an upstream that fails', () => {
     pauses_at_once = true,
     counts_alone = false,
   ) =>
-    queue.noteFailure(db, upstream, {
+    upstreamPauses.noteFailure(db, upstream, {
       account_id,
       message: 'it broke',
       // A pause of all of it.
@@ -442,7 +443,7 @@ describe('an upstream that fails', () => {
 
   test('that succeeds in between counts anew', async () => {
     for (const who of accounts) await fail(0, who);
-    await queue.noteSuccess(db, upstream, 'flux');
+    await upstreamPauses.noteSuccess(db, upstream, 'flux');
     for (const who of accounts) await fail(0, who);
     assert.equal((await state()).paused_seconds, 0);
   });
@@ -452,7 +453,7 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0);
     await fail(0, accounts[1]);
     assert.ok((await state()).paused_seconds > 25);
-    await queue.noteSuccess(db, upstream, 'flux');
+    await upstreamPauses.noteSuccess(db, upstream, 'flux');
     for (let i = 0; i < 20; i++) await fail(0, accounts[1]);
     assert.equal((await state()).paused_seconds, 0, 'a success forgets who failed before it');
   });
@@ -469,7 +470,7 @@ describe('an upstream that fails', () => {
     await fail(10);
     const { paused_seconds } = await state();
     assert.ok(paused_seconds > 95 && paused_seconds <= 100, String(paused_seconds));
-    await queue.noteSuccess(db, upstream, 'flux');
+    await upstreamPauses.noteSuccess(db, upstream, 'flux');
     assert.equal((await state()).paused_seconds, 0);
   });
 
@@ -501,17 +502,21 @@ describe('an upstream that fails', () => {
 
   test('rests on when a start goes well that was made before', async () => {
     await fail(100);
-    assert.deepEqual(await queue.noteSuccess(db, upstream, 'flux', 5), []);
+    assert.deepEqual(await upstreamPauses.noteSuccess(db, upstream, 'flux', 5), []);
     assert.ok((await state()).paused_seconds > 95);
-    const again = await queue.noteSuccess(db, upstream, 'flux');
+    const again = await upstreamPauses.noteSuccess(db, upstream, 'flux');
     assert.deepEqual(again, [{ model: '' }]);
     assert.equal((await state()).paused_seconds, 0);
-    assert.deepEqual(await queue.noteSuccess(db, upstream, 'flux'), [], 'which is told once');
+    assert.deepEqual(
+      await upstreamPauses.noteSuccess(db, upstream, 'flux'),
+      [],
+      'which is told once',
+    );
   });
 
   test('tells what begins to rest, be it all of it or a model, and else what rests longest', async () => {
     const told = async (why: string, pause_seconds: number) => {
-      const { model, was_paused, paused_seconds } = await queue.noteFailure(db, upstream, {
+      const { model, was_paused, paused_seconds } = await upstreamPauses.noteFailure(db, upstream, {
         account_id: accounts[0]!,
         message: 'it broke',
         why,
@@ -535,7 +540,7 @@ describe('an upstream that fails', () => {
   test("is another's matter for no other upstream", async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
-    await queue.noteFailure(db, `${upstream} b`, {
+    await upstreamPauses.noteFailure(db, `${upstream} b`, {
       account_id: accounts[0]!,
       message: 'x',
       why: 'busy',

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { EndTransition, MoveTransition, Output } from '../../src/core/request/request.ts';
 import type { Claim } from '../../src/db/requests/queue.ts';
 import * as requests from '../../src/db/requests/requests.ts';
+import * as requestSteps from '../../src/db/requests/request-steps.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
@@ -439,7 +440,7 @@ describe('the handle of a job', () => {
       ]),
       [false],
     );
-    const [loaded] = await requests.loadClaimed(db, [{ id, attempt: attempt + 1 }]);
+    const [loaded] = await requestSteps.loadClaimed(db, [{ id, attempt: attempt + 1 }]);
     assert.deepEqual(
       [loaded!.handle, loaded!.outcome, loaded!.started_in],
       [{ job: 7 }, 'accepted', attempt],
@@ -461,7 +462,9 @@ describe('the handle of a job', () => {
       ]);
     await accept({ job: 1 });
     await accept({ job: 2 });
-    assert.deepEqual((await requests.loadClaimed(db, [{ id, attempt }]))[0]!.handle, { job: 1 });
+    assert.deepEqual((await requestSteps.loadClaimed(db, [{ id, attempt }]))[0]!.handle, {
+      job: 1,
+    });
   });
 });
 

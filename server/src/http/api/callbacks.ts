@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { routeTo } from '../../core/request/routing.ts';
 import { verifyCallback } from '../../core/request/signature.ts';
-import { keyOfAttempt } from '../../db/requests/requests.ts';
+import { keyOfAttempt } from '../../db/requests/request-lists.ts';
 import { isUuid } from '../../lib/id.ts';
 import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';

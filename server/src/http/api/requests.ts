@@ -12,6 +12,7 @@ import {
   type StatusView,
 } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
+import * as requestLists from '../../db/requests/request-lists.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
@@ -248,7 +249,7 @@ export const list = keyedEndpoint(
     const { limit, status: state = null, model_id = null, key_id = null } = query;
     if (model_id === '')
       throw badField('model_id', 'the id of a model, as GET /v1/models lists it');
-    const rows = await requests.list(deps.db, {
+    const rows = await requestLists.list(deps.db, {
       account_id: req.caller.account_id,
       status: state,
       model_id,

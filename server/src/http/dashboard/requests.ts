@@ -3,6 +3,7 @@ import * as sent from '../../db/requests/deliveries.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as pages from '../../db/requests/request-pages.ts';
 import * as requests from '../../db/requests/requests.ts';
+import * as requestLists from '../../db/requests/request-lists.ts';
 import { isUuid } from '../../lib/id.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {
@@ -154,7 +155,7 @@ export const read = endpoint(
     const [status, outputs, attempts, deliveries, queue_position] = await Promise.all([
       deps.operations.status(id),
       requests.findOutputs(db, [id]),
-      requests.attemptsOf(db, id),
+      requestLists.attemptsOf(db, id),
       sent.ofRequest(db, id),
       row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
     ]);

@@ -3,7 +3,8 @@ import type { Output, Progress } from '../../core/request/request.ts';
 import { expiry, failureOf, outputUrl, type Links } from '../../core/request/views.ts';
 import type { DeliveryRow } from '../../db/requests/deliveries.ts';
 import type { EntryRow } from '../../db/requests/request-pages.ts';
-import type { AttemptRow, CardRow } from '../../db/requests/requests.ts';
+import type { AttemptRow } from '../../db/requests/request-lists.ts';
+import type { CardRow } from '../../db/requests/requests.ts';
 import { KindName } from '../api/model-schema.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import { falBase } from '../../core/request/fal.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { signUpload, verifyUpload } from '../../core/request/signature.ts';
-import * as keys from '../../db/accounts/keys.ts';
+import * as callers from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../auth.ts';
@@ -47,7 +47,7 @@ export async function receive(
   if (id === null || typeof key_id !== 'string') throw notGood();
   const verdict = verifyUpload(deps.secrets, { id, key_id, exp, sig, now_seconds });
   if (verdict !== 'valid') throw notGood();
-  const account_id = await keys.accountOf(deps.db, key_id);
+  const account_id = await callers.accountOf(deps.db, key_id);
   if (account_id === null) throw notGood();
   // Used by this attempt alone: a second one must not touch the bytes of the first.
   const storage_key = `files/${account_id}/${newId()}`;

@@ -1,7 +1,7 @@
 import { pausedName } from '../../core/catalog/upstream-key.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { runningBeyond } from '../../db/requests/open-requests.ts';
-import * as queue from '../../db/requests/queue.ts';
+import * as upstreamStates from '../../db/upstreams/states.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { lossesOfDay } from '../../db/requests/losses.ts';
 import { openByUpstream, type DoubtSum } from '../../db/requests/unknown-outcomes.ts';
@@ -97,18 +97,18 @@ function ofClock(skew: number | null): Omit<Line, 'what'> {
 }
 
 async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Promise<Line[]> {
-  const states = await queue.upstreamStates(db, [...upstreams.keys()]);
+  const states = await upstreamStates.upstreamStates(db, [...upstreams.keys()]);
   const keys = (await keyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
     return { name: pausedName(upstream, key), last_why };
   });
-  const models = await queue.pausedModels(
+  const models = await upstreamStates.pausedModels(
     db,
     states.map(({ name }) => name),
   );
   const stranded = await runningBeyond(db, namesOf(upstreams));
   const jobs = stranded.reduce((sum, each) => sum + each.jobs, 0);
   const at = stranded.map(({ upstream }) => upstream);
-  const those = (what: string, is: (state: queue.UpstreamState) => boolean) =>
+  const those = (what: string, is: (state: upstreamStates.UpstreamState) => boolean) =>
     line(
       what,
       states.filter(is).map(({ name }) => name),

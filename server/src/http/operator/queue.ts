@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
 import * as open from '../../db/requests/open-requests.ts';
-import * as queue from '../../db/requests/queue.ts';
+import * as upstreamStates from '../../db/upstreams/states.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
@@ -64,7 +64,7 @@ export const depth = endpoint(
   async (_call, deps) => {
     const { db, upstreams } = deps;
     const [states, depths, running] = await Promise.all([
-      queue.upstreamStates(db, [...upstreams.keys()]),
+      upstreamStates.upstreamStates(db, [...upstreams.keys()]),
       open.depths(db, topMax),
       open.running(db, dueSeconds(deps)),
     ]);
@@ -75,7 +75,7 @@ export const depth = endpoint(
       upstreams: states.map(({ name, oldest_seconds, paused_seconds, ...state }) => ({
         upstream: name,
         ...state,
-        waiting_more: state.waiting >= queue.waitingMax,
+        waiting_more: state.waiting >= upstreamStates.waitingMax,
         oldest_seconds: state.waiting > 0 ? Math.round(oldest_seconds) : null,
         concurrency: upstreams.get(name)?.concurrency ?? null,
         running: runs.get(name)?.running ?? 0,
@@ -154,8 +154,8 @@ export const list = endpoint(
     });
     const names = [...new Set(rows.map((row) => row.upstream))];
     const [states, models, stops] = await Promise.all([
-      queue.upstreamStates(deps.db, names),
-      queue.pausedModels(deps.db, names),
+      upstreamStates.upstreamStates(deps.db, names),
+      upstreamStates.pausedModels(deps.db, names),
       stopped.list(deps.db),
     ]);
     const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
@@ -164,8 +164,8 @@ export const list = endpoint(
 );
 
 interface Known {
-  states: queue.UpstreamState[];
-  models: queue.PausedModel[];
+  states: upstreamStates.UpstreamState[];
+  models: upstreamStates.PausedModel[];
   /** Ids of models that an operator stopped. */
   stopped: ReadonlySet<string>;
   deps: WebDeps;

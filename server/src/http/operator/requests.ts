@@ -3,7 +3,7 @@ import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/requests/deliveries.ts';
 import { findInput, findFull, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
 import { idsBelow, reach } from '../../db/requests/request-pages.ts';
-import { attemptsOf } from '../../db/requests/requests.ts';
+import { attemptsOf } from '../../db/requests/request-lists.ts';
 import { redact } from '../../lib/log.ts';
 import { Estimate } from '../api/model-schema.ts';
 import { idOf } from '../form.ts';

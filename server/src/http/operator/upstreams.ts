@@ -6,7 +6,7 @@ import {
   type RunLatency,
   type StartLatency,
 } from '../../db/requests/start-latency.ts';
-import * as queue from '../../db/requests/queue.ts';
+import * as upstreamStates from '../../db/upstreams/states.ts';
 import { costsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -111,20 +111,20 @@ export const list = endpoint(
     const { db } = deps;
     const defined = namesOf(deps);
     const [states, keys, lately, today] = await Promise.all([
-      queue.upstreamStates(db, defined),
+      upstreamStates.upstreamStates(db, defined),
       keyStates(db, deps.upstreams),
       latelyOf(db, hour),
       fullDay(db),
     ]);
     const names = states.map(({ name }) => name);
-    const resting = await queue.pausedModels(db, names);
+    const resting = await upstreamStates.pausedModels(db, names);
     const now = Date.now();
     return {
       counted_max: latencyRowsMax,
       data: states.map((state) => ({
         ...setUpOf(state.name, deps),
         ...withPause(state, now),
-        waiting_more: state.waiting >= queue.waitingMax,
+        waiting_more: state.waiting >= upstreamStates.waitingMax,
         oldest_seconds: state.waiting > 0 ? Math.round(state.oldest_seconds) : null,
         paused_models: resting
           .filter(({ upstream }) => upstream === state.name)
@@ -326,7 +326,7 @@ export const test = action(
 async function need(params: { upstream: string }, deps: WebDeps): Promise<string> {
   const upstream = params.upstream;
   if (namesOf(deps).includes(upstream)) return upstream;
-  const states = await queue.upstreamStates(deps.db, []);
+  const states = await upstreamStates.upstreamStates(deps.db, []);
   if (states.some(({ name }) => name === upstream)) return upstream;
   throw new ApiError('not_found');
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/request/id.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as keys from '../../db/accounts/keys.ts';
+import * as callers from '../../db/accounts/callers.ts';
 import { studioKey, type Bounds } from '../../operations/accounts/key.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../api/chat.ts';
@@ -66,7 +67,7 @@ export async function studioLook<T>(
   return call(keyed(visit, caller!), reply, deps);
 }
 
-function keyed(visit: Visit, caller: keys.Spender): KeyedRequest {
+function keyed(visit: Visit, caller: callers.Spender): KeyedRequest {
   const { grant } = visit;
   if (!grant) throw new Error('calls of the studio are made inside an account');
   return Object.assign(visit, { caller, grant });

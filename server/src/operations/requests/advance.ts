@@ -1,5 +1,6 @@
 import type { EndTransition, MoveTransition } from '../../core/request/request.ts';
-import * as requests from '../../db/requests/requests.ts';
+import * as endedRequests from '../../db/requests/ended-requests.ts';
+import * as requestSteps from '../../db/requests/request-steps.ts';
 import { newId } from '../../lib/id.ts';
 import { storableJson, storableText } from '../../lib/json.ts';
 import type { Books } from '../../ledger/ledger.ts';
@@ -32,13 +33,13 @@ export async function moveMany(
     return wanted.length === 0 ? [] : (await write(db, wanted)).map(({ id }) => `${to} ${id}`);
   };
   const ended = await Promise.allSettled([
-    run('begin', (on, begins) => requests.beginMany(on, begins, isRepeat)),
-    run('accepted', (on, accepts) => requests.acceptMany(on, accepts, isRepeat)),
-    run('wait', (on, waits) => requests.waitMany(on, waits, isRepeat)),
-    run('requeue', requests.requeueMany),
-    run('notified', requests.notifiedMany),
-    run('expired', requests.expiredMany),
-    run('idle', requests.idleMany),
+    run('begin', (on, begins) => requestSteps.beginMany(on, begins, isRepeat)),
+    run('accepted', (on, accepts) => requestSteps.acceptMany(on, accepts, isRepeat)),
+    run('wait', (on, waits) => requestSteps.waitMany(on, waits, isRepeat)),
+    run('requeue', requestSteps.requeueMany),
+    run('notified', requestSteps.notifiedMany),
+    run('expired', requestSteps.expiredMany),
+    run('idle', requestSteps.idleMany),
   ]);
   // None of them is in flight any longer, so a failed one can be repeated safely.
   const moved = new Set(ended.flatMap(valueOf));
@@ -60,8 +61,8 @@ export function decideEndings(
   endings: EndTransition[],
   books: Books,
   usage: KeyUsage,
-  rows: requests.LockedRequest[],
-  ended: requests.EndedRequest[],
+  rows: endedRequests.LockedRequest[],
+  ended: endedRequests.EndedRequest[],
   { isRepeat = false } = {},
 ): (boolean | Error)[] {
   const open = new Map(rows.map((row) => [row.id, row]));
@@ -91,7 +92,7 @@ export function decideEndings(
   });
 }
 
-function mayEnd(ending: EndTransition, row: requests.LockedRequest): boolean {
+function mayEnd(ending: EndTransition, row: endedRequests.LockedRequest): boolean {
   if (ending.attempt === null) {
     // guard: cancel-takes-what-waits (off: true)
     return row.status === 'IN_QUEUE';
@@ -101,12 +102,12 @@ function mayEnd(ending: EndTransition, row: requests.LockedRequest): boolean {
   return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
 }
 
-function hasEnded(ending: EndTransition, row: requests.LockedRequest): boolean {
+function hasEnded(ending: EndTransition, row: endedRequests.LockedRequest): boolean {
   const isSame = ending.attempt === null || ending.attempt === row.attempt;
   return isSame && row.status === ending.to;
 }
 
-function writtenAs(ending: EndTransition): requests.EndedRequest | Error {
+function writtenAs(ending: EndTransition): endedRequests.EndedRequest | Error {
   try {
     return endOf(ending);
   } catch (error) {
@@ -114,7 +115,7 @@ function writtenAs(ending: EndTransition): requests.EndedRequest | Error {
   }
 }
 
-function endOf(ending: EndTransition): requests.EndedRequest {
+function endOf(ending: EndTransition): endedRequests.EndedRequest {
   const { id, account_id, to: status, upstream = null } = ending;
   const empty = {
     error_code: null,

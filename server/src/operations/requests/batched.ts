@@ -6,8 +6,9 @@ import {
   type Caller,
   type LapsedKey,
   type Quotas,
-} from '../../db/accounts/keys.ts';
+} from '../../db/accounts/callers.ts';
 import * as requests from '../../db/requests/requests.ts';
+import * as requestSteps from '../../db/requests/request-steps.ts';
 import { batch, type Batch, type BatchOptions } from '../../lib/batch.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { persistent, type Persist } from '../../lib/sql/persistent.ts';
@@ -29,7 +30,7 @@ export interface Operations {
   /** Writes any transition. False: another attempt was faster. */
   advance(transition: Transition): Promise<boolean>;
   /** An upstream called back: the request's next poll is due. */
-  calledBack(call: requests.CalledBack): Promise<void>;
+  calledBack(call: requestSteps.CalledBack): Promise<void>;
   /** The caller with the key of this SHA-256, or null. Counts the call against the key's limits. */
   authenticate(hash: Buffer): Promise<Caller | LapsedKey | null>;
   status(id: string): Promise<requests.StatusRow | null>;
@@ -197,8 +198,8 @@ async function settleMany(
 
 /** True for those whose poll is due now. */
 function callBacks(db: Database) {
-  return async (calls: requests.CalledBack[]): Promise<boolean[]> => {
-    const due = new Set((await requests.calledBackMany(db, calls)).map(({ id }) => id));
+  return async (calls: requestSteps.CalledBack[]): Promise<boolean[]> => {
+    const due = new Set((await requestSteps.calledBackMany(db, calls)).map(({ id }) => id));
     return calls.map(({ request_id }) => due.has(request_id));
   };
 }

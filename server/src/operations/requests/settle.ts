@@ -1,6 +1,7 @@
 import type { ApiError } from '../../core/errors.ts';
 import type { EndTransition } from '../../core/request/request.ts';
 import * as requests from '../../db/requests/requests.ts';
+import * as endedRequests from '../../db/requests/ended-requests.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { openUsage, writeUsage } from '../../ledger/usage.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -43,7 +44,7 @@ export function settleBatch(
       keyed.length === 0 ? [] : requests.findEarlier(tx, keyed),
       endings.length === 0
         ? []
-        : requests.lockMany(
+        : endedRequests.lockMany(
             tx,
             endings.map((ending) => ending.id),
           ),
@@ -54,13 +55,13 @@ export function settleBatch(
           )
         : [],
     ]);
-    const ends: requests.EndedRequest[] = [];
+    const ends: endedRequests.EndedRequest[] = [];
     const accepted: requests.NewRequest[] = [];
     // A submit of the same batch may spend what an ending gives back.
     const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
     const known = { earlier, own: new Set(own.map(({ id }) => id)) };
     const submitted = decideSubmits(submits, books, usage, known, accepted);
-    if (ends.length > 0) requests.endMany(tx, ends);
+    if (ends.length > 0) endedRequests.endMany(tx, ends);
     if (accepted.length > 0) requests.insertMany(tx, accepted);
     writeBooks(tx, books);
     writeUsage(tx, usage);

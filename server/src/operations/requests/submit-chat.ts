@@ -9,7 +9,7 @@ import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
 import { parseFileId } from '../../core/request/id.ts';
-import type { Spender } from '../../db/accounts/keys.ts';
+import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import type { Json } from '../../lib/json.ts';
 import { StorageAway } from '../../storage/storage.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../core/catalog/model-input.ts';
 import { price } from '../../core/price/price.ts';
 import { quoteToJson, withUnknown } from '../../core/price/quote-json.ts';
-import type { Spender } from '../../db/accounts/keys.ts';
+import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import { tooManyOpenJobs, type AccountLimits, type SubmitResult } from './admit.ts';
 import type { Operations } from './batched.ts';

@@ -1,5 +1,5 @@
 import { isOfKey, pausedName } from '../../core/catalog/upstream-key.ts';
-import * as queue from '../../db/requests/queue.ts';
+import * as upstreamPauses from '../../db/upstreams/pauses.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../upstreams/keys.ts';
 import type { Refusal, Upstream } from '../../upstreams/upstream.ts';
@@ -87,11 +87,11 @@ export interface UpstreamFailure {
 }
 
 interface Listener {
-  startFailed(failure: UpstreamFailure, record: queue.PauseRecord): void;
+  startFailed(failure: UpstreamFailure, record: upstreamPauses.PauseRecord): void;
   /** The failure of a start could not be written down. */
   failureNotRecorded(upstream: string, err: unknown): void;
   /** Every key is paused now, and with them the upstream or a model of it. */
-  keysPaused(failure: UpstreamFailure, record: queue.PauseRecord): void;
+  keysPaused(failure: UpstreamFailure, record: upstreamPauses.PauseRecord): void;
   /** `resumed`: models whose pause has ended; an empty name is the whole upstream. */
   startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
   pollRefused(failure: UpstreamFailure): void;
@@ -130,7 +130,7 @@ function startCircuit(
     well.set(name, known.set(model, now + wellMs));
     const seconds = (now - began) / 1000;
     // A job was just made and must go on; the next success is recorded as well.
-    const resumed = await queue.noteSuccess(db, name, model, seconds).catch(() => []);
+    const resumed = await upstreamPauses.noteSuccess(db, name, model, seconds).catch(() => []);
     return resumed.map((each) => each.model);
   }
 
@@ -162,7 +162,7 @@ function startCircuit(
     const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
     const name = pausedName(upstream, blamed);
     const failure = { account_id, message, why, model, account_wide: failed.account_wide };
-    const noted = await queue.noteFailure(db, name, {
+    const noted = await upstreamPauses.noteFailure(db, name, {
       ...failure,
       pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
       // One account's request may have caused it, so two accounts have to meet it.
@@ -175,7 +175,7 @@ function startCircuit(
     if (blamed === null) return listener.startFailed(told, noted);
     listener.startFailed({ ...told, key: blamed }, noted);
     const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
-    const paused = await queue.pauseWithKeys(db, upstream, model, names);
+    const paused = await upstreamPauses.pauseWithKeys(db, upstream, model, names);
     if (paused.length > 0) well.delete(upstream);
     for (const each of paused) listener.keysPaused(told, each);
   }
@@ -200,7 +200,7 @@ function pollCircuit(
       const kind = `${name} ${why}`;
       if (now >= (noted.get(kind) ?? 0)) {
         noted.set(kind, now + pollNotedMs);
-        await queue.noteRefusedPoll(db, name, { message, why });
+        await upstreamPauses.noteRefusedPoll(db, name, { message, why });
       }
       return seconds;
     },
@@ -213,12 +213,12 @@ function pollCircuit(
  * Ends a pause early, of the upstream with all its models or of one model. True if it was paused.
  */
 export function endPause(db: Database, upstream: string, model: string | null): Promise<boolean> {
-  return queue.endPause(db, upstream, model);
+  return upstreamPauses.endPause(db, upstream, model);
 }
 
 /** The upstream was asked and takes our key, or this one of several. */
 export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
-  return queue.noteKeyTaken(db, pausedName(upstream, key));
+  return upstreamPauses.noteKeyTaken(db, pausedName(upstream, key));
 }
 
 /** How long the upstream asks to be left alone, within reason. */

@@ -1,5 +1,6 @@
 import { pausedName } from '../../core/catalog/upstream-key.ts';
 import * as queue from '../../db/requests/queue.ts';
+import * as upstreamStates from '../../db/upstreams/states.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../upstreams/keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
@@ -40,9 +41,9 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
   };
 }
 
-export interface UpstreamKeyView extends queue.KeyState {
+export interface UpstreamKeyView extends upstreamStates.KeyState {
   /** Models that are paused for this key alone. */
-  paused_models: queue.PausedModel[];
+  paused_models: upstreamStates.PausedModel[];
 }
 
 /** The keys of all upstreams that have several, in their order. */
@@ -53,8 +54,8 @@ export async function keyStates(db: Connection, upstreams: Upstreams): Promise<U
   if (keys.length === 0) return [];
   const names = keys.map(({ name }) => name);
   const [states, models] = await Promise.all([
-    queue.keyStates(db, keys),
-    queue.pausedModels(db, names),
+    upstreamStates.keyStates(db, keys),
+    upstreamStates.pausedModels(db, names),
   ]);
   return states.map((state, i) => {
     const paused_models = models.filter((model) => model.upstream === names[i]);

@@ -1,5 +1,5 @@
 import { countLeft } from '../../db/requests/left-starts.ts';
-import { pausedModels, upstreamStates } from '../../db/requests/queue.ts';
+import { pausedModels, upstreamStates } from '../../db/upstreams/states.ts';
 import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';

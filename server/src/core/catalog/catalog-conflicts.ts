@@ -1,0 +1,131 @@
+import type { Model, ModelUpstream } from './catalog.ts';
+import type { UpstreamDefinition } from './upstream-definition.ts';
+import { problemsMax, type Problem } from './catalog-file.ts';
+
+/** What two or more catalog files must agree on: known upstreams, one owner of each name and id. */
+
+/** Ids that two files share: enough to find the rest. */
+const takenNamed = 5;
+
+/** The rows that name an upstream that no file defines. */
+export function unknownUpstreams(
+  file: string,
+  rows: readonly Model[],
+  known: readonly string[],
+): Problem[] {
+  const problems = rows.flatMap(({ id, upstreams }) => {
+    const wrong = upstreams.find(({ upstream }) => !known.includes(upstream));
+    if (!wrong) return [];
+    const message = `${id}: there is no upstream ${wrong.upstream}; known are ${known.join(', ')}.`;
+    return [{ file, path: `/models/${rows.findIndex((row) => row.id === id)}`, message }];
+  });
+  return problems.slice(0, problemsMax);
+}
+
+/** Why an upstream can never serve a row. */
+export interface UnsupportedRow {
+  /** JSON pointer into the row, as if it were in the long form: `/task`, `/model` … */
+  path: string;
+  /** About the upstream, without a full stop; says what is allowed. */
+  message: string;
+}
+
+/** Null if nothing speaks against it. */
+export type FindUnsupported = (row: Model, route: ModelUpstream) => UnsupportedRow | null;
+
+/** The rows that one of their upstreams can never serve. `judges` are by upstream. */
+export function unsupportedRows(
+  file: string,
+  rows: readonly Model[],
+  judges: ReadonlyMap<string, FindUnsupported>,
+): Problem[] {
+  const problems = rows.flatMap((row, i) =>
+    row.upstreams.flatMap((route, at): Problem[] => {
+      const unsupported = judges.get(route.upstream)?.(row, route);
+      if (!unsupported) return [];
+      const path = `/models/${i}${pathOf(unsupported.path, at, row)}`;
+      return [{ file, path, message: `${row.id}: ${route.upstream}: ${unsupported.message}.` }];
+    }),
+  );
+  return problems.slice(0, problemsMax);
+}
+
+function pathOf(path: string, at: number, { upstreams }: Model): string {
+  if (path === '/task') return path;
+  if (upstreams.length > 1) return `/upstreams/${at}${path}`;
+  return path === '/model' ? '/upstream_model' : path;
+}
+
+/** Which file's row counts for each id, or definition for each upstream. */
+export type Owners = ReadonlyMap<string, string>;
+
+/** Upstreams that need no file. */
+const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
+
+/**
+ * The definitions that count, one for each upstream, in the given order. As with ids, a definition
+ * stays with the file that it counted in `before`, so that a copy sends no running upstream to
+ * another address. A file whose definition does not count has a problem, but its rows are read all
+ * the same.
+ */
+export function settleUpstreams(
+  files: { file: string; upstream: UpstreamDefinition | null }[],
+  before: Owners = new Map(),
+): { upstreams: UpstreamDefinition[]; upstreamOwners: Owners; problems: Problem[] } {
+  const owners = new Map(ownUpstreams);
+  for (const { file, upstream } of files) {
+    if (upstream === null || ownUpstreams.has(upstream.name)) continue;
+    const { name } = upstream;
+    if (!owners.has(name) || before.get(name) === file) owners.set(name, file);
+  }
+  const upstreams: UpstreamDefinition[] = [];
+  const problems: Problem[] = [];
+  for (const { file, upstream } of files) {
+    if (upstream === null) continue;
+    const owner = owners.get(upstream.name)!;
+    const message = `the upstream ${upstream.name} is defined by ${owner} already.`;
+    if (owner === file) upstreams.push(upstream);
+    else problems.push({ file, path: '/upstream', message });
+  }
+  return { upstreams, upstreamOwners: owners, problems };
+}
+
+/**
+ * The rows that count, one for each id, in the given order. An id stays with the file that it
+ * counted in `before`, as long as that file has it, so that a new file changes no live price;
+ * otherwise the first file that has it gets it. Each pair of files with the same ids is one
+ * problem, of the file whose rows do not count.
+ */
+export function settleIds(
+  files: { file: string; rows: readonly Model[] }[],
+  before: Owners = new Map(),
+): { rows: Model[]; owners: Owners; problems: Problem[] } {
+  const owners = new Map<string, string>();
+  for (const { file, rows } of files) {
+    for (const { id } of rows) {
+      if (!owners.has(id) || before.get(id) === file) owners.set(id, file);
+    }
+  }
+  const counting = new Map<string, Model>();
+  const problems: Problem[] = [];
+  for (const { file, rows } of files) {
+    const taken = new Map<string, string[]>();
+    for (const row of rows) {
+      const owner = owners.get(row.id)!;
+      if (owner === file && !counting.has(row.id)) counting.set(row.id, row);
+      else if (taken.has(owner)) taken.get(owner)!.push(row.id);
+      else taken.set(owner, [row.id]);
+    }
+    for (const [owner, ids] of taken) {
+      problems.push({ file, path: '', message: takenBy(owner, ids) });
+    }
+  }
+  return { rows: [...counting.values()], owners, problems };
+}
+
+function takenBy(owner: string, ids: string[]): string {
+  if (ids.length === 1) return `${ids[0]}: the id is taken by a row of ${owner}.`;
+  const named = ids.slice(0, takenNamed).join(', ');
+  const more = ids.length > takenNamed ? ', …' : '';
+  return `${ids.length} ids are taken by rows of ${owner}: ${named}${more}.`;
+}

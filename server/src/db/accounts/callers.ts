@@ -1,0 +1,280 @@
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** A key as a call sees it: its account, its limits, and its running minute. */
+export interface Caller {
+  key_id: string;
+  account_id: string;
+  /** False: the account is suspended. */
+  active: boolean;
+  /** What the account pays of every rate, in millionths. */
+  price_ppm: number;
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  /** The only models it may use; null: all. */
+  models: string[] | null;
+  open_requests: number;
+  rate: Rate;
+}
+
+/** A key whose calls are counted elsewhere. */
+export type Spender = Omit<Caller, 'rate'>;
+
+/**
+ * A key that no longer works although nobody has revoked it: it has expired, or its secret was
+ * replaced.
+ */
+export interface LapsedKey {
+  lapsed: 'expired' | 'replaced';
+  at: Date;
+}
+
+/** The running window of a key's calls, or of its account's if that one has fewer calls left. */
+export interface Rate {
+  of: 'key' | 'account';
+  granted: boolean;
+  quota: number;
+  remaining: number;
+  reset_seconds: number;
+}
+
+interface AuthRow {
+  n: number;
+  key_id: string;
+  account_id: string;
+  active: boolean;
+  price_ppm: number;
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  models: string[] | null;
+  open_requests: number;
+  quota: number;
+  calls: number;
+  granted: number;
+  reset_seconds: number;
+  /** Null: this key may make more calls than the account's ceiling, so it counts alone. */
+  account_granted: number | null;
+  account_calls: number;
+  account_reset_seconds: number;
+}
+
+/** Calls a minute of keys without a limit of their own, and of all keys of an account. */
+export interface Quotas {
+  key: number;
+  account: number;
+}
+
+/** A secret that one or more calls of a batch came with. */
+interface Shown {
+  hash: Buffer;
+  /** Positions of those calls in the batch. */
+  members: number[];
+  /** It is the secret before the key's last rotation. */
+  previous: boolean;
+}
+
+/**
+ * Looks up the hashes of one batch of calls and counts each call against its key's and its
+ * account's minute, exactly, over all processes. Nearly all are present secrets, so one statement
+ * does; the others are looked up once more as secrets before the last rotation. Null for a hash
+ * without a living key. Order and length are those of `hashes`.
+ */
+export async function authenticateMany(
+  db: Connection,
+  hashes: Buffer[],
+  quotas: Quotas,
+): Promise<(Caller | LapsedKey | null)[]> {
+  const shown = grouped(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
+  const found: (Caller | LapsedKey | null)[] = Array.from({ length: hashes.length }, () => null);
+  const missing = await take(db, shown, quotas, found);
+  if (missing.length === 0) return found;
+  const rows = await findOthers(
+    db,
+    missing.map(({ hash }) => hash),
+  );
+  const present: Shown[] = [];
+  for (const { n, hash, previous, lapsed, at } of rows) {
+    const { members } = missing[n]!;
+    if (lapsed === null) present.push({ hash, members, previous });
+    else for (const member of members) found[member] = { lapsed, at: at! };
+  }
+  if (present.length > 0) await take(db, grouped(present), quotas, found);
+  return found;
+}
+
+/** One entry for each secret: no statement may count a key twice. */
+function grouped(all: Shown[]): Shown[] {
+  const groups = new Map<string, Shown>();
+  for (const { hash, members, previous } of all) {
+    const text = hash.toString('latin1');
+    const group = groups.get(text);
+    if (group) group.members.push(...members);
+    else groups.set(text, { hash, members: [...members], previous });
+  }
+  return [...groups.values()];
+}
+
+/** Fills in the callers. Returns the entries whose secret is not the present one of a key. */
+async function take(
+  db: Connection,
+  shown: Shown[],
+  quotas: Quotas,
+  found: (Caller | LapsedKey | null)[],
+): Promise<Shown[]> {
+  const rows = await countCalls(db, shown, quotas);
+  // Calls of each account that its keys have let through so far in this batch.
+  const passed = new Map<string, number>();
+  for (const row of rows) {
+    shown[row.n]!.members.forEach((member, i) => {
+      const nth = passed.get(row.account_id) ?? 0;
+      // A key that the account's limit does not count takes nothing from it.
+      if (row.account_granted !== null && i < row.granted) passed.set(row.account_id, nth + 1);
+      found[member] = callerOf(row, nearest(keyRate(row, i), accountRate(row, nth, quotas)));
+    });
+  }
+  if (rows.length === shown.length) return [];
+  const known = new Set(rows.map(({ n }) => n));
+  return shown.filter((_, n) => !known.has(n));
+}
+
+function keyRate(row: AuthRow, i: number): Rate {
+  const { quota, reset_seconds } = row;
+  const granted = i < row.granted;
+  const remaining = granted ? quota - (row.calls - row.granted + i + 1) : 0;
+  return { of: 'key', granted, quota, remaining, reset_seconds };
+}
+
+function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rate | null {
+  if (row.account_granted === null) return null;
+  const granted = nth < row.account_granted;
+  const remaining = granted ? quota - (row.account_calls - row.account_granted + nth + 1) : 0;
+  return { of: 'account', granted, quota, remaining, reset_seconds: row.account_reset_seconds };
+}
+
+/** The window that refuses the call, otherwise the one with fewer calls left. */
+function nearest(key: Rate, account: Rate | null): Rate {
+  if (!key.granted || account === null) return key;
+  return !account.granted || account.remaining < key.remaining ? account : key;
+}
+
+function callerOf(row: AuthRow, rate: Rate): Caller {
+  return {
+    key_id: row.key_id,
+    account_id: row.account_id,
+    active: row.active,
+    price_ppm: row.price_ppm,
+    monthly_limit_usd_micro: row.monthly_limit_usd_micro,
+    open_jobs: row.open_jobs,
+    models: row.models,
+    open_requests: row.open_requests,
+    rate,
+  };
+}
+
+function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<AuthRow[]> {
+  const rows = shown.map(({ hash, members, previous }, n) => ({
+    n,
+    hash,
+    asked: members.length,
+    previous,
+  }));
+  return db.run<AuthRow>(sql`
+    with known as (
+      select c.n, c.asked, c.previous, k.id as key_id, k.account_id,
+        a.status = 'active' as active, a.price_ppm, k.models,
+        k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
+          ${quotas.key}::int) as quota
+      from ${rowsOf(rows, { n: 'int', hash: 'bytea', asked: 'int', previous: 'bool' })} as c
+      join keys k on k.hash = c.hash
+        and k.revoked_at is null -- guard: revoked-key
+        and (k.expires_at is null or k.expires_at > now()) -- guard: expired-key
+      join accounts a on a.id = k.account_id
+      join key_usage u on u.key_id = k.id
+    ), counted as (
+      insert into key_windows as w (key_id, started_at, calls, asked, granted, quota, used_at,
+        previous_used_at)
+      select key_id, now(), least(asked, quota), asked, least(asked, quota), quota, now(),
+        case when previous then now() end from known
+      -- In key order: two processes that count the same keys must not wait for each other.
+      order by key_id
+      on conflict (key_id) do update set
+        started_at = case when w.started_at <= now() - interval '60 s' then now()
+          else w.started_at -- guard: minute-has-sixty-seconds (off: now())
+          end,
+        calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(excluded.asked +
+            w.calls, -- guard: calls-add-up (off: 0)
+            excluded.quota)) end,
+        granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) - w.calls end,
+        asked = excluded.asked, quota = excluded.quota, used_at = excluded.used_at,
+        previous_used_at = coalesce(excluded.previous_used_at, w.previous_used_at)
+      returning key_id, calls, granted, started_at
+    ), together as (
+      insert into account_windows as w (account_id, started_at, calls, asked, granted)
+      select k.account_id, now(), least(sum(c.granted), ${quotas.account}::int)::int,
+        sum(c.granted)::int, least(sum(c.granted), ${quotas.account}::int)::int
+      from counted c join known k using (key_id) where k.quota <= ${quotas.account}::int
+      -- After the keys, and in order, for the same reason.
+      group by k.account_id order by k.account_id
+      on conflict (account_id) do update set
+        started_at = case when w.started_at <= now() - interval '60 s' then now()
+          else w.started_at end,
+        calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, ${quotas.account}::int)) end,
+        granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, ${quotas.account}::int))
+            - w.calls end,
+        asked = excluded.asked
+      returning account_id, calls, granted, started_at
+    )
+    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
+      k.open_jobs, k.models, k.open_requests, k.quota, c.calls, c.granted,
+      -- A call of another process that came first may have begun a moment later than this one.
+      least(60, greatest(1, ceil(extract(epoch
+        from c.started_at + interval '60 s' - now()))))::int as reset_seconds,
+      case when k.quota <= ${quotas.account}::int then t.granted end as account_granted,
+      coalesce(t.calls, 0) as account_calls,
+      least(60, greatest(1, ceil(extract(epoch
+        from coalesce(t.started_at, now()) + interval '60 s' - now()))))::int
+        as account_reset_seconds
+    from known k join counted c using (key_id) left join together t using (account_id)`);
+}
+
+interface OtherRow {
+  n: number;
+  /** Of the key's present secret. */
+  hash: Buffer;
+  previous: boolean;
+  lapsed: 'expired' | 'replaced' | null;
+  at: Date | null;
+}
+
+/** Living keys by the secret before their last rotation, and keys that have expired. */
+function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
+  return db.run<OtherRow>(sql`
+    with asked as (
+      select hash, n::int - 1 as n
+      from unnest(${hashes}::bytea[]) with ordinality as c (hash, n)
+    ), found as (
+      select c.n, k.hash, k.expires_at, false as previous, null::timestamptz as previous_until
+      from asked c join keys k on k.hash = c.hash where k.revoked_at is null
+      union all
+      select c.n, k.hash, k.expires_at, true, k.previous_until
+      from asked c join keys k on k.previous_hash = c.hash where k.revoked_at is null
+    )
+    select n, hash, previous,
+      case when expires_at <= now() then 'expired'
+        when previous_until <= now() then 'replaced' -- guard: rotated-secret-ends
+        end as lapsed,
+      case when expires_at <= now() then expires_at else previous_until end as at
+    from found`);
+}
+
+/** The account of a key that may be used now, or null. */
+export async function accountOf(db: Connection, keyId: string): Promise<string | null> {
+  const [row] = await db.run<{ account_id: string }>(sql`
+    select k.account_id from keys k join accounts a on a.id = k.account_id
+    where k.id = ${keyId} and k.revoked_at is null and a.status = 'active'
+      and (k.expires_at is null or k.expires_at > now())`);
+  return row?.account_id ?? null;
+}

@@ -1,0 +1,133 @@
+import type { Output, Status } from '../../core/request/request.ts';
+import { rowsOf, sql, type Transaction } from '../../lib/sql/sql.ts';
+import type { OutputRow } from './requests.ts';
+
+/** What a cancelled request may keep of its input. */
+const cancelledInputMaxBytes = 16 * 1024;
+
+export interface LockedRequest {
+  id: string;
+  status: Status;
+  attempt: number;
+  quoted_usd_micro: bigint;
+  /** First day of the month (UTC) in which it was reserved. */
+  month: string;
+}
+
+/** Locks rows for their end, always after balances and key usage. */
+export function lockMany(tx: Transaction, ids: string[]): Promise<LockedRequest[]> {
+  return tx.run<LockedRequest>(sql`
+    select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
+      'YYYY-MM-01') as month
+    from requests where id = any(${ids}::uuid[]) order by id for update`);
+}
+
+export interface EndedRequest {
+  id: string;
+  account_id: string;
+  status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  /** The upstream at which it ended; null: the one it had. */
+  upstream: string | null;
+  charged_usd_micro: bigint;
+  error_code: string | null;
+  error_message: string | null;
+  error_cause: string | null;
+  /** Null: it leaves no outputs. */
+  ttl_seconds: number | null;
+  /** JSON text, or null. */
+  output: string | null;
+  quantity: number | null;
+  cost_usd_micro: bigint | null;
+  outputs: Output[];
+  /** A call that failed may be made again under the same Idempotency-Key. */
+  frees_key: boolean;
+}
+
+/** Writes the end of locked, open requests. */
+export function endMany(tx: Transaction, rows: EndedRequest[]): void {
+  tx.send(sql`
+    update requests r set status = d.status, slot = false, leased = false, waits = false,
+      upstream = coalesce(d.upstream, r.upstream), charged_usd_micro = d.charged_usd_micro,
+      error_code = d.error_code,
+      completed_at = now(), expires_at = now() + d.ttl_seconds * interval '1 s',
+      wake_at = case when r.webhook_state = 'pending' then now()
+        else now() + d.ttl_seconds * interval '1 s' end
+    from ${rowsOf(rows, {
+      id: 'uuid',
+      status: 'text',
+      charged_usd_micro: 'bigint',
+      error_code: 'text',
+      ttl_seconds: 'float8',
+      upstream: 'text',
+    })} as d
+    where r.id = d.id`);
+  const results = rows.filter((row) => row.status !== 'CANCELLED');
+  if (results.length > 0) insertResults(tx, results);
+  const outputs = rows.flatMap(({ id: request_id, account_id, outputs: made }) =>
+    made.map((output) => ({ request_id, account_id, ...output })),
+  );
+  if (outputs.length > 0) insertOutputs(tx, outputs);
+  const freed = rows.filter((row) => row.frees_key).map((row) => row.id);
+  if (freed.length > 0) freeKeys(tx, freed);
+  const cancelled = rows.filter((row) => row.status === 'CANCELLED').map((row) => row.id);
+  if (cancelled.length > 0) dropLargeInputs(tx, cancelled);
+}
+
+/**
+ * A cancel costs nothing; keeping large inputs of cancelled requests would fill the disk for free.
+ */
+function dropLargeInputs(tx: Transaction, requestIds: string[]): void {
+  tx.send(sql`
+    update request_inputs set input = '{}'
+    where request_id = any(${requestIds}::uuid[])
+      and octet_length(input::text) > ${cancelledInputMaxBytes}`);
+}
+
+function freeKeys(tx: Transaction, requestIds: string[]): void {
+  tx.send(sql`
+    update request_inputs set idempotency_key = null, fingerprint = null
+    where request_id = any(${requestIds}::uuid[]) and idempotency_key is not null`);
+}
+
+function insertResults(tx: Transaction, rows: EndedRequest[]): void {
+  tx.send(sql`
+    insert into request_results (request_id, account_id, output, error_message, error_cause,
+      quantity, cost_usd_micro, loss_usd_micro, doubt_upstream)
+    select id, account_id, output, error_message, error_cause, quantity, cost_usd_micro,
+      case when status = 'COMPLETED' and cost_usd_micro > charged_usd_micro
+        then cost_usd_micro - charged_usd_micro end,
+      case when error_code in ('outcome_unknown', 'timeout') and cost_usd_micro is null
+        then (select r.upstream from requests r where r.id = d.id) end
+    from ${rowsOf(rows, {
+      id: 'uuid',
+      account_id: 'uuid',
+      output: 'json',
+      error_message: 'text',
+      error_cause: 'text',
+      quantity: 'float8',
+      cost_usd_micro: 'bigint',
+      error_code: 'text',
+      status: 'text',
+      charged_usd_micro: 'bigint',
+    })} as d`);
+}
+
+function insertOutputs(tx: Transaction, rows: (OutputRow & { account_id: string })[]): void {
+  tx.send(sql`
+    insert into outputs (request_id, account_id, index, field, storage_key, content_type, size,
+      sha256, width, height, duration_seconds, file_name)
+    select * from ${rowsOf(rows, {
+      request_id: 'uuid',
+      account_id: 'uuid',
+      index: 'int',
+      field: 'text',
+      storage_key: 'text',
+      content_type: 'text',
+      size: 'bigint',
+      sha256: 'text',
+      width: 'int',
+      height: 'int',
+      duration_seconds: 'float8',
+      file_name: 'text',
+    })} as d`);
+}

@@ -1,0 +1,112 @@
+import type { AttemptOutcome, Status } from '../../core/request/request.ts';
+import { leastIdAt } from '../../lib/id.ts';
+import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
+import type { RequestRow } from './requests.ts';
+
+export interface ListFilter {
+  account_id: string;
+  status: Status | null;
+  model_id: string | null;
+  key_id: string | null;
+  /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
+  from_ms: number | null;
+  to_ms: number | null;
+  /** Only older ones than this. */
+  below_id: string | null;
+  limit: number;
+}
+
+/** An id is made a moment before its row is written, and by another machine's clock. */
+const idSlackMs = 60_000;
+
+/** One account's requests, newest first. */
+export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> {
+  const { account_id, status, model_id, key_id, from_ms, to_ms, limit } = filter;
+  // `created_at` is in no index; the ids limit what is read to a narrow range of time.
+  const from_id = from_ms === null ? null : leastIdAt(from_ms - idSlackMs);
+  const to_id = to_ms === null ? null : leastIdAt(to_ms + idSlackMs);
+  // An index has the few in another state; it is used if the text itself says so.
+  const inState =
+    status === null || status === 'COMPLETED'
+      ? '($9::text is null or status = $9)'
+      : `status = $9 and status <> 'COMPLETED'`;
+  const values = [account_id, from_id, filter.below_id, to_id, from_ms, to_ms, model_id, key_id];
+  return db.run<RequestRow>(
+    rawSql(
+      `select id, account_id, key_id, model_id, kind, upstream, status, slot, attempt,
+        quoted_usd_micro, charged_usd_micro, error_code, webhook_state, expires_at, created_at,
+        started_at, completed_at
+      from requests
+      where account_id = $1
+        and id >= coalesce($2::uuid, '00000000-0000-0000-0000-000000000000')
+        and id < coalesce(least($3::uuid, $4::uuid), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        and created_at >= coalesce('epoch'::timestamptz + $5::float8 * interval '1 ms',
+          '-infinity')
+        and created_at < coalesce('epoch'::timestamptz + $6::float8 * interval '1 ms', 'infinity')
+        and ($7::text is null or model_id = $7)
+        and ($8::uuid is null or key_id = $8)
+        and ${inState}
+      order by id desc limit $10`,
+      [...values, status, limit],
+    ),
+  );
+}
+
+export interface AnyFilter {
+  account_id: string | null;
+  status: Status | null;
+  model_id: string | null;
+  limit: number;
+}
+
+export type AnyRow = RequestRow & { email: string };
+
+/** Requests of all accounts, newest first, for the operator. */
+export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
+  return db.run<AnyRow>(sql`
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
+      r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
+      r.expires_at, r.created_at, r.started_at, r.completed_at, a.email
+    from requests r join accounts a on a.id = r.account_id
+    where (${filter.account_id}::uuid is null or r.account_id = ${filter.account_id})
+      and (${filter.status}::text is null or r.status = ${filter.status})
+      and (${filter.model_id}::text is null or r.model_id = ${filter.model_id})
+    order by r.id desc limit ${filter.limit}`);
+}
+
+/** One call that started a request at an upstream, with what only the operator may see. */
+export interface AttemptRow {
+  attempt: number;
+  upstream: string;
+  /** Which of several keys it was called with, by its name. */
+  key: string | null;
+  class: string;
+  outcome: AttemptOutcome;
+  message: string | null;
+  handle: Record<string, unknown> | null;
+  created_at: Date;
+  /** When the next route was called because its answer was lost: it may have cost all the same. */
+  left_at: Date | null;
+  /** Of a left start, once its outcome was resolved. */
+  cost_usd_micro: bigint | null;
+  /** When its outcome was known; null: it is not, or the answer ended the request. */
+  answered_at: Date | null;
+}
+
+export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
+  return db.run<AttemptRow>(sql`
+    select attempt, upstream, key, class, outcome, message, handle, created_at, left_at,
+      cost_usd_micro, answered_at
+    from attempts where request_id = ${requestId} order by attempt`);
+}
+
+/** Which of several keys this attempt was made with; null also if there is no such attempt. */
+export async function keyOfAttempt(
+  db: Connection,
+  requestId: string,
+  attempt: number,
+): Promise<string | null> {
+  const [row] = await db.run<{ key: string | null }>(sql`
+    select key from attempts where request_id = ${requestId} and attempt = ${attempt}`);
+  return row?.key ?? null;
+}

@@ -1,0 +1,331 @@
+import type { QuoteJson } from '../../core/price/quote-json.ts';
+import type { AttemptOutcome, Move, Route, Status } from '../../core/request/request.ts';
+import { newId } from '../../lib/id.ts';
+import { storableJson, storableText } from '../../lib/json.ts';
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Move, { to: Name }>;
+
+export type Ids = { id: string }[];
+
+/**
+ * Commits the intents and returns those that may call. A request that was cancelled or claimed
+ * again is not among them.
+ */
+export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    with begun as (
+      update requests r set status = 'IN_PROGRESS', upstream = d.upstream,
+        upstream_model = d.model, slot = true, waits = false,
+        started_at = coalesce(r.started_at, now()),
+        deadline_at = coalesce(r.deadline_at, now() + d.deadline_seconds * interval '1 s'),
+        wake_at = now() + d.lease_seconds * interval '1 s'
+      from ${rowsOf(moves, {
+        id: 'uuid',
+        attempt: 'int',
+        upstream: 'text',
+        class: 'text',
+        request_hash: 'bytea',
+        deadline_seconds: 'float8',
+        lease_seconds: 'float8',
+        model: 'text',
+        key: 'text',
+      })} as d
+      where r.id = d.id
+        and r.attempt = d.attempt -- guard: own-attempt-begins
+        and r.status in ('IN_QUEUE', 'IN_PROGRESS') -- guard: cancelled-not-begun
+      returning r.id, d.attempt, d.upstream, d.model, d.class, d.request_hash, d.key
+    )
+    insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash, key)
+    select id, attempt, upstream, model, class, request_hash, key from begun
+    on conflict (request_id, attempt) do update set request_hash = excluded.request_hash
+      where ${isRepeat} -- guard: lost-commit-begin (off: false)
+    returning request_id as id`);
+}
+
+/** Stores the handles before anything else is done with the answer. */
+export function acceptMany(
+  db: Connection,
+  moves: To<'accepted'>[],
+  isRepeat = false,
+): Promise<Ids> {
+  const rows = moves.map((move) => ({
+    ...move,
+    handle: JSON.stringify(move.handle),
+    held: move.held ?? false,
+  }));
+  return db.run<{ id: string }>(sql`
+    with d as (
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        attempt: 'int',
+        started_in: 'int',
+        handle: 'json',
+        wake_seconds: 'float8',
+        held: 'bool',
+      })} as d
+    ), kept as (
+      -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
+      -- for.
+      update attempts a set handle = coalesce(
+        a.handle, -- guard: first-handle-stays
+        d.handle), outcome = 'accepted',
+        answered_at = coalesce(a.answered_at, now()), called_back = false
+      from d where a.request_id = d.id and a.attempt = d.started_in
+      returning a.request_id as id, (select b.called_back from attempts b
+        where b.request_id = d.id and b.attempt = d.started_in) as called_back
+    )
+    update requests r set leased = false, slot = r.slot and not d.held,
+      deadline_at = case when d.held
+        then greatest(r.deadline_at, now() + d.wake_seconds * interval '1 s')
+        else r.deadline_at end,
+      wake_at = now() + case when k.called_back and not d.held then 0 else d.wake_seconds end
+        * interval '1 s'
+    from d left join kept k using (id) where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-accepts
+      and r.status = 'IN_PROGRESS' and (r.leased or not ${isRepeat}) returning r.id`);
+}
+
+/** An upstream called back about the start of an attempt. */
+export interface CalledBack {
+  request_id: string;
+  attempt: number;
+  /** The upstream's name of the job, if the call states it. */
+  handle: Record<string, unknown> | null;
+}
+
+/**
+ * Makes the next poll of a running request due at once: now, or when its worker hands it back.
+ * Stores the handle of a start whose answer was lost. Repeated or late calls change nothing; if the
+ * next route was called meanwhile, the handle is for the operator only. Returns those that are due
+ * now.
+ */
+export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
+  const rows = calls.map(({ request_id, attempt, handle }) => ({
+    request_id,
+    attempt,
+    handle: handle === null ? null : storableJson(handle),
+  }));
+  return db.run<{ id: string }>(sql`
+    with d as (
+      select distinct on (request_id, attempt) *
+      from ${rowsOf(rows, { request_id: 'uuid', attempt: 'int', handle: 'json' })} as d
+    ), told as (
+      update attempts a set called_back = r.leased and a.left_at is null,
+        outcome = case when a.handle is null and a.left_at is null and d.handle is not null
+          then 'accepted' else a.outcome end,
+        handle = coalesce(a.handle, d.handle)
+      from d join requests r on r.id = d.request_id
+      where a.request_id = d.request_id and a.attempt = d.attempt and r.status = 'IN_PROGRESS'
+      returning a.request_id, a.left_at
+    )
+    update requests r set wake_at = now() from told
+    where r.id = told.request_id and told.left_at is null
+      and r.status = 'IN_PROGRESS'
+      and not r.leased -- guard: callback-keeps-lease
+    returning r.id`);
+}
+
+export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false): Promise<Ids> {
+  const rows = moves.map((move) => ({
+    ...move,
+    message: storableMessage(move.message),
+    progress: move.progress === null ? null : storableJson(move.progress),
+    missing: move.missing ?? false,
+    next_upstream: move.next?.upstream,
+    next_model: move.next?.model,
+    frees_slot: move.frees_slot ?? false,
+    waits: move.waits ?? false,
+    is_left: move.left ?? false,
+  }));
+  return db.run<{ id: string }>(sql`
+    with d as (
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        attempt: 'int',
+        wake_seconds: 'float8',
+        started_in: 'int',
+        outcome: 'text',
+        message: 'text',
+        progress: 'json',
+        missing: 'bool',
+        next_upstream: 'text',
+        next_model: 'text',
+        frees_slot: 'bool',
+        waits: 'bool',
+        is_left: 'bool',
+      })} as d
+    ), moved as (
+      update requests r set leased = false, upstream = coalesce(d.next_upstream, r.upstream),
+        upstream_model = coalesce(d.next_model, r.upstream_model),
+        slot = r.slot and not d.frees_slot, waits = d.waits,
+        wake_at = now() + case when a.called_back then 0 else d.wake_seconds end * interval '1 s'
+      from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
+      where r.id = d.id
+        and r.attempt = d.attempt -- guard: own-attempt-waits
+        and r.status = 'IN_PROGRESS'
+        and (r.leased or not ${isRepeat}) returning r.id
+    ), told as (
+      update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
+        a.message),
+        answered_at = coalesce(a.answered_at, case when d.outcome is not null then now() end),
+        left_at = case when d.is_left then now() else a.left_at end,
+        progress = coalesce(d.progress, a.progress), called_back = false,
+        missing = case when d.missing then least(a.missing + 1, 100) else 0 end
+      from d join moved using (id)
+      where a.request_id = d.id and a.attempt = d.started_in
+        and (d.outcome is not null or d.message is not null or d.progress is not null
+          or d.missing or a.missing > 0 or a.called_back)
+    )
+    select id from moved`);
+}
+
+/** Hands claims back: due at once. A queued one also frees its slot. */
+export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    update requests r set wake_at = now(), leased = false,
+      slot = r.slot and r.status <> 'IN_QUEUE'
+    from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
+    where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-requeues
+      and r.wake_at is not null returning r.id`);
+}
+
+export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<Ids> {
+  const rows = moves.map((move) => ({
+    ...move,
+    delivery_id: newId(),
+    error: move.error?.slice(0, 500),
+  }));
+  return db.run<{ id: string }>(sql`
+    with d as (
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        attempt: 'int',
+        delivery_id: 'uuid',
+        account_id: 'uuid',
+        url: 'text',
+        status: 'int',
+        error: 'text',
+        duration_ms: 'int',
+        delivered: 'bool',
+      })} as d
+    ), sent as (
+      insert into webhook_deliveries (id, request_id, attempt, account_id, url, status, error,
+        duration_ms)
+      select delivery_id, id, attempt, account_id, url, status, error, duration_ms from d
+      on conflict do nothing
+    )
+    update requests r set
+      webhook_state = case when d.delivered then 'delivered' else 'failed' end, -- guard: one-notice
+      wake_at = r.expires_at, leased = false
+    from d where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-notifies
+      and r.webhook_state = 'pending' returning r.id`);
+}
+
+/** The bytes of its outputs are deleted. */
+export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    update requests r set expires_at = null, wake_at = null, leased = false
+    from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
+    where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-clears
+    returning r.id`);
+}
+
+/** Final with nothing left to do: due when its outputs expire, if it has any. */
+export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    update requests r set wake_at = r.expires_at, leased = false
+    from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
+    where r.id = d.id
+      and r.attempt = d.attempt -- guard: own-attempt-rests
+      and r.completed_at is not null returning r.id`);
+}
+
+/** What a worker needs of a request that it has claimed. */
+export interface ClaimedRequest {
+  id: string;
+  account_id: string;
+  key_id: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  /** The upstream's own name of the model; null: the first that the row names. */
+  upstream_model: string | null;
+  /** It has a slot there. */
+  slot: boolean;
+  status: Status;
+  attempt: number;
+  quoted_usd_micro: bigint;
+  webhook_state: 'pending' | 'delivered' | 'failed' | null;
+  past_deadline: boolean;
+  outputs_due: boolean;
+  age_seconds: number;
+  input: Record<string, unknown>;
+  quote: QuoteJson;
+  webhook_url: string | null;
+  started_in: number | null;
+  started_upstream: string | null;
+  /** Which of several keys of that upstream it was called with. */
+  started_key: string | null;
+  /** Keys of its upstream that did not take its latest starts. */
+  refused_keys: string[] | null;
+  /** How many starts there were, and how long ago the newest was. */
+  starts: number;
+  start_age_seconds: number | null;
+  outcome: AttemptOutcome;
+  /** The newest start was left with its outcome unknown; and the routes of all left starts. */
+  left: boolean;
+  left_routes: Route[] | null;
+  /** Polls in a row at which its upstream knew no such job. */
+  missing: number;
+  /** The upstream's newest message; internal. */
+  said: string | null;
+  handle: Record<string, unknown> | null;
+  idempotent: boolean;
+  /** An operator stopped its model: no new start is made. */
+  stopped: boolean;
+}
+
+/** After this time a key that did not take a start is tried again. */
+const refusedKeySeconds = 60;
+
+/** Loads claims whole, in one statement. */
+export function loadClaimed(
+  db: Connection,
+  claims: { id: string; attempt: number }[],
+): Promise<ClaimedRequest[]> {
+  return db.run<ClaimedRequest>(sql`
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.attempt,
+      r.quoted_usd_micro,
+      r.webhook_state, coalesce(r.deadline_at <= now(), false) as past_deadline,
+      coalesce(r.expires_at <= now(), false) as outputs_due,
+      extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
+      i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
+      r.slot, r.upstream_model, a.attempt as started_in, a.upstream as started_upstream, a.outcome,
+      a.handle, a.message as said, coalesce(a.missing, 0) as missing,
+      coalesce(a.starts, 0) as starts, a.left_at is not null as left, a.left_routes,
+      a.key as started_key, a.refused_keys,
+      extract(epoch from now() - a.created_at)::float8 as start_age_seconds,
+      r.model_id in (select model_id from stopped_models) as stopped
+    from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d
+    join requests r on r.id = d.id and r.attempt = d.attempt
+    join request_inputs i on i.request_id = r.id
+    left join lateral (
+      select attempt, upstream, key, outcome, handle, message, missing, created_at, left_at,
+        (count(*) over ())::int as starts,
+        array_agg(key) filter (where upstream = r.upstream and key is not null
+          and outcome = 'not_accepted'
+          and created_at > now() - ${refusedKeySeconds} * interval '1 s') over () as refused_keys,
+        json_agg(json_build_object('upstream', upstream, 'model', upstream_model))
+          filter (where left_at is not null) over () as left_routes
+      from attempts where request_id = r.id order by attempt desc limit 1
+    ) a on true`);
+}
+
+/** An upstream's message, as far as it can be stored. */
+function storableMessage(message: string | null): string | null {
+  return message === null ? null : storableText(message.slice(0, 2000));
+}

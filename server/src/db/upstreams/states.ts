@@ -1,0 +1,118 @@
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** State of an upstream for the operator. */
+export interface UpstreamState {
+  name: string;
+  /** Waiting requests, counted up to `waitingMax`. */
+  waiting: number;
+  oldest_seconds: number;
+  /** Slots in use, over all processes. */
+  in_use: number;
+  paused_seconds: number;
+  failures: number;
+  last_error: string | null;
+  last_error_at: Date | null;
+  /** What kind of failure; null: a start has succeeded since, or there was none. */
+  last_why: string | null;
+}
+
+/** Counting more would cost a scrape what the queue needs. */
+export const waitingMax = 10_000;
+
+const upstreamsMax = 100;
+
+/** The given upstreams and all that were ever called or have waiting requests. */
+export function upstreamStates(db: Connection, known: string[]): Promise<UpstreamState[]> {
+  return db.run<UpstreamState>(sql`
+    with recursive w(upstream) as (
+      (select upstream from requests where status = 'IN_QUEUE' and not slot
+        order by upstream limit 1)
+      union all
+      select (select r.upstream from requests r where r.status = 'IN_QUEUE' and not r.slot
+        and r.upstream > w.upstream order by r.upstream limit 1) from w where w.upstream is not null
+    ), names as (
+      select upstream as name from w where upstream is not null
+      union select unnest(${known}::text[])
+      union select name from upstreams where model = '' and position('#' in name) = 0
+      order by 1 limit ${upstreamsMax}
+    )
+    select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
+      greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
+        as paused_seconds,
+      coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
+    from names n left join upstreams u on u.name = n.name and u.model = ''
+    cross join lateral (
+      select count(*)::int as waiting, extract(epoch from now() - min(created_at)) as oldest
+      from (select created_at from requests
+        where status = 'IN_QUEUE' and not slot and upstream = n.name
+        order by upstream, account_id, id limit ${waitingMax}) w
+    ) q
+    cross join lateral (
+      select count(*)::int as in_use from requests where upstream = n.name and slot
+    ) p order by n.name`);
+}
+
+/** One of several keys of an upstream. */
+export interface KeyState {
+  upstream: string;
+  key: string;
+  /** Running jobs that were started with it, over all processes. */
+  in_use: number;
+  paused_seconds: number;
+  failures: number;
+  last_error: string | null;
+  last_error_at: Date | null;
+  last_why: string | null;
+}
+
+/** A key to report on: `name` is the name of its pauses. */
+export interface NamedKey {
+  upstream: string;
+  key: string;
+  name: string;
+}
+
+/** In the given order. */
+export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
+  const numbered = keys.map((key, n) => ({ ...key, n }));
+  return db.run<KeyState>(sql`
+    with running as (
+      select upstream, key, count(*)::int as jobs from (
+        select upstream, (select key from attempts where request_id = r.id
+          order by attempt desc limit 1) as key
+        from requests r
+        where slot and status = 'IN_PROGRESS'
+          and upstream = any(${keys.map((k) => k.upstream)}::text[])) j
+      group by upstream, key
+    )
+    select k.upstream, k.key, coalesce(j.jobs, 0) as in_use,
+      greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
+        as paused_seconds,
+      coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
+    from ${rowsOf(numbered, { upstream: 'text', key: 'text', name: 'text', n: 'int' })} as k
+    left join upstreams u on u.name = k.name and u.model = ''
+    left join running j on j.upstream = k.upstream and j.key = k.key
+    order by k.n`);
+}
+
+/** A model that is paused alone. */
+export interface PausedModel {
+  upstream: string;
+  /** The upstream's own name of it. */
+  model: string;
+  paused_seconds: number;
+  failures: number;
+  last_error: string | null;
+  last_error_at: Date | null;
+}
+
+const pausedModelsMax = 1_000;
+
+/** Paused models of these upstreams, in order of name. */
+export function pausedModels(db: Connection, upstreams: string[]): Promise<PausedModel[]> {
+  return db.run<PausedModel>(sql`
+    select name as upstream, model, failures, last_error, last_error_at,
+      extract(epoch from paused_until - now())::float8 as paused_seconds
+    from upstreams where name = any(${upstreams}::text[]) and model <> '' and paused_until > now()
+    order by name, model limit ${pausedModelsMax}`);
+}

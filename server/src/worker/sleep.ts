@@ -1,0 +1,30 @@
+/** Shortest time between two rounds of a busy worker, so that each claims a fair number. */
+export const paceMs = 5;
+
+/** The pause between two rounds, which a hint may end early. */
+export class Sleep {
+  #hinted = false;
+  #wakeable = false;
+  #done: (() => void) | undefined;
+
+  /** `always` also ends a pause that hints do not end. */
+  wake(always: boolean): void {
+    this.#hinted = true;
+    if (this.#wakeable || always) this.#done?.();
+  }
+
+  /** Returns at once if a hint came since the last pause. */
+  wait(ms: number, wakeable: boolean): Promise<void> {
+    const wanted = wakeable && this.#hinted ? 0 : ms;
+    this.#hinted = false;
+    this.#wakeable = wakeable;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#done?.(), Math.max(wanted, paceMs));
+      this.#done = () => {
+        clearTimeout(timer);
+        this.#done = undefined;
+        resolve();
+      };
+    });
+  }
+}
