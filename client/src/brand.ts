@@ -6,10 +6,9 @@ export function brand(kind: { prototype: object }, name: string): void {
   const mark = Symbol.for(`@farebox/client ${name}`);
   Object.defineProperty(kind.prototype, mark, { value: true });
   Object.defineProperty(kind, Symbol.hasInstance, {
-    value(this: unknown, value: unknown) {
+    value(this: CallableFunction, value: unknown) {
       // A subclass checks its own prototype.
-      if (this !== kind)
-        return Function.prototype[Symbol.hasInstance].call(this as Function, value);
+      if (this !== kind) return Function.prototype[Symbol.hasInstance].call(this, value);
       return typeof value === 'object' && value !== null && mark in value;
     },
   });

@@ -36,6 +36,18 @@ export interface Chat {
 }
 
 export function createChat(transport: Transport): Chat {
+  function create(
+    input: ChatInput & { stream: true },
+    options?: ChatOptions,
+  ): Promise<AsyncIterable<ChatChunk>>;
+  function create(
+    input: ChatInput & { stream?: false | null },
+    options?: ChatOptions,
+  ): Promise<Completion>;
+  function create(
+    input: ChatInput,
+    options?: ChatOptions,
+  ): Promise<Completion | AsyncIterable<ChatChunk>>;
   async function create(
     input: ChatInput,
     options: ChatOptions = {},
@@ -58,7 +70,7 @@ export function createChat(transport: Transport): Chat {
     const held = await transport.open({ ...wanted, json: { ...input, stream_options } }, options);
     return chunksFrom(eventsOf(chunksOf(held, usualSilenceMs)), idempotencyKey);
   }
-  return { create: create as Chat['create'] };
+  return { create };
 }
 
 async function* chunksFrom(

@@ -1,7 +1,7 @@
 import { FareboxError, badArgument } from './error.ts';
 import type { Progress } from './media.ts';
 import { nodeFs } from './files.ts';
-import { isServerSide, newKey } from './runtime.ts';
+import { blobPart, isServerSide, newKey } from './runtime.ts';
 import {
   backoffMs,
   checkCall,
@@ -134,7 +134,7 @@ function memory(): Sink {
   let parts: Uint8Array<ArrayBuffer>[] = [];
   return {
     restart: async () => void (parts = []),
-    write: async (chunk) => void parts.push(chunk as Uint8Array<ArrayBuffer>),
+    write: async (chunk) => void parts.push(blobPart(chunk)),
     finish: async (type) => new Blob(parts, { type }),
     drop: async () => void (parts = []),
   };

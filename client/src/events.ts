@@ -1,4 +1,5 @@
 import { FareboxError } from './error.ts';
+import { fromJson } from './unknown.ts';
 
 /** Reads server-sent events from bytes. */
 
@@ -31,7 +32,7 @@ export async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
 /** The JSON of an event. Throws `unexpected_reply` if it is invalid. */
 export function parsed<T>(data: string): T {
   try {
-    return JSON.parse(data) as T;
+    return fromJson<T>(data);
   } catch (cause) {
     const text = 'The address sent an event that is no JSON.';
     throw new FareboxError('unexpected_reply', text, { cause });

@@ -87,6 +87,7 @@ export async function resultOf<T>(
   return {
     requestId,
     output,
+    // Every completed request has a charge and an end.
     card: card as CompletedCard,
     ...(unknownInputs && { unknownInputs }),
   };

@@ -1,8 +1,8 @@
 import { brand } from './brand.ts';
 import { badArgument, unreadable } from './error.ts';
 import { nodeFs } from './files.ts';
-import { chunksOfStream, isServerSide } from './runtime.ts';
-import { messageOf } from './unknown.ts';
+import { blobPart, chunksOfStream, isServerSide } from './runtime.ts';
+import { fieldOf, messageOf } from './unknown.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
 
@@ -46,9 +46,6 @@ export interface UploadOptions extends Call {
   contentType?: string | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
-
-/** Bytes in unshared memory, as Blobs require. */
-type Part = Uint8Array<ArrayBuffer>;
 
 const uploadLimitMs = 30 * 60_000;
 const uploadsAtOnce = 4;
@@ -114,7 +111,7 @@ async function sendStream(
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  const contentType = options.contentType ?? (await sniff(new Blob([head as Part])));
+  const contentType = options.contentType ?? (await sniff(new Blob([blobPart(head)])));
   const headers = { 'content-type': contentType };
   const body = () => counting(whole, null, options.onProgress);
   return transport.json({ ...wanted, headers, body, repeatable: false }, options);
@@ -154,11 +151,11 @@ async function blobOf(source: Media): Promise<Blob> {
   if (source instanceof Blob) return source;
   if (source instanceof LocalFile) return openFile(source.path);
   if (isStream(source)) {
-    const parts: Part[] = [];
-    for await (const chunk of chunksOfStream(streamOf(source))) parts.push(chunk as Part);
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    for await (const chunk of chunksOfStream(streamOf(source))) parts.push(blobPart(chunk));
     return new Blob(parts);
   }
-  return new Blob([source as Part]);
+  return new Blob([blobPart(source)]);
 }
 
 async function openFile(path: string): Promise<Blob> {
@@ -236,7 +233,8 @@ export async function withUploads<T extends object>(
     for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1], found.size));
   };
   await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
-  return (ids.size === 0 ? input : swap(input, ids)) as T;
+  // A copy differs only where the ids of files are.
+  return ids.size === 0 ? input : (swap(input, ids) as T);
 }
 
 /** Two `file()` marks with the same path are one file. */
@@ -246,7 +244,7 @@ function identity(media: Media): unknown {
 
 function collect(value: unknown, found: Map<unknown, Media>): void {
   if (isMedia(value)) found.set(identity(value), value);
-  else if (typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function')
+  else if (typeof fieldOf(value, 'then') === 'function')
     throw badArgument('There is a promise in the input: await it first.', 'input');
   else if (typeof value === 'object' && value !== null)
     for (const each of Object.values(value)) collect(each, found);

@@ -1,5 +1,6 @@
 import { badArgument } from './error.ts';
 import { writable } from './writable.ts';
+import { isObject } from './unknown.ts';
 
 /** Fields with content of models and callers: amounts in there are not the service's. */
 const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
@@ -7,13 +8,14 @@ const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
 /** Makes each `*_usd_micro` inside the value a bigint, in place, and returns the value. */
 export function withAmounts<T>(value: unknown): T {
   if (Array.isArray(value)) for (const item of value) withAmounts(item);
-  else if (typeof value === 'object' && value !== null) {
-    const fields = writable(value as Record<string, unknown>);
+  else if (isObject(value)) {
+    const fields = writable(value);
     for (const [name, field] of Object.entries(fields)) {
       if (foreign.has(name)) continue;
       fields[name] = name.endsWith('_usd_micro') ? amount(field) : withAmounts(field);
     }
   }
+  // `T` is the wire's type with its amounts as bigint.
   return value as T;
 }
 

@@ -1,20 +1,16 @@
+import { fieldOf } from './unknown.ts';
+
 /** Differences between Node, Deno, Bun and browsers. */
 
-interface Surroundings {
-  process?: {
-    versions?: { node?: string };
-    env?: Record<string, string | undefined>;
-  };
-}
-
-const { process } = globalThis as Surroundings;
+const process = fieldOf(globalThis, 'process');
 
 /** Also true in Deno and Bun, which set the same version. */
-export const isServerSide = typeof process?.versions?.node === 'string';
+export const isServerSide = typeof fieldOf(fieldOf(process, 'versions'), 'node') === 'string';
 
 export function environment(name: string): string | undefined {
   try {
-    return process?.env?.[name]?.trim() || undefined;
+    const value = fieldOf(fieldOf(process, 'env'), name);
+    return (typeof value === 'string' && value.trim()) || undefined;
   } catch {
     // Deno throws if reading the environment was not allowed.
     return undefined;
@@ -41,4 +37,13 @@ export async function* chunksOfStream(
   } finally {
     await reader.cancel().catch(() => {});
   }
+}
+
+/** Bytes as a part of a Blob, which refuses shared memory: those are copied. */
+export function blobPart(bytes: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer> {
+  const view = ArrayBuffer.isView(bytes) ? bytes : new Uint8Array(bytes);
+  const { buffer, byteOffset, byteLength } = view;
+  return buffer instanceof ArrayBuffer
+    ? new Uint8Array(buffer, byteOffset, byteLength)
+    : Uint8Array.from(new Uint8Array(buffer, byteOffset, byteLength));
 }

@@ -1,7 +1,7 @@
 import { FareboxError, badArgument, checkNumber, unreadable } from './error.ts';
 import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
-import { codeOf, fieldOf, messageOf } from './unknown.ts';
+import { codeOf, fieldOf, fromJson, messageOf } from './unknown.ts';
 import type { ErrorBody } from './types.ts';
 
 /** Calls of the service: the one file for the key, time limits, retries and errors. */
@@ -194,7 +194,8 @@ export class Transport {
 
   #fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
     if (error instanceof FareboxError) return error;
-    if (scope.signal.aborted) return scope.signal.reason as FareboxError;
+    const reason: unknown = scope.signal.reason;
+    if (reason instanceof FareboxError) return reason;
     const cause = fieldOf(error, 'cause') ?? error;
     if (cause instanceof FareboxError) return cause;
     // The file changed while it was sent.
@@ -215,7 +216,7 @@ function initOf(wanted: Prepared, { signal }: Scope): RequestInit {
     credentials: 'omit',
     ...(body !== undefined && { body }),
     ...(body instanceof ReadableStream && { duplex: 'half' }),
-  } as RequestInit;
+  };
 }
 
 function bodyOf({ json, body }: Wanted): Wanted['body'] {
@@ -326,7 +327,7 @@ export function backoffMs(tried: number): number {
 
 function readJson<T>(text: string, response: Response): T {
   try {
-    return JSON.parse(text) as T;
+    return fromJson<T>(text);
   } catch (error) {
     throw unexpected(response, 'with something that is no JSON', error);
   }
@@ -341,7 +342,7 @@ async function refusal(response: Response): Promise<FareboxError> {
   const text = await response.text();
   let error: ErrorBody['error'] | undefined;
   try {
-    error = (JSON.parse(text) as Partial<ErrorBody>).error;
+    error = fromJson<Partial<ErrorBody>>(text).error;
   } catch {
     // A proxy's page.
   }

@@ -27,7 +27,7 @@ export function isOneOf<Member>(list: readonly Member[], value: unknown): value 
  * JSON that the service or this program has written, and that therefore has its writer's type.
  * Throws a SyntaxError for what is no JSON.
  */
-export function jsonOf<T>(text: string): T {
+export function fromJson<T>(text: string): T {
   // The writer's schema or type made it; a check here would repeat that one.
   return JSON.parse(text) as T;
 }

@@ -57,11 +57,14 @@ export async function verifyWebhook(input: WebhookInput): Promise<WebhookEvent> 
   }
 }
 
+function isHeaders(headers: WebhookInput['headers']): headers is Headers {
+  return typeof headers.get === 'function';
+}
+
 function header(headers: WebhookInput['headers'], name: string): string {
-  const value =
-    typeof headers.get === 'function'
-      ? (headers as Headers).get(name)
-      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  const value = isHeaders(headers)
+    ? headers.get(name)
+    : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   if (typeof value !== 'string' || value === '') throw refused(`${name} is missing`);
   return value;
 }

@@ -1,4 +1,4 @@
-import { fieldOf, itemsOf, jsonOf, objectOf } from '../../client/src/unknown.ts';
+import { fieldOf, itemsOf, fromJson, objectOf } from '../../client/src/unknown.ts';
 import type { Calls } from './api-types.ts';
 
 /** Calls to the service. Nothing else in the pages uses the network. */
@@ -158,7 +158,7 @@ export const signedOut = new EventTarget();
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
   const text = await reached(reply.text());
-  return jsonOf<T>(text === '' ? 'null' : text);
+  return fromJson<T>(text === '' ? 'null' : text);
 }
 
 /** Calls the sign-in library, whose replies have no schema here. Throws as `call` does. */

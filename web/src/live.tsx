@@ -1,6 +1,6 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { jsonOf, objectOf } from '../../client/src/unknown.ts';
+import { fromJson, objectOf } from '../../client/src/unknown.ts';
 import type { RequestEntry, RequestPage } from './api-types.ts';
 import { placed, readSearch } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
@@ -75,7 +75,9 @@ function follow(account_id: string, queries: QueryClient): () => void {
   }
 
   function listen<T>(event: string, hear: (data: T) => void): void {
-    source?.addEventListener(event, (message: MessageEvent<string>) => hear(jsonOf(message.data)));
+    source?.addEventListener(event, (message: MessageEvent<string>) =>
+      hear(fromJson(message.data)),
+    );
   }
 
   function close(): void {

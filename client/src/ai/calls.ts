@@ -4,6 +4,7 @@ import type { Farebox, Input } from '../farebox.ts';
 import type { Job } from '../job.ts';
 import { withUploads } from '../media.ts';
 import type { MediaFile, Model, RequestCard } from '../types.ts';
+import { mediaIn } from '../outputs.ts';
 
 /** Shared by images and videos: submit one request, wait for it, and take its files. */
 
@@ -112,15 +113,6 @@ function costOf({ quoted_usd_micro, charged_usd_micro }: RequestCard): JSONObjec
     quoted_usd_micro: String(quoted_usd_micro),
     charged_usd_micro: String(charged_usd_micro ?? 0n),
   };
-}
-
-/** All files of an output, in order. */
-function mediaIn(value: unknown): MediaFile[] {
-  if (Array.isArray(value)) return value.flatMap(mediaIn);
-  if (typeof value !== 'object' || value === null) return [];
-  const { url, content_type } = value as Partial<MediaFile>;
-  if (typeof url === 'string' && typeof content_type === 'string') return [value as MediaFile];
-  return Object.values(value).flatMap(mediaIn);
 }
 
 /**

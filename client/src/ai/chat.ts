@@ -1,6 +1,7 @@
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4CallOptions, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { idempotencyKeyOf } from './calls.ts';
+import { fieldOf } from '../unknown.ts';
 
 /** OpenAI's chat calls through the SDK's own adapter, with their cost. */
 export class ChatModel extends OpenAICompatibleChatLanguageModel {
@@ -73,8 +74,8 @@ export const specificationVersion: 'v4' = new ChatModel('', {
 
 /** The cost of a reply, read from its body or from the one chunk that has the usage. */
 function costOf(body: unknown): SharedV4ProviderMetadata | undefined {
-  const { id, usage } = body as { id?: string; usage?: { cost_usd_micro?: string } | null };
-  if (usage?.cost_usd_micro === undefined || id === undefined) return undefined;
-  const request_id = id.replace(/^chatcmpl-/, '');
-  return { farebox: { request_id, charged_usd_micro: usage.cost_usd_micro } };
+  const id = fieldOf(body, 'id');
+  const charged_usd_micro = fieldOf(fieldOf(body, 'usage'), 'cost_usd_micro');
+  if (typeof charged_usd_micro !== 'string' || typeof id !== 'string') return undefined;
+  return { farebox: { request_id: id.replace(/^chatcmpl-/, ''), charged_usd_micro } };
 }

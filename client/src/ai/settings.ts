@@ -1,17 +1,13 @@
 import type { SharedV4Warning } from '@ai-sdk/provider';
 import type { Job } from '../job.ts';
 import type { Model } from '../types.ts';
+import { blobPart } from '../runtime.ts';
+import { fieldOf, objectOf } from '../unknown.ts';
 
 /** A file of a call, in the form shared by images and videos. */
 export type FilePart =
   | { type: 'file'; mediaType: string; data: string | Uint8Array }
   | { type: 'url'; url: string; mediaType?: string };
-
-interface Property {
-  type?: unknown;
-  enum?: unknown[];
-  maximum?: unknown;
-}
 
 /**
  * Maps the SDK's settings to fields of a model's input, by the model's schema. A setting without a
@@ -21,11 +17,11 @@ export class Settings {
   readonly input: Record<string, unknown> = {};
   readonly warnings: SharedV4Warning[] = [];
   readonly #modelId: string;
-  readonly #properties: Record<string, Property>;
+  readonly #properties: Record<string, unknown>;
 
   constructor({ id, input_schema }: Model) {
     this.#modelId = id;
-    this.#properties = (input_schema.properties ?? {}) as Record<string, Property>;
+    this.#properties = objectOf(input_schema.properties);
   }
 
   /** The first of these fields that the model has. */
@@ -34,7 +30,7 @@ export class Settings {
   }
 
   maximum(name: string): number | undefined {
-    const maximum = this.#properties[name]?.maximum;
+    const maximum = fieldOf(this.#properties[name], 'maximum');
     return typeof maximum === 'number' ? maximum : undefined;
   }
 
@@ -83,7 +79,7 @@ function valueOf(file: FilePart): string | Blob {
   const { data, mediaType } = file;
   const bytes =
     typeof data === 'string' ? Uint8Array.from(atob(data), (c) => c.charCodeAt(0)) : data;
-  return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: mediaType });
+  return new Blob([blobPart(bytes)], { type: mediaType });
 }
 
 /** `1280x720` as numbers. */

@@ -9,6 +9,7 @@ import { isFinal } from '../watch.ts';
 import { inWords, resultOf, rowOf, submit, type MadeFiles } from './calls.ts';
 import { specificationVersion } from './chat.ts';
 import { Settings, sizeOf, type FilePart } from './settings.ts';
+import { fieldOf } from '../unknown.ts';
 
 /**
  * A video model that waits in one call, or starts the request here and finishes it later, by
@@ -48,8 +49,7 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
       };
     },
     async doStatus({ operation, ...options }) {
-      const { request_id } = operation as { request_id: string };
-      const job = client().attach(request_id);
+      const job = client().attach(String(fieldOf(operation, 'request_id')));
       const status = await inWords(client(), options, () =>
         job.status({ signal: options.abortSignal }),
       );

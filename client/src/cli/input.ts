@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { file, type Model } from '../index.ts';
-import { messageOf } from '../unknown.ts';
+import { isObject, itemsOf, messageOf } from '../unknown.ts';
 import { usage } from './exits.ts';
 import { readStdin } from './terminal/terminal.ts';
 
@@ -17,13 +17,18 @@ export interface InputOptions {
 
 export type Fields = Record<string, unknown>;
 
-interface Schema {
+export interface Schema {
   type?: string | string[];
   properties?: Record<string, Schema>;
   required?: string[];
   anyOf?: Schema[];
   oneOf?: Schema[];
   enum?: unknown[];
+  items?: Schema;
+  default?: unknown;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
 }
 
 export async function readInput(
@@ -31,7 +36,7 @@ export async function readInput(
   values: string[],
   options: InputOptions,
 ): Promise<Fields> {
-  const schema = model.input_schema as Schema;
+  const schema = schemaOf(model);
   if (options.input === '-' && options.prompt === '-')
     throw usage('Only one of --input and --prompt can be read from stdin.');
   const input: Fields = options.input === undefined ? {} : await readJson(options.input);
@@ -53,7 +58,7 @@ export async function readInput(
     const value = valueOf(schema.properties?.[name], text);
     // A repeated name adds to a list.
     if (typesOf(schema.properties?.[name]).has('array') && !Array.isArray(value)) {
-      const before = lists.has(name) ? (input[name] as unknown[]) : [];
+      const before = lists.has(name) ? itemsOf(input[name]) : [];
       lists.add(name);
       input[name] = [...before, value];
     } else input[name] = value;
@@ -65,8 +70,7 @@ async function readJson(file: string): Promise<Fields> {
   const text = file === '-' ? await stdinText() : readText(file);
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Fields;
+    if (isObject(value)) return value;
   } catch {
     // Reported below.
   }
@@ -85,6 +89,11 @@ function readText(file: string): string {
 export async function stdinText(): Promise<string> {
   if (process.stdin.isTTY) throw usage('Nothing comes on stdin: it is the terminal.');
   return readStdin();
+}
+
+export function schemaOf({ input_schema }: Model): Schema {
+  // The catalog takes only JSON Schema.
+  return input_schema as Schema;
 }
 
 function typesOf(schema: Schema | undefined): Set<string> {

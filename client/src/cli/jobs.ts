@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { UnknownInput } from '../index.ts';
-import { messageOf } from '../unknown.ts';
+import { fromJson, messageOf } from '../unknown.ts';
 import { usage } from './exits.ts';
 import type { Fields } from './input.ts';
 import type { SavedFile } from './save.ts';
@@ -74,7 +74,7 @@ export function dropJob(job: KeptJob): void {
 export function keptJobs(): KeptJob[] {
   return names().flatMap((name) => {
     try {
-      return [JSON.parse(readFileSync(path.join(folder(), name), 'utf8')) as KeptJob];
+      return [fromJson<KeptJob>(readFileSync(path.join(folder(), name), 'utf8'))];
     } catch {
       // Another command has just removed the file.
       return [];

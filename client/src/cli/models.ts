@@ -15,6 +15,7 @@ import {
   printTable,
   wrap,
 } from './terminal/terminal.ts';
+import { schemaOf, type Schema } from './input.ts';
 
 export async function models(
   { json, quiet }: Context,
@@ -150,23 +151,8 @@ function extraText({ label, field, add_usd, per_item, free, equals }: Model['ext
   return `${label}: ${usdText(add_usd)} more a unit${each}${when}`;
 }
 
-interface Field {
-  type?: string | string[];
-  enum?: unknown[];
-  anyOf?: Field[];
-  oneOf?: Field[];
-  items?: Field;
-  default?: unknown;
-  description?: string;
-  minimum?: number;
-  maximum?: number;
-}
-
-function inputRows({ input_schema }: Model): string[][] {
-  const { properties = {}, required = [] } = input_schema as {
-    properties?: Record<string, Field>;
-    required?: string[];
-  };
+function inputRows(model: Model): string[][] {
+  const { properties = {}, required = [] } = schemaOf(model);
   return Object.entries(properties).map(([name, field]) => [
     required.includes(name) ? `${name} *` : name,
     typeText(field),
@@ -175,7 +161,7 @@ function inputRows({ input_schema }: Model): string[][] {
   ]);
 }
 
-function typeText(field: Field): string {
+function typeText(field: Schema): string {
   if (field.enum) return field.enum.map(String).join('|');
   const parts = [...(field.anyOf ?? []), ...(field.oneOf ?? [])];
   if (parts.length > 0)

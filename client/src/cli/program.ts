@@ -327,8 +327,10 @@ function remark(command: Command, what: Remarks): void {
 /** Loads a verb's file only when it is called. */
 function run(load: () => Promise<Verb>) {
   return async (...args: unknown[]) => {
-    const command = args.at(-1) as Command;
+    const command = args.at(-1);
+    if (!(command instanceof Command)) throw new TypeError('Commander gives the command last');
     const { json, quiet } = command.optsWithGlobals();
+    // Commander fills a verb's parameters from the arguments and options that are declared above.
     const verbOf = (await load()) as (context: Context, ...args: unknown[]) => Promise<void>;
     await verbOf({ json: Boolean(json), quiet: Boolean(quiet) }, ...args.slice(0, -1));
   };

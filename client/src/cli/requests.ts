@@ -4,7 +4,7 @@ import { exits, Stop } from './exits.ts';
 import { follow, unsuccessful } from './follow.ts';
 import { requestIdOf } from './jobs.ts';
 import type { Context } from './program.ts';
-import { checkOut, mediaIn, saveOutput } from './save.ts';
+import { checkOut, saveOutput } from './save.ts';
 import {
   jsonOf,
   oneLine,
@@ -15,6 +15,7 @@ import {
   remark,
   secondsText,
 } from './terminal/terminal.ts';
+import { mediaIn } from '../outputs.ts';
 
 /** Verbs on requests, whether they were submitted here or elsewhere. */
 

@@ -5,6 +5,7 @@ import { usage } from './exits.ts';
 import { usualName } from './file-name.ts';
 import { showPicture } from './terminal/picture.ts';
 import { bar, bytesText, LiveLine, paint, plain, print } from './terminal/terminal.ts';
+import { mediaIn } from '../outputs.ts';
 
 /** Saves the outputs of a request as files. */
 
@@ -38,15 +39,6 @@ export interface SavedFile {
   url: string;
   content_type: string;
   size: number;
-}
-
-/** Every object with an address and a type, at any depth of the output. */
-export function mediaIn(output: unknown): Media[] {
-  if (Array.isArray(output)) return output.flatMap(mediaIn);
-  if (typeof output !== 'object' || output === null) return [];
-  const { url, content_type } = output as Partial<Media>;
-  if (typeof url === 'string' && typeof content_type === 'string') return [output as Media];
-  return Object.values(output).flatMap(mediaIn);
 }
 
 /** Throws if the output could not be saved, before anything is spent. */

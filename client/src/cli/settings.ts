@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { messageOf, codeOf } from '../unknown.ts';
+import { codeOf, fromJson, messageOf } from '../unknown.ts';
 import { exits, Stop, usage } from './exits.ts';
 
 /** Settings that `fare` stores between calls. The environment takes precedence. */
@@ -56,7 +56,7 @@ export function readSettings(): Settings {
     throw usage(`${file} cannot be read: ${messageOf(error)}`);
   }
   try {
-    return JSON.parse(text) as Settings;
+    return fromJson(text);
   } catch {
     throw usage(`${file} is no JSON.`, 'Put it right, or run `fare login` after removing it.');
   }

@@ -28,7 +28,9 @@ export async function upload({ json, quiet }: Context, path: string): Promise<vo
 export function uploadFiles(client: Farebox, input: Fields, quiet: boolean): Promise<Fields> {
   const ids = new Map<string, Promise<string>>();
   return withUploads(input, (source) => {
-    const { path } = source as LocalFile;
+    // The command line marks files by their paths only.
+    if (!(source instanceof LocalFile)) throw new TypeError('An input has bytes');
+    const { path } = source;
     const id = ids.get(path) ?? uploadFile(client, path, quiet).then(({ file_id }) => file_id);
     ids.set(path, id);
     return id;

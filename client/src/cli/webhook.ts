@@ -4,6 +4,7 @@ import { usage } from './exits.ts';
 import { stdinText } from './input.ts';
 import type { Context } from './program.ts';
 import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal/terminal.ts';
+import { objectOf } from '../unknown.ts';
 
 /** Far above what the service sends. */
 const bodyMost = 1 << 20;
@@ -143,7 +144,7 @@ function lineOf({ verified, why, event }: Said): string {
       : verified
         ? paint(process.stdout, 'green', 'verified')
         : paint(process.stdout, 'red', 'rejected');
-  const told = typeof event === 'object' && event !== null ? (event as Fields) : {};
+  const told = objectOf(event);
   const parts = [textOf(told.status), textOf(told.request_id), textOf(told.model_id)];
   const what = [...parts, priceOf(told)].filter(Boolean).join(' ');
   return `${mark}  ${what || 'no content'}${why ? `: ${oneLine(why)}` : ''}`;
@@ -166,10 +167,11 @@ function priceOf({ charged_usd_micro }: Fields): string {
 async function bodyOf(req: IncomingMessage): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of req) {
-    size += (part as Buffer).length;
+  // Without an encoding, a request yields buffers.
+  for await (const part of req as AsyncIterable<Buffer>) {
+    size += part.length;
     if (size > bodyMost) return null;
-    parts.push(part as Buffer);
+    parts.push(part);
   }
   return Buffer.concat(parts);
 }

@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo } from 'react';
-import { jsonOf } from '../../../client/src/unknown.ts';
+import { fromJson } from '../../../client/src/unknown.ts';
 import type { Allowance } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
 import type { Input } from './form/draft.ts';
@@ -27,7 +27,7 @@ export function useQuote(model_id: string, input: Input, fields: Field[], priced
   const [settled] = useDebouncedValue(text, pauseMs);
   const query = useAccountQuery(
     'POST /v1/estimate',
-    { body: { model_id, input: jsonOf<Input>(settled) } },
+    { body: { model_id, input: fromJson<Input>(settled) } },
     { ...previous, staleTime: 30_000, retry: false },
   );
   const isFresh = settled === text && !query.isPlaceholderData && !query.isFetching;

@@ -10,7 +10,7 @@ import {
   type RequestCard,
   type Status,
 } from '../../index.ts';
-import { messageOf } from '../../unknown.ts';
+import { fieldOf, messageOf } from '../../unknown.ts';
 import { unknownTexts } from '../help/unknown.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
@@ -241,6 +241,6 @@ function outcomeMessage(
 
 function unfinished({ fields }: Answer): ToolError {
   const { error, message, request_id, status, charged_usd } = fields;
-  const code = (error as { code: string } | null)?.code ?? 'cancelled';
+  const code = String(fieldOf(error, 'code') ?? 'cancelled');
   return new ToolError(code, String(message), { request_id, status, charged_usd });
 }

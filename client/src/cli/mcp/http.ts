@@ -1,8 +1,9 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isIP, type AddressInfo } from 'node:net';
+import { isIP } from 'node:net';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { fieldOf } from '../../unknown.ts';
 
 export interface HttpOptions {
   port: number;
@@ -114,6 +115,6 @@ function refuse(res: ServerResponse, status: number, message: string): void {
 }
 
 function addressOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo;
+  const port = String(fieldOf(server.address(), 'port'));
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
 }

@@ -1,5 +1,7 @@
 import type { ContentBlock, ReadResourceResult } from '@modelcontextprotocol/sdk/types.js';
-import { FareboxError } from '../../index.ts';
+import { FareboxError, type MediaFile } from '../../index.ts';
+import { isMediaFile } from '../../outputs.ts';
+import { isObject, objectOf } from '../../unknown.ts';
 import type { Desk } from './calls.ts';
 
 /** One file of an output. */
@@ -75,28 +77,21 @@ async function describeOutputs(
   requestId: string,
 ): Promise<Pick<Outputs, 'files' | 'fields'>> {
   const files: OutputFile[] = [];
-  const fields = without(await client.response(requestId), (media, url) => {
-    const index = Number(/\/output\/(\d+)(?:\?|$)/.exec(url)?.[1] ?? files.length);
-    files.push({ ...media, index, uri: outputUri(requestId, index) } as OutputFile);
+  const fields = without(await client.response(requestId), (media) => {
+    const index = Number(/\/output\/(\d+)(?:\?|$)/.exec(media.url)?.[1] ?? files.length);
+    files.push({ ...media, index, uri: outputUri(requestId, index) });
   });
-  return { files, fields: (fields ?? {}) as Record<string, unknown> };
+  return { files, fields: objectOf(fields) };
 }
 
 /** The output without its files. */
-function without(
-  value: unknown,
-  take: (media: Record<string, unknown>, url: string) => void,
-): unknown {
+function without(value: unknown, take: (media: MediaFile) => void): unknown {
   if (Array.isArray(value)) {
     const rest = value.map((each) => without(each, take)).filter((each) => each !== undefined);
     return rest.length === 0 && value.length > 0 ? undefined : rest;
   }
-  if (typeof value !== 'object' || value === null) return value;
-  const { url, content_type } = value as Record<string, unknown>;
-  if (typeof url === 'string' && typeof content_type === 'string') {
-    take(value as Record<string, unknown>, url);
-    return undefined;
-  }
+  if (isMediaFile(value)) return void take(value);
+  if (!isObject(value)) return value;
   const rest = Object.entries(value).map(([name, each]) => [name, without(each, take)] as const);
   return Object.fromEntries(rest.filter(([, each]) => each !== undefined));
 }

@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import { FareboxError } from '../../index.ts';
+import { fromJson } from '../../unknown.ts';
 
 /** An error of this server, in the same shape as those of the service. */
 export class ToolError extends Error {
@@ -51,5 +52,5 @@ export function asWire(fields: Record<string, unknown>): Record<string, unknown>
   const text = JSON.stringify(fields, (_key, value) =>
     typeof value === 'bigint' ? String(value) : value,
   );
-  return JSON.parse(text) as Record<string, unknown>;
+  return fromJson(text);
 }

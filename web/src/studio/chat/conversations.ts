@@ -1,4 +1,4 @@
-import { jsonOf } from '../../../../client/src/unknown.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
 /** Conversations of an account, stored in this browser only; the service stores no messages. */
 
 export interface Picture {
@@ -126,7 +126,7 @@ function write(place: string, text: string): boolean {
 
 function parsed<T>(place: string): T | null {
   try {
-    return jsonOf(localStorage.getItem(place) ?? 'null');
+    return fromJson(localStorage.getItem(place) ?? 'null');
   } catch {
     return null;
   }

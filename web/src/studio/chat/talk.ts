@@ -18,7 +18,7 @@ import {
 } from './conversations.ts';
 import type { Card } from '../runs/runs.ts';
 import { createStore, type Store } from '../../store.ts';
-import { jsonOf } from '../../../../client/src/unknown.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
 
 /**
  * The conversations of one account and the replies in progress. Lives outside the pages, so that a
@@ -216,7 +216,7 @@ async function answer(ask: Ask): Promise<void> {
     const stream = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
     for await (const { data } of eventsOf(chunksOfStream(stream.body!))) {
       if (data === '[DONE]') break;
-      const chunk = jsonOf<Chunk>(data);
+      const chunk = fromJson<Chunk>(data);
       const request_id = /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];
       if (request_id) message = { ...message, request_id };
       if (chunk.error) draw({ failure: ask.words.broke(chunk.error) });

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { jsonOf } from '../../../../client/src/unknown.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
 
 /** The user's input for a model. Survives a reload, but not closing the tab. */
 
@@ -35,7 +35,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
 
 function kept(place: string): Input | null {
   try {
-    return jsonOf(sessionStorage.getItem(place) ?? 'null');
+    return fromJson(sessionStorage.getItem(place) ?? 'null');
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import { useCallback } from 'react';
-import { jsonOf } from '../../../../client/src/unknown.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
 import { ApiFailure } from '../../api.ts';
 import type { Input } from './draft.ts';
 import { createStore, type Store } from '../../store.ts';
@@ -69,7 +69,7 @@ function write(place: string, presses: Press[]): void {
 function stored(place: string): Press[] {
   try {
     const text = sessionStorage.getItem(place) ?? '[]';
-    const kept = jsonOf<Pick<Press, 'key' | 'input' | 'shown_usd_micro'>[]>(text);
+    const kept = fromJson<Pick<Press, 'key' | 'input' | 'shown_usd_micro'>[]>(text);
     return kept.map((press) => ({ ...press, error: new Error('unanswered'), isSending: false }));
   } catch {
     return [];

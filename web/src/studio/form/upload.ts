@@ -1,4 +1,4 @@
-import { jsonOf } from '../../../../client/src/unknown.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
 import { ApiFailure, Unreachable } from '../../api.ts';
 import type { Media } from '../models.ts';
 
@@ -43,7 +43,7 @@ export function upload(
 
 function parsed(text: string): Uploaded | null {
   try {
-    return jsonOf(text);
+    return fromJson(text);
   } catch {
     return null;
   }

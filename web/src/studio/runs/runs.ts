@@ -12,12 +12,13 @@ import type {
 } from '../../api-types.ts';
 import { useAccount, useAccountApi, useAccountPath } from '../../session.tsx';
 import { eventsOf } from '../../../../client/src/events.ts';
-import { fieldOf, jsonOf } from '../../../../client/src/unknown.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
 import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import type { Input } from '../form/draft.ts';
 import { isRefused, useKept, type Press } from '../form/presses.ts';
 import { useMoneyMoved } from '../price.ts';
 import { firstPage, useAccountKey, useAccountQuery } from '../../queries.ts';
+import { isMediaFile } from '../../../../client/src/outputs.ts';
 
 /** Requests to a model: submit, watch, list. The service stores them. */
 
@@ -246,7 +247,7 @@ async function stream(
   try {
     const reply = await send(`${address}/stream`, { signal });
     for await (const { event, data } of eventsOf(chunksOfStream(reply.body!))) {
-      if (event === 'status') told(jsonOf(data));
+      if (event === 'status') told(fromJson(data));
     }
   } catch (error) {
     // A service at its stream limit is polled instead.
@@ -304,16 +305,10 @@ export function outputOf(response: Record<string, unknown>): Output {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(response)) {
     const list = Array.isArray(value) ? value : [value];
-    if (list.length > 0 && list.every(isMedium)) media.push(...list);
+    if (list.length > 0 && list.every(isMediaFile)) media.push(...list);
     else if (value !== null) fields[name] = value;
   }
   return { media, fields };
-}
-
-function isMedium(value: unknown): value is Medium {
-  return (
-    typeof fieldOf(value, 'url') === 'string' && typeof fieldOf(value, 'content_type') === 'string'
-  );
 }
 
 export function isExpired(error: unknown): boolean {
