@@ -25,6 +25,7 @@ import {
   checkEnvironment,
   checkFunctionLengths,
   checkMachinePaths,
+  checkMessages,
   checkNames,
   checkSqlRooms,
   checkUnfinished,
@@ -235,6 +236,27 @@ const rules: Rule[] = [
       [`${src}a.ts:1 says`]: { [`${src}a.ts`]: `// ${'FIX'}${'ME'} later` },
     },
     kept: [{ 'docs/a.md': 'Methodology, todos, FIXMEUP' }],
+  },
+  {
+    name: 'messages are in plain words',
+    reason: 'a sentence without a subject is read twice',
+    check: checkMessages,
+    broken: {
+      [`${src}http/a.ts:1 says "What`]: {
+        [`${src}http/a.ts`]: "say('What it cost is booked.');",
+      },
+      [`${src}http/a.ts:1 says "Of`]: { [`${src}http/a.ts`]: 'say(`Of ${key} the newest.`);' },
+      [`${src}core/a.ts:2 says "It`]: { [`${src}core/a.ts`]: "\nsay('It is not kept any more.');" },
+      'client/src/cli/a.ts:1 says "Whoever': {
+        'client/src/cli/a.ts': 'say("Whoever opens it signs in.");',
+      },
+      'tools/a/a.ts:1 says "begin': { 'tools/a/a.ts': "say('begin anew');" },
+    },
+    kept: [
+      { [`${src}http/a.ts`]: "say('What did it cost?');\nsay('Office hours');" },
+      { [`${src}http/a.ts`]: "// Of two, one.\nsay('Of');" },
+      { [`${src}http/a.test.ts`]: "test('What it cost is booked', run);" },
+    ],
   },
   {
     name: 'no path of one machine',

@@ -78,6 +78,19 @@ function findAll(project: Project, pattern: RegExp): [string, string][] {
     );
 }
 
+const badOpening = /^(?:Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)/;
+const badWord = /\b(?:anew|lest|comes of it|at hand|any more)\b/i;
+
+export function checkMessages(project: Project): string[] {
+  return sources(project, /^(server\/src|client\/src|tools|bench)\//)
+    .filter(({ path }) => !isTest(path))
+    .flatMap((source) =>
+      source.literals
+        .filter(({ text }) => text.includes(' ') && (badOpening.test(text) || badWord.test(text)))
+        .map(({ start, text }) => `${place(source, start)} says "${text}"`),
+    );
+}
+
 export function checkColumns(project: Project): string[] {
   return sources(project, /^server\/src\//).flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) => {
