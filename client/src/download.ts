@@ -101,7 +101,7 @@ function target(url: string, { baseUrl }: Transport) {
   try {
     link = new URL(url, baseUrl);
   } catch {
-    throw badArgument(`"${url}" is no address.`, 'url');
+    throw badArgument(`"${url}" is not an address.`, 'url');
   }
   const keyed = link.origin === new URL(baseUrl).origin && !link.searchParams.has('sig');
   return { method: 'GET', path: link.href, repeatable: true, keyed } as const;
@@ -115,7 +115,10 @@ function goesOnAt({ status, headers }: Response, have: number): boolean {
 function elsewhere({ scope }: Held): FareboxError {
   scope.end();
   scope.abort();
-  return new FareboxError('connection_error', 'Another part of the file came. Try again.');
+  return new FareboxError(
+    'connection_error',
+    'The address sent another part of the file. Try again.',
+  );
 }
 
 function sizeOf({ headers }: Response, have: number): number | null {

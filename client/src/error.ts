@@ -104,7 +104,7 @@ export function badArgument(message: string, param: string | null = null): Fareb
 /** The error of an upload whose source failed to be read. */
 export function unreadable(error: unknown): FareboxError {
   const message = messageOf(error);
-  return badArgument(`What was to be uploaded cannot be read: ${message}`, 'file');
+  return badArgument(`The upload cannot be read: ${message}`, 'file');
 }
 
 /**

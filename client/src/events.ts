@@ -34,7 +34,7 @@ export function parsed<T>(data: string): T {
   try {
     return fromJson<T>(data);
   } catch (cause) {
-    const text = 'The address sent an event that is no JSON.';
+    const text = 'The address sent an event that is not JSON.';
     throw new FareboxError('unexpected_reply', text, { cause });
   }
 }

@@ -169,7 +169,7 @@ export class Farebox {
     } catch (error) {
       if (wanted.json !== input && isCode(error, 'idempotency_conflict'))
         error.message +=
-          ' Each submit uploads the files of its input anew: upload() them once, and give the same file_id under the same key.';
+          ' Each submit uploads the files of its input again: upload() them once, and give the same file_id under the same key.';
       throw error;
     }
   }
@@ -345,7 +345,10 @@ function addressOf(text: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw badArgument(`baseUrl is no address: ${text}. It looks like ${usualBaseUrl}.`, 'baseUrl');
+    throw badArgument(
+      `baseUrl is not an address: ${text}. It looks like ${usualBaseUrl}.`,
+      'baseUrl',
+    );
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password)
     throw badArgument(
@@ -365,6 +368,6 @@ function keyOf(key: string | undefined): string | undefined {
     );
   // As a header it would fail with the key in the error's message.
   if (trimmed && !/^[!-~]+$/.test(trimmed))
-    throw badArgument('apiKey has characters that no key has.', 'apiKey');
+    throw badArgument('apiKey has characters that cannot be in a key.', 'apiKey');
   return trimmed;
 }

@@ -99,7 +99,7 @@ function unsuccessful({ request_id: requestId, status, error }: Status): Farebox
     const text = 'The request was cancelled. Nothing was charged.';
     return new FareboxError('request_cancelled', text, { requestId, details });
   }
-  const why = error ? `${error.message} (${error.code})` : 'It is not known why.';
+  const why = error ? `${error.message} (${error.code})` : 'The reason is unknown.';
   const text = `The request failed: ${why} Nothing was charged.`;
   return new FareboxError('request_failed', text, { requestId, details, type: 'upstream_error' });
 }

@@ -97,7 +97,7 @@ async function sendStream(
     if (done) return undefined;
     if (ArrayBuffer.isView(value)) return value;
     void reader.cancel().catch(() => {});
-    throw badArgument('A stream to upload gives Uint8Array, no texts.', 'file');
+    throw badArgument('A stream to upload must give Uint8Array, not strings.', 'file');
   };
   const head = (await read()) ?? new Uint8Array();
   const whole = new ReadableStream<Uint8Array>({
@@ -164,7 +164,7 @@ async function openFile(path: string): Promise<Blob> {
   }
   const fs = await nodeFs();
   try {
-    if (!(await fs.promises.stat(path)).isFile()) throw new Error('it is no file');
+    if (!(await fs.promises.stat(path)).isFile()) throw new Error('it is not a file');
     // Read while it is sent, if the runtime supports that.
     if (typeof fs.openAsBlob === 'function') return await fs.openAsBlob(path);
     return new Blob([await fs.promises.readFile(path)]);

@@ -42,7 +42,7 @@ export function parseUsd(text: string): bigint {
   const match = /^(-?)\$?(\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d{1,6}))?$/.exec(text.trim());
   if (!match) {
     throw badArgument(
-      `"${text}" is no amount: write dollars with up to six decimals, such as 0.05.`,
+      `"${text}" is not an amount: write dollars with up to six decimals, such as 0.05.`,
     );
   }
   const [, sign, whole = '', part = ''] = match;

@@ -32,7 +32,7 @@ export function openScope(outer: AbortSignal | undefined, limitMs: number, late:
   return {
     signal: controller.signal,
     alive,
-    abort: () => controller.abort(new FareboxError('aborted', 'The call was given up.')),
+    abort: () => controller.abort(new FareboxError('aborted', 'The call was aborted.')),
     end,
   };
 }
@@ -40,7 +40,7 @@ export function openScope(outer: AbortSignal | undefined, limitMs: number, late:
 function reasonOf({ reason }: AbortSignal): FareboxError {
   if (reason instanceof FareboxError) return reason;
   return fieldOf(reason, 'name') === 'TimeoutError'
-    ? new FareboxError('timeout', "The time that the caller's signal gave is over.", {
+    ? new FareboxError('timeout', "The timeout of the caller's signal has passed.", {
         cause: reason,
       })
     : new FareboxError('aborted', "The call was stopped by the caller's signal.", {

@@ -23,7 +23,7 @@ export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
   checkNumber(timeoutMs ?? 1, 'timeoutMs', 1);
   checkNumber(maxRetries ?? 0, 'maxRetries', 0);
   if (signal && typeof signal.addEventListener !== 'function')
-    throw badArgument('signal is an AbortSignal: of a controller give its signal.', 'signal');
+    throw badArgument('signal must be an AbortSignal: give controller.signal.', 'signal');
 }
 
 export interface Wanted {
@@ -188,7 +188,7 @@ export class Transport {
       return headers;
     } catch {
       // The runtime's own message shows the value, which may be a secret.
-      throw badArgument('A header has characters that no header can hold.', 'headers');
+      throw badArgument('A header has characters that cannot be in a header.', 'headers');
     }
   }
 
@@ -255,7 +255,7 @@ function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxErro
 /** The advice to the caller if the outcome is not known. */
 function again({ idempotencyKey, method }: Wanted): string {
   if (idempotencyKey !== undefined) {
-    return `Whether it was taken is not known: send it again with idempotencyKey "${idempotencyKey}", which does nothing twice.`;
+    return `It is unknown whether it was accepted: send it again with idempotencyKey "${idempotencyKey}", which never runs twice.`;
   }
   return method === 'GET'
     ? 'Check the address and that the service runs, then try again.'
@@ -272,7 +272,7 @@ export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: 
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === null) continue;
     if (value instanceof Date && isNaN(value.valueOf()))
-      throw badArgument(`${name} is no date.`, name);
+      throw badArgument(`${name} is not a date.`, name);
     params.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   const address = path.startsWith('/') ? baseUrl + path : path;

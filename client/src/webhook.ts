@@ -53,7 +53,7 @@ export async function verifyWebhook(input: WebhookInput): Promise<WebhookEvent> 
   try {
     return withAmounts<WebhookEvent>(JSON.parse(new TextDecoder().decode(bytes)));
   } catch (cause) {
-    throw new FareboxError('bad_signature', 'The body is no JSON.', { cause });
+    throw new FareboxError('bad_signature', 'The body is not JSON.', { cause });
   }
 }
 

@@ -32,7 +32,7 @@ const settings = {
     ...oneOf(
       ['open', 'invite', 'closed'],
       'invite',
-      'Who may [sign up](people.md#who-gets-in) on the web pages. Default: `invite`; in the trial: `open`.',
+      'People who may [sign up](people.md#who-gets-in) on the web pages. Default: `invite`; in the trial: `open`.',
     ),
     default: null,
   },

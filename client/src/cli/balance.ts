@@ -15,7 +15,7 @@ export async function balance({ json, quiet }: Context): Promise<void> {
       'this month',
       key.limit_usd_micro === null
         ? `${formatUsd(key.spent_usd_micro)}, no limit`
-        : `${formatUsd(key.spent_usd_micro)} of ${formatUsd(key.limit_usd_micro)}, anew on ${key.resets_at.slice(0, 10)}`,
+        : `${formatUsd(key.spent_usd_micro)} of ${formatUsd(key.limit_usd_micro)}, resets on ${key.resets_at.slice(0, 10)}`,
     ],
   ]);
 }

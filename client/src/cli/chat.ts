@@ -130,7 +130,7 @@ function rateOf({ price }: Model): number {
 }
 
 async function once(talk: Talk, message: string, { json, quiet }: Context): Promise<void> {
-  if (message === '') throw usage('There is nothing to say.', 'Give a message, or send it in.');
+  if (message === '') throw usage('There is no message.', 'Give a message, or pipe it in.');
   talk.messages.push({ role: 'user', content: message });
   const stop = new AbortController();
   const leave = () => stop.abort();

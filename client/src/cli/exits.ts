@@ -18,15 +18,15 @@ export const exitMeanings: [Exit, string][] = [
     exits.failed,
     'It failed, or was cancelled: the message says why. A failed job costs nothing; a chat that broke off is charged for the part received, or for all of it.',
   ],
-  [exits.usage, 'The command, the model or its input is not right; nothing was spent.'],
-  [exits.unauthorized, 'There is no key, or the service does not take it.'],
+  [exits.usage, 'The command, the model or its input is wrong; nothing was spent.'],
+  [exits.unauthorized, 'There is no key, or the service rejects it.'],
   [
     exits.money,
     'The balance, a limit of the key, or the amount that you allow does not cover the price.',
   ],
   [
     exits.open,
-    'The request goes on without this command, or may do so; `fare resume` takes it up again.',
+    'The request goes on, or may go on, without this command; `fare resume` continues it.',
   ],
   [
     exits.unavailable,

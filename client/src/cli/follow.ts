@@ -92,7 +92,7 @@ export function detached(
   says = 'The request goes on without this command.',
   because?: Stop,
 ): Stop {
-  return new Stop(exits.open, 'still_running', says, `Take it up again: fare resume ${requestId}`, {
+  return new Stop(exits.open, 'still_running', says, `Continue it: fare resume ${requestId}`, {
     request_id: requestId,
     ...(because && { because: because.code }),
   });
@@ -155,7 +155,7 @@ export function unsuccessful({ request_id, status, error }: Status): Stop {
   return new Stop(
     exits.failed,
     error?.code ?? 'request_failed',
-    `The request failed: ${error?.message ?? 'it is not known why.'} Nothing was charged.`,
+    `The request failed: ${error?.message ?? 'the reason is unknown.'} Nothing was charged.`,
     error?.code === 'upstream_rejected' ? 'Change the input and run it again.' : null,
     { request_id },
   );

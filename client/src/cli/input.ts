@@ -51,7 +51,7 @@ export async function readInput(
     const [, name, text] = /^([^=\s]+?)=([^]*)$/.exec(pair) ?? [];
     if (name === undefined || text === undefined) {
       throw usage(
-        `${JSON.stringify(pair)} is no input.`,
+        `${JSON.stringify(pair)} is not an input.`,
         'Inputs look like key=value; a prompt goes into --prompt "…".',
       );
     }
@@ -74,7 +74,7 @@ async function readJson(file: string): Promise<Fields> {
   } catch {
     // Reported below.
   }
-  throw usage(`${file === '-' ? 'What came on stdin' : file} is no JSON object.`);
+  throw usage(`${file === '-' ? 'The input on stdin' : file} is not a JSON object.`);
 }
 
 function readText(file: string): string {
@@ -87,7 +87,7 @@ function readText(file: string): string {
 
 /** All of stdin. Throws on a terminal, because a pipe is expected. */
 export async function stdinText(): Promise<string> {
-  if (process.stdin.isTTY) throw usage('Nothing comes on stdin: it is the terminal.');
+  if (process.stdin.isTTY) throw usage('Nothing can be read from stdin: it is the terminal.');
   return readStdin();
 }
 

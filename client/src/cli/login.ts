@@ -14,8 +14,8 @@ export async function login(
   const isAsked = !options.keyStdin;
   if (isAsked && !canAsk())
     throw usage(
-      'Nobody can be asked for the key here.',
-      'Send it in: fare login --key-stdin < key.txt',
+      'This terminal cannot ask for the key.',
+      'Pipe it in: fare login --key-stdin < key.txt',
     );
   const usual = process.env.FAREBOX_BASE_URL || kept.base_url || usualBaseUrl;
   const address =
@@ -24,7 +24,7 @@ export async function login(
   warnOfPlainHttp(baseUrl);
   const apiKey = (isAsked ? await askSecret('API key') : await readStdin()).trim();
   if (!/^[!-~]+$/.test(apiKey))
-    throw usage('That is no key: it is one word that begins with fbx_.');
+    throw usage('That is not a key: a key is one word that begins with fbx_.');
   const found = await new Farebox({ baseUrl, apiKey }).balance().catch(async (error: unknown) => {
     throw (await stopOf(error, baseUrl)) ?? error;
   });
@@ -36,13 +36,13 @@ export async function login(
     remark(quiet, `Saved to ${settingsPath()} (readable only by you).`);
   }
   for (const name of ['FAREBOX_API_KEY', 'FAREBOX_BASE_URL'])
-    if (process.env[name]) tell(`${name} is set and is used instead of what was saved now.`);
+    if (process.env[name]) tell(`${name} is set and is used instead of the saved value.`);
 }
 
 function warnOfPlainHttp(baseUrl: string): void {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname))
-    tell(`Without https, whoever stands between can read the key on its way to ${hostname}.`);
+    tell(`Without https, others can read the key on its way to ${hostname}.`);
 }
 
 export async function logout({ json }: Context): Promise<void> {

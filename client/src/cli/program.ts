@@ -33,10 +33,8 @@ export function remarksOf(command: Command): Remarks {
 
 export function buildProgram(): Command {
   const program = new Command('fare')
-    .description(
-      'Text, image and video models from the command line, at a price that is shown first.',
-    )
-    .option('--json', 'print JSON on stdout: one object, or one a line where there are several')
+    .description('Text, image and video models from the command line. The price is shown first.')
+    .option('--json', 'print JSON on stdout: one object, or one per line if there are several')
     .option('-q, --quiet', 'no progress and no remarks on stderr')
     .version(manifest.version, '--version', 'print the version')
     .configureHelp({
@@ -50,7 +48,7 @@ export function buildProgram(): Command {
     .exitOverride();
   remark(program, {
     says: [
-      'Results go to stdout, everything else to stderr, so that a verb can stand in a pipe. `fare VERB --help` has more on each.',
+      'Results go to stdout, everything else to stderr, so a verb can be used in a pipe. `fare VERB --help` has more on each.',
     ],
     examples: [
       ['fare login', 'keep a key'],
@@ -84,8 +82,8 @@ function addAccount(program: Command): void {
     .action(run(async () => (await import('./login.ts')).login));
   remark(login, {
     says: [
-      'The key is asked for without showing it, tried out, and kept in a file that only you can read. It is sent to that address and to no other.',
-      'FAREBOX_API_KEY and FAREBOX_BASE_URL, where they are set, go before what is kept.',
+      'You are asked for the key without showing it. It is checked and kept in a file that only you can read. It is sent to that address and to no other.',
+      'FAREBOX_API_KEY and FAREBOX_BASE_URL, if they are set, override the saved values.',
     ],
     examples: [
       ['fare login', 'asks for both'],
@@ -97,13 +95,13 @@ function addAccount(program: Command): void {
   );
   const balance = verb(program, 'balance', 'show what can be spent');
   balance.action(run(async () => (await import('./balance.ts')).balance));
-  const settings = verb(program, 'settings', 'show or change what is kept')
+  const settings = verb(program, 'settings', 'show or change the settings')
     .argument('[name]', 'ask-above-usd, max-usd or chat-model')
-    .argument('[value]', 'the new value; "none" takes it away')
+    .argument('[value]', 'the new value; "none" removes it')
     .action(run(async () => (await import('./settings-verb.ts')).settings));
   remark(settings, {
     says: [
-      'ask-above-usd: a price above it is asked about before anything is spent (default 0.25). max-usd: a price above it is never paid. chat-model: what `fare chat` speaks to.',
+      'ask-above-usd: a price above it is asked about before anything is spent (default 0.25). max-usd: a price above it is never paid. chat-model: the model of `fare chat`.',
     ],
     examples: [
       ['fare settings', 'show all'],
@@ -115,7 +113,9 @@ function addAccount(program: Command): void {
 function addModels(program: Command): void {
   const models = verb(program, 'models', 'list the models and their prices')
     .argument('[search...]', 'words that occur in the id, name, task or description')
-    .addOption(new Option('--kind <kind>', 'only these').choices(['video', 'image', 'text']))
+    .addOption(
+      new Option('--kind <kind>', 'only models of this kind').choices(['video', 'image', 'text']),
+    )
     .action(run(async () => (await import('./models.ts')).models));
   remark(models, {
     says: ['Needs no key.'],
@@ -127,7 +127,7 @@ function addModels(program: Command): void {
   verb(program, 'model', 'show inputs, price and an example')
     .argument('<model>', 'its id, as `fare models` lists it')
     .action(run(async () => (await import('./models.ts')).model));
-  const price = withInput(verb(program, 'price', 'tell exactly what a call costs')).action(
+  const price = withInput(verb(program, 'price', 'show exactly what a call costs')).action(
     run(async () => (await import('./price.ts')).price),
   );
   remark(price, {
@@ -154,10 +154,10 @@ function addRuns(program: Command): void {
     .action(run(async () => (await import('./run.ts')).runModel));
   remark(runs, {
     says: [
-      'The price is shown before anything is spent. Above the amount of `fare settings ask-above-usd` you are asked; in a script, pass --yes or --max-usd. The charge is never higher. Inputs that the model does not have are named.',
+      'The price is shown before anything is spent. Above the amount of `fare settings ask-above-usd` you are asked; in a script, pass --yes or --max-usd. The charge is never higher. Inputs that the model does not have are listed.',
       'Local files in the input are uploaded. Outputs are saved beside you, named after the prompt; no file is ever replaced without --force.',
-      'Ctrl-C cancels a request that still waits in the queue; one that runs already goes on without you, and `fare resume` takes it up again, also after this computer was switched off.',
-      'Stdout gets the paths of the saved files, or the text that came out.',
+      'Ctrl-C cancels a request that still waits in the queue; a running request goes on without you, and `fare resume` continues it, also after this computer was switched off.',
+      'Stdout gets the paths of the saved files, or the text output.',
     ],
     examples: [
       ['fare run sandbox-sketch --prompt "a lighthouse at dawn" -o dawn.png', 'an image'],
@@ -172,7 +172,7 @@ function addRuns(program: Command): void {
     .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./resume.ts')).resume));
   remark(resume, {
-    says: ['Nothing is paid twice: it is the same request, however often it is taken up.'],
+    says: ['Nothing is paid twice: it stays the same request, however often you resume it.'],
     examples: [['fare resume', 'after Ctrl-C, a lost connection or a crash']],
   });
   const chat = verb(program, 'chat', 'talk to a text model')
@@ -187,7 +187,7 @@ function addRuns(program: Command): void {
   remark(chat, {
     says: [
       'The model and its price are shown before the first call, and below each reply what it cost. On a terminal it keeps the conversation; /help lists the commands.',
-      'Ctrl-C leaves a reply. A model with `on_disconnect: finish` still makes it to the end, and all of it is charged; other models stop, and the part received is charged.',
+      'Ctrl-C stops waiting for a reply. A model with `on_disconnect: finish` still makes it to the end, and all of it is charged; other models stop, and the part received is charged.',
       'With a message, or in a pipe, the reply is all that stdout gets. Both together, with "-" behind the message: the message, then what came through the pipe.',
     ],
     examples: [
@@ -204,14 +204,14 @@ function addRequests(program: Command): void {
     .option('-n, --limit <n>', 'how many', count, 20)
     .action(run(async () => (await import('./requests.ts')).list));
   remark(list, { says: [], examples: [['fare list --status FAILED -n 5', 'what went wrong']] });
-  one('status', 'show where a request stands').action(
+  one('status', 'show the status of a request').action(
     run(async () => (await import('./requests.ts')).status),
   );
   const wait = one('wait', 'wait until a request has ended').action(
     run(async () => (await import('./requests.ts')).wait),
   );
   remark(wait, {
-    says: ['Ends with 0 where it was completed, with 1 where it failed or was cancelled.'],
+    says: ['Exits with 0 if it was completed, with 1 if it failed or was cancelled.'],
     examples: [['fare wait last && fare download last', 'the newest of this computer']],
   });
   const cancelling = one('cancel', 'cancel a queued request').action(
@@ -257,20 +257,20 @@ function addRest(program: Command): void {
   remark(listen, {
     says: [
       'The service sends to public addresses only: put a tunnel of your choice before this port, and give its address to `fare run --webhook`.',
-      'A notification without a valid signature is shown as rejected and answered with 400. What a page in a browser sends is refused with 403 and not shown.',
+      'A notification without a valid signature is shown as rejected and answered with 400. Calls from pages in a browser are refused with 403 and not shown.',
     ],
     examples: [['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C']],
   });
   const mcp = verb(program, 'mcp', 'run an MCP server')
-    .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)
+    .option('--max-usd <amount>', 'the most that it may spend in all; default: 1', usd)
     .option('-y, --yes', 'do not ask its user before money is spent')
     .option('--root <folder>', 'files below it may be uploaded; may be repeated', several)
-    .option('--http <port>', 'over HTTP in place of stdin and stdout', count)
+    .option('--http <port>', 'over HTTP instead of stdin and stdout', count)
     .option('--host <address>', 'where HTTP listens; default: 127.0.0.1')
     .action(run(async () => (await import('./mcp/mcp-verb.ts')).mcp));
   remark(mcp, {
     says: [
-      'Speaks the Model Context Protocol. The assistant starts this by itself. Over HTTP it needs a token, that of FAREBOX_MCP_TOKEN or the one that is printed.',
+      'Speaks the Model Context Protocol. The assistant starts this by itself. Over HTTP it needs a token: FAREBOX_MCP_TOKEN, or the one that is printed.',
     ],
     examples: [['fare mcp --max-usd 5 --root ~/Pictures', 'over stdin and stdout']],
   });
@@ -308,7 +308,7 @@ function withInput(command: Command): Command {
   return command
     .argument('<model>', 'its id, as `fare models` lists it')
     .argument('[values...]', 'inputs as key=value; key=@path for a local file')
-    .option('--prompt <text>', 'what is to be made; "-" reads it from stdin')
+    .option('--prompt <text>', 'what to make; "-" reads it from stdin')
     .option('--image <file>', 'an image: path, address or file id; may be repeated', several)
     .option('--video <file>', 'a video, the same way', several)
     .option('--audio <file>', 'audio, the same way', several)

@@ -126,6 +126,6 @@ export async function download(
     throw new Stop(
       exits.failed,
       'no_output',
-      'It has no files; `fare result ID` shows what it has.',
+      'It has no files; `fare result ID` shows its output.',
     );
 }

@@ -44,8 +44,8 @@ function findJob(client: Farebox, id: string | undefined): KeptJob {
     throw new Stop(
       exits.usage,
       'nothing_to_resume',
-      'Nothing that was run here is open.',
-      '`fare list` lists all requests; `fare download ID` saves outputs once more.',
+      'No request that was run here is open.',
+      '`fare list` lists all requests; `fare download ID` saves outputs again.',
     );
   }
   const request_id = requestIdOf(id);

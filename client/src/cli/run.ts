@@ -63,7 +63,7 @@ export async function runModel(
     const submitted = await submitKept(client, job, { again: false });
     if (!options.wait) {
       if (context.json) return printJson(submitted);
-      remark(context.quiet, `Queued. Take it up with: fare resume ${submitted.request_id}`);
+      remark(context.quiet, `Queued. Continue it with: fare resume ${submitted.request_id}`);
       return print(oneLine(submitted.request_id));
     }
     remark(context.quiet, `Request ${submitted.request_id}`);

@@ -47,11 +47,14 @@ export function checkOut(out: string | null, force: boolean, folder = '.'): void
   const target = path.resolve(folder, out ?? '.');
   const found = statSync(target, { throwIfNoEntry: false });
   if (out !== null && found?.isFile() && !force)
-    throw usage(`${out} is there already.`, 'Give another name, or --force to replace it.');
+    throw usage(`${out} already exists.`, 'Give another name, or --force to replace it.');
   const parent = found?.isDirectory() || isFolder(out) ? target : path.dirname(target);
   if (existsSync(parent)) checkWritable(parent);
   else if (!isFolder(out))
-    throw usage(`There is no folder ${path.dirname(out!)}.`, `Make it, or end the path with "/".`);
+    throw usage(
+      `There is no folder ${path.dirname(out!)}.`,
+      `Create it, or end the path with "/".`,
+    );
 }
 
 function checkWritable(folder: string): void {

@@ -40,7 +40,7 @@ export async function settings(
 
 function amountOf(text: string): string {
   if (!/^\$?\d{1,9}(\.\d{1,6})?$/.test(text))
-    throw usage(`${JSON.stringify(text)} is no amount in USD, such as 0.50.`);
+    throw usage(`${JSON.stringify(text)} is not an amount in USD, such as 0.50.`);
   return formatUsd(parseUsd(text)).slice(1);
 }
 

@@ -58,7 +58,7 @@ export function readSettings(): Settings {
   try {
     return fromJson(text);
   } catch {
-    throw usage(`${file} is no JSON.`, 'Put it right, or run `fare login` after removing it.');
+    throw usage(`${file} is not JSON.`, 'Correct it, or remove it and run `fare login`.');
   }
 }
 
@@ -98,7 +98,7 @@ export function baseUrlOf(text: string): string {
   const full = /^https?:\/\//.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`;
   const url = URL.canParse(full) ? new URL(full) : null;
   if (!url || url.username || url.password) {
-    throw usage(`${JSON.stringify(text)} is no address. It looks like ${usualBaseUrl}.`);
+    throw usage(`${JSON.stringify(text)} is not an address. It looks like ${usualBaseUrl}.`);
   }
   const where = url.pathname.replace(/\/+$/, '');
   return `${url.origin}${where === '' ? '/v1' : where}`;
@@ -108,7 +108,7 @@ export function needKey(): { baseUrl: string; apiKey: string } {
   const { baseUrl, apiKey } = connection();
   if (apiKey) return { baseUrl, apiKey };
   const kept = readSettings();
-  const elsewhere = kept.api_key ? ` The one that is kept is for ${kept.base_url}.` : '';
+  const elsewhere = kept.api_key ? ` The saved key is for ${kept.base_url}.` : '';
   throw new Stop(
     exits.unauthorized,
     'no_key',

@@ -28,7 +28,7 @@ export async function submitKept(
     if (!again) dropJob(job);
     else if (lasting.has(error.status ?? 0) && error.code !== 'unexpected_reply') {
       dropJob(job);
-      say('yellow', 'Whether it was submitted before is not known: look with `fare list`.');
+      say('yellow', 'It is unknown whether it was submitted before: check with `fare list`.');
     }
     throw error;
   }
@@ -57,8 +57,8 @@ async function unknown(error?: FareboxError): Promise<never> {
   throw new Stop(
     exits.open,
     'outcome_unknown',
-    `${why}: whether the request was submitted is not known.`,
-    'Go on with it: fare resume. However often that is done, it is one request.',
+    `${why}: it is unknown whether the request was submitted.`,
+    'Continue it: fare resume. However often you do that, it stays one request.',
     error && { because: error.code, status: error.status },
   );
 }

@@ -40,7 +40,7 @@ export async function listen(
   remark(context.quiet, `Listening on http://127.0.0.1:${options.port}. Ctrl-C ends it.`);
   if (secret === undefined)
     tell(
-      'Without FAREBOX_WEBHOOK_SECRET nothing is verified: anybody could have sent what is shown.',
+      'Without FAREBOX_WEBHOOK_SECRET nothing is verified: anybody could have sent these notifications.',
     );
   await Promise.race([
     new Promise((end) => {

@@ -23,7 +23,7 @@ export function usd(text: string): bigint {
     amount = parseUsd(text);
   } catch {
     throw new Refused(
-      `"${text}" is no amount in USD, such as 25 or 0.50 (at most 6 decimals, and ${formatUsd(usdMax)}).`,
+      `"${text}" is not an amount in USD, such as 25 or 0.50 (at most 6 decimals, and ${formatUsd(usdMax)}).`,
     );
   }
   if (amount > usdMax) throw new Refused(`"${text}" is more than ${formatUsd(usdMax)} USD.`);
@@ -164,7 +164,7 @@ export async function webhookSecret(
   const [newest, older] = shown.webhook_secrets;
   print(context, shown, newest!);
   if (older !== undefined && !context.json)
-    context.err(`The older one, which signs beside it until --retire: ${older}`);
+    context.err(`The older secret, which also signs until --retire: ${older}`);
 }
 
 function view(row: accounts.AccountRow) {

@@ -46,7 +46,7 @@ const keyHead = [
   'KEY',
   'STATUS',
   'EXPIRES',
-  'OLD TEXT UNTIL',
+  'OLD SECRET UNTIL',
   'MODELS',
   'LIMIT USD',
   'SPENT THIS MONTH',
@@ -92,12 +92,12 @@ export async function rotate(
     return rotateKey(db, { key_id: keyId, last4: found.last4, overlap_hours });
   });
   const until = previous_until
-    ? `The text before is good until ${previous_until.toISOString()}.`
-    : 'The text before is refused from the next call on.';
+    ? `The former secret works until ${previous_until.toISOString()}.`
+    : 'The former secret is refused from the next call on.';
   print(
     context,
     { key, key_id: keyId, previous_until },
-    `${key}\n\nThis is the new text of ${keyId}, shown once. ${until}`,
+    `${key}\n\nThis is the new secret of ${keyId}, shown once. ${until}`,
   );
 }
 
@@ -120,13 +120,11 @@ export async function limit(
   if (done === null)
     throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
   if (done === 'revoked')
-    throw new Refused(
-      `${keyId} is revoked: no call is made with it, so that it has no limits to change.`,
-    );
+    throw new Refused(`${keyId} is revoked, so its limits cannot be changed.`);
   print(
     context,
     { key_id: keyId, ...limits },
-    `The limits of ${keyId} hold from the next call on.`,
+    `The limits of ${keyId} apply from the next call on.`,
   );
   if (!context.json && !found?.is_studio)
     context.err(`Keys that the account's people make from now on: ${saidOf(limits)}.`);
@@ -146,7 +144,7 @@ export async function revoke(context: Context, keyId: string): Promise<void> {
   const revoked = isUuid(keyId) && (await withDatabase(context, (db) => keys.revoke(db, keyId)));
   if (!revoked)
     throw new Refused(
-      `There is no living key with the id ${keyId}. "farebox key list" shows them.`,
+      `There is no active key with the id ${keyId}. "farebox key list" shows them.`,
     );
   print(context, { key_id: keyId, revoked: true }, `${keyId} is revoked from the next call on.`);
 }
@@ -161,7 +159,7 @@ function later(text: string): Date {
   const at = momentOf(text);
   if (at !== null && at.getTime() > Date.now()) return at;
   throw new Refused(
-    `"${text}" is no day to come, such as 2030-12-31, nor a moment in ISO 8601 with its zone.`,
+    `"${text}" is not a future day, such as 2030-12-31, or a future time in ISO 8601 with its zone.`,
   );
 }
 
@@ -177,6 +175,6 @@ async function knownModels({ config }: Context, ids: string[]): Promise<string[]
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Refused(`"${text}" is no whole number above 0.`);
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Refused(`"${text}" is not a whole number above 0.`);
   return Number(text);
 }

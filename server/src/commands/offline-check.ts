@@ -72,10 +72,10 @@ function takenWords(taken: boolean | null): string {
   return taken === null ? untried : taken ? 'taken' : 'not confirmed';
 }
 
-const untried = 'not tried: it has no call that costs nothing';
+const untried = 'not tried: it has no free call';
 
 /** The check may fail for another reason, which is listed among the problems. */
 function credentialWords({ credential_taken, has_credential }: UpstreamReport): string {
   if (!credential_taken) return 'not confirmed';
-  return has_credential ? 'taken' : 'none, and none is needed';
+  return has_credential ? 'taken' : 'none needed';
 }

@@ -41,7 +41,10 @@ export async function resetLink(context: Context, email: string): Promise<void> 
   const token = await withDatabase(context, (db) => makeLink(db, email));
   const url = `${pagesOf(context.config)}/reset?token=${token}`;
   print(context, { email: email.trim().toLowerCase(), url }, url);
-  tell(context, `Whoever opens it within an hour sets the password of ${email} and signs in.`);
+  tell(
+    context,
+    `The person who opens it within an hour sets the password of ${email} and signs in.`,
+  );
 }
 
 export async function invite(
@@ -59,18 +62,18 @@ export async function invite(
   });
   const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
   print(context, { invitation_id: made.id, email: made.email, role: wanted, url }, url);
-  tell(context, `Good for ${made.email} for seven days, once.`);
+  tell(context, `It works for ${made.email} for seven days, once.`);
 }
 
 export async function disable2fa(context: Context, email: string): Promise<void> {
   await withDatabase(context, (db) => dropTwoFactor(db, email));
   const shown = { email: email.trim().toLowerCase(), two_factor_enabled: false };
-  print(context, shown, `${shown.email} signs in without an authenticator app now.`);
+  print(context, shown, `${shown.email} now signs in without an authenticator app.`);
 }
 
 export async function setEmail(context: Context, before: string, email: string): Promise<void> {
   const changed = await withDatabase(context, (db) => changeEmail(db, before, email));
-  print(context, changed, `Signs in with ${changed.email} now, no more with ${changed.before}.`);
+  print(context, changed, `Now signs in with ${changed.email}, no longer with ${changed.before}.`);
 }
 
 function tell(context: Context, note: string): void {

@@ -112,9 +112,9 @@ function addAccounts(program: Command, run: Run): void {
     .argument('<email>')
     .option('--limit <n>', 'how many', count, 100)
     .action(run(async () => (await import('./account.ts')).statementOf));
-  verb(account, 'webhook-secret', "print what the account's notifications are signed with")
+  verb(account, 'webhook-secret', "print the secret that signs the account's notifications")
     .argument('<email>')
-    .option('--rotate', 'make a new secret; the one before signs too, until it is retired')
+    .option('--rotate', 'make a new secret; the former one also signs until it is retired')
     .option('--retire', 'drop the older of two secrets')
     .action(run(async () => (await import('./account.ts')).webhookSecret));
 }
@@ -140,7 +140,7 @@ function addPeople(program: Command, run: Run): void {
     .argument('<email>')
     .argument('<new-email>')
     .action(run(async () => (await import('./person.ts')).setEmail));
-  verb(person, 'disable-2fa', 'take the authenticator app away from somebody who has lost it')
+  verb(person, 'disable-2fa', 'remove the authenticator app of somebody who has lost it')
     .argument('<email>')
     .action(run(async () => (await import('./person.ts')).disable2fa));
 }
@@ -152,20 +152,24 @@ function addDeposits(program: Command, run: Run): void {
     .requiredOption('--reference <text>', 'outside name of the payment')
     .action(run(async () => (await import('./credit.ts')).credit));
 
-  verb(program, 'adjust', 'correct a balance; a negative amount takes. Booked once per reference')
+  verb(
+    program,
+    'adjust',
+    'correct a balance; a negative amount lowers it. Booked once per reference',
+  )
     .argument('<email>')
     .argument('<usd>', 'such as 5 or -0.50')
     .requiredOption('--reference <text>', 'outside name of the correction')
-    .requiredOption('--reason <text>', 'why, for who reads the books')
+    .requiredOption('--reason <text>', 'why, for readers of the ledger')
     .action(run(async () => (await import('./credit.ts')).adjust));
 }
 
 function addKeys(program: Command, run: Run): void {
   const key = program.command('key').description('API keys');
   verb(key, 'create', 'make a key and print it, once')
-    .requiredOption('--account <email>', 'whose key')
+    .requiredOption('--account <email>', 'the account of the key')
     .option('--name <name>', 'a label', 'default')
-    .option('--limit-usd <amount>', 'monthly spend limit, of this key alone as the next two')
+    .option('--limit-usd <amount>', 'monthly spend limit of this key')
     .option('--rpm <n>', 'calls a minute', count)
     .option('--open-jobs <n>', 'open jobs', count)
     .option('--expires <date>', 'refused after this day (UTC), or from this moment on')
@@ -177,16 +181,16 @@ function addKeys(program: Command, run: Run): void {
   verb(
     key,
     'limit',
-    'change the limits of a key, and of keys made later by its people; "none" takes one away',
+    'change the limits of a key, and of keys made later by its people; "none" removes one',
   )
     .argument('<key-id>')
     .option('--limit-usd <amount>', 'monthly spend limit, or none')
     .option('--rpm <n>', 'calls a minute, or none')
     .option('--open-jobs <n>', 'open jobs, or none')
     .action(run(async () => (await import('./key.ts')).limit));
-  verb(key, 'rotate', 'give a key a new text and print it, once; its id and limits stay')
+  verb(key, 'rotate', 'give a key a new secret and print it, once; its id and limits stay')
     .argument('<key-id>')
-    .option('--overlap <hours>', 'how long the text before stays good: 0 to 168', '24')
+    .option('--overlap <hours>', 'how long the former secret works: 0 to 168', '24')
     .action(run(async () => (await import('./key.ts')).rotate));
   verb(key, 'revoke', 'refuse a key from the next call on')
     .argument('<key-id>')
@@ -196,21 +200,21 @@ function addKeys(program: Command, run: Run): void {
 function addVouchers(program: Command, run: Run): void {
   const voucher = program.command('voucher').description('codes that customers redeem for money');
   verb(voucher, 'create', 'make vouchers and print their codes, once')
-    .argument('<usd>', 'what each is worth')
+    .argument('<usd>', 'the worth of each')
     .option('--count <n>', 'how many', count, 1)
-    .option('--expires <date>', 'last day (UTC) on which they are good, such as 2027-01-31')
-    .option('--note <text>', 'what for, shown to operators')
+    .option('--expires <date>', 'last day (UTC) on which they work, such as 2027-01-31')
+    .option('--note <text>', 'a note, shown to operators')
     .action(run(async () => (await import('./voucher.ts')).create));
   verb(voucher, 'list', 'list vouchers, newest first')
     .option('--limit <n>', 'how many', count, 50)
     .action(run(async () => (await import('./voucher.ts')).list));
-  verb(voucher, 'void', 'take back a voucher that nobody has redeemed')
+  verb(voucher, 'void', 'cancel a voucher that nobody has redeemed')
     .argument('<voucher-id>')
     .action(run(async () => (await import('./voucher.ts')).takeBack));
 }
 
 function addUpstreams(program: Command, run: Run): void {
-  const upstream = program.command('upstream').description('the model services');
+  const upstream = program.command('upstream').description('services that run the models');
   verb(
     upstream,
     'list',
@@ -219,7 +223,7 @@ function addUpstreams(program: Command, run: Run): void {
   verb(
     upstream,
     'test',
-    'ask upstreams whether address, credential and models are well, at no cost: exit 0, or 1',
+    'check address, credential and models of upstreams, at no cost: exit 0, or 1',
   )
     .argument('[name]', 'default: all that are set up')
     .addHelpText('after', example('upstream test fal', 'exit 2: no catalog file defines it'))
@@ -227,7 +231,7 @@ function addUpstreams(program: Command, run: Run): void {
 
   verb(upstream, 'resume', 'end the pause of an upstream, with those of its models and keys')
     .argument('<name>')
-    .option('--model <name>', "only of this model, by the upstream's own name")
+    .option('--model <name>', "only this model, by the upstream's own name")
     .action(run(async () => (await import('./upstream-check.ts')).resume));
 }
 
@@ -246,12 +250,12 @@ function addRequests(program: Command, run: Run): void {
   verb(request, 'cancel', 'cancel a request that waits; nothing is charged')
     .argument('<request-id>')
     .action(run(async () => (await import('./request.ts')).cancel));
-  verb(request, 'resolve', 'note what became of one whose outcome is unknown')
+  verb(request, 'resolve', 'note the outcome of a request whose outcome is unknown')
     .argument('<request-id>')
-    .option('--attempt <n>', 'of a start of it that was left for the next route', count)
+    .option('--attempt <n>', 'a start of it that was left for the next route', count)
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
-    .option('--cost-usd <amount>', 'what it cost you there, if it ran')
-    .option('--note <text>', 'how that was found out')
+    .option('--cost-usd <amount>', 'its cost at the upstream, if it ran')
+    .option('--note <text>', 'how you found out')
     .addHelpText(
       'after',
       example('request resolve ID --outcome did_not_run', 'it is resolved once'),
@@ -262,7 +266,7 @@ function addRequests(program: Command, run: Run): void {
 function addUnknown(program: Command, run: Run): void {
   const unknown = program
     .command('unknown')
-    .description('outcomes that nobody knows: of requests, and of starts that were left');
+    .description('unknown outcomes of requests, and of starts that were left');
   verb(unknown, 'list', 'count them by upstream, and list the newest')
     .option('--upstream <name>', 'of one upstream')
     .option('--since <time>', 'that ended, or were left, since then')
@@ -270,14 +274,18 @@ function addUnknown(program: Command, run: Run): void {
     .option('--model <id>', 'of one model')
     .option('--limit <n>', 'how many', count, 50)
     .action(run(async () => (await import('./unknown.ts')).list));
-  verb(unknown, 'resolve', 'note what became of all of an upstream that ended since a time')
+  verb(
+    unknown,
+    'resolve',
+    'note the outcome of all requests of an upstream that ended since a time',
+  )
     .requiredOption('--upstream <name>', 'of this upstream')
     .requiredOption('--since <time>', 'such as 2027-01-31T12:00:00Z')
     .option('--until <time>', 'and before then')
     .option('--model <id>', 'of one model')
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
-    .option('--cost-usd <amount>', 'what each that ran cost you there')
-    .option('--note <text>', 'how that was found out')
+    .option('--cost-usd <amount>', 'cost of each that ran')
+    .option('--note <text>', 'how you found out')
     .addHelpText(
       'after',
       example(
@@ -290,9 +298,9 @@ function addUnknown(program: Command, run: Run): void {
 
 function addCatalog(program: Command, run: Run): void {
   const catalog = program.command('catalog').description('the catalog files');
-  verb(catalog, 'check', 'check catalog files and say in words what is wrong: exit 0, or 1')
+  verb(catalog, 'check', 'check catalog files and explain each problem: exit 0, or 1')
     .argument('[folder]')
-    .option('--live', 'ask the upstreams too: models that they lack, prices below their cost')
+    .option('--live', 'also ask the upstreams: models that they lack, prices below their cost')
     .addHelpText('after', example('catalog check --live', 'exit 0 with warnings only'))
     .action(run(async () => (await import('./catalog.ts')).check));
 
@@ -309,7 +317,7 @@ function addCatalog(program: Command, run: Run): void {
 }
 
 function addBooks(program: Command, run: Run): void {
-  verb(program, 'audit', 'prove the books: exit 0, or the first broken law').action(
+  verb(program, 'audit', 'prove the ledger: exit 0, or the first broken law').action(
     run(async () => (await import('./audit.ts')).auditBooks),
   );
   verb(program, 'export', 'write everything into one snapshot file')
@@ -317,15 +325,15 @@ function addBooks(program: Command, run: Run): void {
     .action(run(async () => (await import('./snapshot.ts')).exportSnapshot));
   verb(program, 'import', 'read a snapshot into an empty database')
     .argument('<file>')
-    .option('--release-open', 'end what is not finished and give its reservations back')
+    .option('--release-open', 'end unfinished requests and release their reservations')
     .action(run(async () => (await import('./snapshot.ts')).importSnapshot));
   verb(
     program,
     'resume-after-restore',
     'let a database that was restored from a backup start jobs and send notifications again',
   )
-    .option('--dry-run', 'only say what it would do')
-    .option('--release-open', 'end what is not finished and give its reservations back')
+    .option('--dry-run', 'only show what it would do')
+    .option('--release-open', 'end unfinished requests and release their reservations')
     .action(run(async () => (await import('./restored.ts')).resumeRestored));
   program
     .command('generate', { hidden: true })

@@ -27,7 +27,9 @@ interface ListOptions {
 export async function list(context: Context, options: ListOptions): Promise<void> {
   const { status = null, model: model_id = null, limit } = options;
   if (status !== null && !isOneOf(statuses, status)) {
-    throw new Refused(`"${status}" is no state of a request; they are ${statuses.join(', ')}.`);
+    throw new Refused(
+      `"${status}" is not a status of a request; statuses are ${statuses.join(', ')}.`,
+    );
   }
   const rows = await withDatabase(context, async (db) => {
     const named = options.account;
@@ -71,7 +73,7 @@ export async function cancel(context: Context, requestId: string): Promise<void>
       const found = await cancelRequest(within, id);
       if (found === null) throw notThere(requestId);
       if (found.isCancelled) return found.done;
-      throw new Refused(`Only a request that waits can be cancelled; this one is ${found.status}.`);
+      throw new Refused(`Only a waiting request can be cancelled; this one is ${found.status}.`);
     }),
   );
   print(context, answer as object, `${id} is cancelled. Nothing was charged.`);
@@ -87,7 +89,7 @@ export async function resolve(
   const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, finding));
   if (done === null && of.attempt > 0)
     throw new Refused(
-      `Request ${of.request_id} has no start in attempt ${of.attempt} that was left.`,
+      `Request ${of.request_id} has no start that was left in attempt ${of.attempt}.`,
     );
   if (done === null) throw notThere(requestId);
   const { outcome, cost: cost_usd_micro } = finding;
@@ -190,6 +192,6 @@ function keyWords({ key }: requestLists.AttemptRow): string {
 
 function leftWords({ left_at, cost_usd_micro: cost }: requestLists.AttemptRow): string {
   if (left_at === null) return '';
-  const words = cost === null ? 'at a cost that is not known' : `at ${formatUsd(cost)} USD`;
+  const words = cost === null ? 'at an unknown cost' : `at ${formatUsd(cost)} USD`;
   return `, left for the next route, ${words}`;
 }

@@ -22,17 +22,17 @@ export async function resumeRestored(
   const resumed = held && !look;
   const { requests, reserved_usd_micro } = sumOf(held && release ? found : { ...found, work: [] });
   const released = { released_requests: requests, released_usd_micro: reserved_usd_micro };
-  const since = held_since === null ? '' : ` It has kept still since ${held_since.toISOString()}.`;
+  const since = held_since === null ? '' : ` It has been held since ${held_since.toISOString()}.`;
   const ends = `${counted(requests, 'open request')} and gives USD ${formatUsd(reserved_usd_micro)} back`;
   const lines = held
     ? [
         `This database is a restored copy: ${reasons[why!]}.${since}`,
         ...(release ? [`${resumed ? 'This ends' : 'With --release-open it ends'} ${ends}.`] : []),
-        resumed ? 'It goes on now. What it does:' : 'What it does when it goes on:',
+        resumed ? 'It goes on now. Next steps:' : 'Next steps when it goes on:',
         ...workLines(unfinished),
         ...(resumed || release
           ? []
-          : ['What ran since the backup may run, and be paid, a second time.']),
+          : ['Jobs that ran since the backup may run, and be paid, a second time.']),
       ]
     : ['This database is not held: everything goes on.'];
   print(context, { ok: true, ...told, ...released, resumed }, lines.join('\n'));

@@ -33,7 +33,7 @@ export async function work(context: Context, options: { embedded?: boolean }): P
   const { config } = context;
   demand(config, options.embedded);
   await live(withoutSandbox(config), { http: false, worker: true }, ({ address }) => {
-    const where = address ? ` Health and figures: ${address.host}:${address.port}.` : '';
+    const where = address ? ` Health and metrics: ${address.host}:${address.port}.` : '';
     print(context, { ...address, pid: process.pid }, `Farebox works.${where}`);
   });
 }
@@ -48,13 +48,13 @@ const demanded = ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL'] as const
 function demand(config: Config, embedded = false): void {
   if (embedded && config.DATABASE_URL !== null) {
     throw new ConfigError(
-      'DATABASE_URL and --embedded name two databases. Leave --embedded out, or unset DATABASE_URL.',
+      'DATABASE_URL and --embedded name two different databases. Leave --embedded out, or unset DATABASE_URL.',
     );
   }
   const missing = embedded ? [] : demanded.filter((name) => config[name] === null);
   if (missing.length === 0) return;
   throw new ConfigError(
-    `Set ${missing.join(', ')}, or say --embedded for the embedded PostgreSQL and a generated secret.`,
+    `Set ${missing.join(', ')}, or use --embedded for the embedded PostgreSQL and a generated secret.`,
   );
 }
 

@@ -37,7 +37,7 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   const { accounts, requests } = shown;
   const lines = [
     `Written to ${path}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
-    'Keep it as you keep a password: it holds key hashes and signing secrets.',
+    'Keep it as safe as a password: it holds key hashes and signing secrets.',
     ...(secret === null ? ['FAREBOX_SECRET is not in it: take it along by hand.'] : []),
     ...whileOpen(unfinished, 'Stop this service before you start one on a copy'),
   ];
@@ -83,14 +83,14 @@ export async function importSnapshot(
   };
   const { accounts, requests } = shown;
   const lines = [
-    `Here as of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
+    `The state is that of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
     ...(released > 0
       ? [`Ended with their reservations given back: open requests ${released}.`]
       : []),
-    ...whileOpen(unfinished, 'Before you start this service, stop the one that the snapshot is of'),
+    ...whileOpen(unfinished, 'Before you start this service, stop the one that took the snapshot'),
     ...(held
-      ? ['Nothing of it is started or sent before you say: farebox resume-after-restore']
+      ? ['Nothing in it is started or sent before you run: farebox resume-after-restore']
       : []),
     ...secret.says,
     ...whileTrial(ofTrial),
@@ -102,7 +102,7 @@ export async function importSnapshot(
 function whileTrial(emails: readonly string[]): string[] {
   if (emails.length === 0) return [];
   return [
-    `Of a trial, open to all who know its password and key: ${emails.join(', ')}. Close them:`,
+    `Accounts of a trial, open to everyone who knows its password and key: ${emails.join(', ')}. Close them:`,
     ...emails.map((email) => `  farebox account suspend ${email}`),
   ];
 }
@@ -111,7 +111,7 @@ function whileTrial(emails: readonly string[]): string[] {
 function whileOpen(unfinished: UnfinishedWork, advice: string): string[] {
   if (unfinished.work.length + unfinished.to_notify === 0) return [];
   return [
-    'Not finished. What it does when it goes on:',
+    'Not finished. Next steps when it goes on:',
     ...workLines(unfinished),
     `${advice}: both would do that, and an upstream may be paid twice.`,
     'With "farebox import --release-open" a copy gives their reservations back instead.',
@@ -130,9 +130,9 @@ function keep(config: Config, given: string): KeptFile {
   const path = keepSecret(config, given, own !== null);
   const says =
     own === null
-      ? [`The signing secret is in ${path}. Where one is demanded: FAREBOX_SECRET_FILE=${path}`]
+      ? [`The signing secret is in ${path}. If a service demands one: FAREBOX_SECRET_FILE=${path}`]
       : [
-          'Links that were handed out need the old signing secret for one more day:',
+          'Links handed out before need the old signing secret for one more day:',
           `FAREBOX_SECRET_PREVIOUS_FILE=${path}`,
         ];
   return { path, says };

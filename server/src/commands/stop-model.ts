@@ -16,7 +16,7 @@ export async function stop(
 
 export async function resume(context: Context, id: string): Promise<void> {
   const done = await change(context, id, { stop: false, reason: null });
-  print(context, done, `${id} is sold again.`);
+  print(context, done, `${id} is on sale again.`);
 }
 
 /** Stops or resumes a row of the catalog files, even if its upstreams are not set up. */

@@ -82,9 +82,9 @@ export async function resolve(
 
 export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
   if (outcome !== 'ran' && outcome !== 'did_not_run')
-    throw new Refused(`--outcome is ran or did_not_run, not "${outcome}".`);
+    throw new Refused(`--outcome must be ran or did_not_run, not "${outcome}".`);
   if ((outcome === 'ran') !== (costUsd !== undefined))
-    throw new Refused('Give --cost-usd, what it cost you, with --outcome ran only.');
+    throw new Refused('Give --cost-usd, your cost, only with --outcome ran.');
   const cost = costUsd === undefined ? 0n : usd(costUsd);
   if (cost > costMaxUsdMicro)
     throw new Refused(`--cost-usd is at most ${formatUsd(costMaxUsdMicro)}.`);
@@ -101,5 +101,5 @@ function timeOf(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);
   if (moment !== null) return moment;
-  throw new Refused(`"${text}" is no time, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  throw new Refused(`"${text}" is not a time, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
 }

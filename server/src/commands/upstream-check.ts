@@ -52,7 +52,7 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
   }).catch((error: Error) => {
     if (!(error instanceof Refused)) throw error;
-    context.err(`Pauses for a key that was not taken go on: ${error.message}`);
+    context.err(`Pauses for a rejected key go on: ${error.message}`);
   });
 }
 

@@ -60,11 +60,15 @@ export async function takeBack(context: Context, voucherId: string): Promise<voi
     );
   }
   await withDatabase(context, (db) => voidVoucher(db, voucherId));
-  print(context, { voucher_id: voucherId, void: true }, `${voucherId} is worth nothing any more.`);
+  print(
+    context,
+    { voucher_id: voucherId, void: true },
+    `${voucherId} is cancelled and can no longer be redeemed.`,
+  );
 }
 
 function expiryOf(text: string): Date {
   const moment = momentOf(text);
   if (moment !== null) return moment;
-  throw new Refused(`"${text}" is no date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  throw new Refused(`"${text}" is not a date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
 }

@@ -48,7 +48,7 @@ export async function exportSnapshot(
 ): Promise<ExportResult> {
   const { path } = options;
   if (await stat(path).catch(() => null))
-    throw new Refused(`${path} is there already. Name a new file.`);
+    throw new Refused(`${path} already exists. Name a new file.`);
   const part = `${path}.part`;
   await rm(part, { force: true });
   try {

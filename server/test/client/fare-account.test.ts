@@ -78,9 +78,9 @@ describe('fare login', () => {
     const home = homeOf(service, null);
     const stdin = 'two words';
     const args = ['login', '--key-stdin', '--base-url'];
-    refused(await home.run([...args, service.base], { stdin }), 2, /no key: it is one word/);
-    refused(await home.run([...args, 'http://a b'], { stdin }), 2, /no address/);
-    refused(await home.run(['login']), 2, /Nobody can be asked[^]*--key-stdin/);
+    refused(await home.run([...args, service.base], { stdin }), 2, /not a key: a key is one word/);
+    refused(await home.run([...args, 'http://a b'], { stdin }), 2, /not an address/);
+    refused(await home.run(['login']), 2, /This terminal cannot ask[^]*--key-stdin/);
   });
 
   test('a file that lost its mode gets it back when it is read', async () => {
@@ -126,7 +126,7 @@ describe('the environment', () => {
       FAREBOX_BASE_URL: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`,
     };
     const home = homeOf(service, account.key);
-    refused(await home.run(['balance'], { env }), 3, /no key for http:\/\/127[^]*kept is for/);
+    refused(await home.run(['balance'], { env }), 3, /no key for http:\/\/127[^]*saved key is for/);
     refused(await home.run(['models'], { env }), 1, /offers no models/);
     assert.deepEqual(seen, [undefined]);
     stranger.close();
@@ -146,7 +146,7 @@ test('fare balance shows the account and the month of the key', async () => {
   const shown = well(await home.run(['balance'])).stdout;
   assert.match(
     shown,
-    /^available\t\$12\.50\nreserved\t\$0\.00\nkey\ttest\nthis month\t\$0\.00 of \$3\.00, anew on /,
+    /^available\t\$12\.50\nreserved\t\$0\.00\nkey\ttest\nthis month\t\$0\.00 of \$3\.00, resets on /,
   );
   const { key, ...rest } = well(await home.run(['balance', '--json'])).json;
   assert.deepEqual(rest, {

@@ -99,7 +99,7 @@ describe('fare chat', () => {
       2,
       /no text model fake\/caht[^]*fake\/chat/,
     );
-    refused(await home.run(['chat', 'fake/chat']), 2, /nothing to say/);
+    refused(await home.run(['chat', 'fake/chat']), 2, /There is no message/);
     const poor = homeOf(service, (await service.account({ usd: 0 })).key);
     refused(await poor.run(['chat', 'fake/chat', 'Hi']), 4, /Top up/);
     assert.equal(service.fake.chats.length, 0);

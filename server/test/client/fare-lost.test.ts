@@ -52,7 +52,7 @@ const noFull = !fs.existsSync('/dev/full') && 'there is no /dev/full here';
 const charged = async () => 50_000_000n - (await service.balance(account)).available;
 
 describe('a submit whose reply never comes', () => {
-  const howTo = /not known[^]*fare resume[^]*one request/;
+  const howTo = /unknown[^]*fare resume[^]*one request/;
   const ways = [[], ['--no-wait'], ['--json']];
 
   test('ends with 5, and resume makes it one request, paid once', async () => {

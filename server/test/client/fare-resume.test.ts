@@ -61,7 +61,7 @@ describe('an interrupted run', () => {
     assert.match(ran.stderr, new RegExp(`Request ${id}`));
     assert.equal(before.available - (await service.balance(account)).available, 10_000n);
     assert.equal(service.fake.starts.length, startsBefore + 1);
-    refused(await home.run(['resume']), 2, /Nothing that was run here is open/);
+    refused(await home.run(['resume']), 2, /No request that was run here is open/);
   });
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -132,7 +132,7 @@ describe('an interrupted run', () => {
       running.child.kill(how);
       const left = await running.ended;
       assert.doesNotMatch(left.stderr, /Request /);
-      if (how === 'SIGINT') refused(left, 5, /is not known[^]*fare resume/);
+      if (how === 'SIGINT') refused(left, 5, /is unknown[^]*fare resume/);
       proxy.swallows = false;
       const ran = well(await home.run(['resume'], { env }));
       assert.match(ran.stderr, /same idempotency key/);
@@ -147,7 +147,7 @@ describe('an interrupted run', () => {
     const faulty = await startFaulty(service.base);
     const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
     faulty.meet('/queue/', { cutAt: 0 }, limited);
-    refused(await home.run(cat, { env }), 5, /Not now: whether[^]*not known[^]*fare resume/);
+    refused(await home.run(cat, { env }), 5, /Not now: it is unknown whether[^]*fare resume/);
     // Of a command that only now learns of a refusal nobody knows what the last one did.
     faulty.meet('/queue/', refusedBy(401, 'unauthorized'));
     refused(await home.run(['resume'], { env }), 3, /Not now/);
@@ -163,7 +163,7 @@ describe('an interrupted run', () => {
     const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
     faulty.meet('/queue/', limited);
     refused(await home.run(cat, { env }), 6, /Not now/);
-    refused(await home.run(['resume'], { env }), 2, /Nothing that was run here is open/);
+    refused(await home.run(['resume'], { env }), 2, /No request that was run here is open/);
     await faulty.stop();
   });
 

@@ -65,7 +65,7 @@ describe('fare run', () => {
 
   test('a file that is there is never replaced, and that is said before money is spent', async () => {
     fs.writeFileSync(path.join(home.dir, 'mine.png'), 'mine');
-    refused(await home.run([...cat, '-o', 'mine.png']), 2, /mine\.png is there already[^]*--force/);
+    refused(await home.run([...cat, '-o', 'mine.png']), 2, /mine\.png already exists[^]*--force/);
     assert.equal(fs.readFileSync(path.join(home.dir, 'mine.png'), 'utf8'), 'mine');
     refused(await home.run([...cat, '-o', 'no/such/x.png']), 2, /no folder no\/such/);
     nothingStarted();
@@ -143,7 +143,7 @@ describe('fare run', () => {
     const run = (...args: string[]) => home.run(['run', ...args]);
     refused(await run('fake/imag', '--prompt', 'x'), 2, /no model fake\/imag[^]*mean fake\/image/);
     refused(await run('fake/chat', '--prompt', 'x'), 2, /text model[^]*fare chat/);
-    refused(await run('fake/image', '--prompt', 'x', 'a b'), 2, /"a b" is no input/);
+    refused(await run('fake/image', '--prompt', 'x', 'a b'), 2, /"a b" is not an input/);
     refused(await run('fake/image', '--prompt', 'x', '--video', 'v.mp4'), 2, /no --video|no file/);
     refused(await run('fake/image', '--image', 'gone.png'), 2, /no file gone\.png/);
     refused(await run('fake/image', '--input', 'gone.json'), 2, /gone\.json cannot be read/);
@@ -172,6 +172,6 @@ describe('fare run', () => {
     assert.match(ran.json.error.request_id, /^[0-9a-f-]{36}$/);
     assert.deepEqual(await service.balance(account), before);
     assert.deepEqual(fs.readdirSync(home.dir), []);
-    refused(await home.run(['resume']), 2, /Nothing that was run here is open/);
+    refused(await home.run(['resume']), 2, /No request that was run here is open/);
   });
 });

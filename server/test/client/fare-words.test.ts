@@ -79,7 +79,7 @@ describe('an address', () => {
     test(text!, () => assert.equal(baseUrlOf(text!), url));
   }
   test('with a name and a password in it is refused', () => {
-    assert.throws(() => baseUrlOf('https://me:secret@example.com'), /no address/);
+    assert.throws(() => baseUrlOf('https://me:secret@example.com'), /not an address/);
   });
 });
 

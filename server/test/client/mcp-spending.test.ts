@@ -110,7 +110,7 @@ describe('a call that is cancelled', () => {
       ];
       assert.equal(status, 'IN_PROGRESS');
       assert.equal(note!.level, 'warning');
-      assert.match(String(note!.data), new RegExp(`${request_id} could not be cancelled`));
+      assert.match(String(note!.data), new RegExp(`${request_id} could no longer be cancelled`));
       assert.equal((await agent.use('get_balance')).fields.session.spent_usd, '$0.01');
 
       const refusal = await agent.refused('cancel_request', { request_id });

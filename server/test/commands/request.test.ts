@@ -42,7 +42,7 @@ test('request cancel cancels one that waits, once, and leaves one that runs', as
     [running, 'IN_PROGRESS'],
   ] as const) {
     const again = await place.run(['request', 'cancel', which]);
-    assertSaid(again, new RegExp(`Only a request that waits can be cancelled; .* ${status}`));
+    assertSaid(again, new RegExp(`Only a waiting request can be cancelled; .* ${status}`));
   }
   assert.equal((await card(service, account, running)).status, 'IN_PROGRESS');
   assert.equal(await moneyOf(service, running), 'reserve 10000');
@@ -65,12 +65,12 @@ test('request resolve books what one of unknown outcome cost, and no other', asy
   await service.work();
   const money = await moneyOf(service, id);
   for (const [words, says] of [
-    [['--outcome', 'maybe'], /--outcome is ran or did_not_run/],
+    [['--outcome', 'maybe'], /--outcome must be ran or did_not_run/],
     [['--outcome', 'did_not_run', '--cost-usd', '1'], /Give --cost-usd/],
     [['--outcome', 'ran'], /Give --cost-usd/],
   ] as const)
     assertSaid(await place.run(['request', 'resolve', id, ...words]), says);
-  assertSaid(await resolve(id, '--attempt', '1'), /no start in attempt 1 that was left/);
+  assertSaid(await resolve(id, '--attempt', '1'), /no start that was left in attempt 1/);
   const done = await resolve(id, '--note', 'their invoice', '--json');
   assert.deepEqual([done.code, done.json.cost_usd_micro], [0, '4000']);
   assertSaid(await resolve(id), /already booked/);

@@ -26,11 +26,15 @@ describe('serve refuses to start', () => {
     [
       'with nothing set',
       {},
-      /^Set DATABASE_URL, FAREBOX_SECRET, FAREBOX_BASE_URL, or say --embedded/,
+      /^Set DATABASE_URL, FAREBOX_SECRET, FAREBOX_BASE_URL, or use --embedded/,
     ],
-    ['without a base address', given, /^Set FAREBOX_BASE_URL, or say/],
+    ['without a base address', given, /^Set FAREBOX_BASE_URL, or use --embedded/],
     ['without a secret', { ...base, DATABASE_URL: given.DATABASE_URL }, /^Set FAREBOX_SECRET, or/],
-    ['without a database', { ...base, FAREBOX_SECRET: secret }, /^Set DATABASE_URL, or say/],
+    [
+      'without a database',
+      { ...base, FAREBOX_SECRET: secret },
+      /^Set DATABASE_URL, or use --embedded/,
+    ],
     [
       'where no database answers',
       { ...base, ...given },
@@ -122,7 +126,7 @@ describe('serve refuses to start', () => {
     [
       'with a host that is none',
       { FAREBOX_ALLOW_PRIVATE_HOSTS: 'a,http://b' },
-      /"http:\/\/b" is neither host nor host:port/,
+      /"http:\/\/b" must be host or host:port/,
     ],
     ['with several faults', { PORT: 'x', FAREBOX_RPM: '0' }, /^PORT: .*\nFAREBOX_RPM: .*\n$/],
   ];
@@ -142,7 +146,7 @@ describe('serve refuses to start', () => {
     const place = placeFor(t);
     for (const verb of ['serve', 'worker']) {
       const ran = await place.command([verb, '--embedded'], { ...base, ...given });
-      assertSaid(ran, /^DATABASE_URL and --embedded name two databases/);
+      assertSaid(ran, /^DATABASE_URL and --embedded name two different databases/);
     }
     assert.equal(place.postgresPid(), null);
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');

@@ -368,7 +368,7 @@ describe('an export', () => {
     const bytes = readFileSync(snapshot);
     await refused(
       exportSnapshot(source.db, source.storage, { path: snapshot, secret: null }),
-      /there already/,
+      /already exists/,
     );
     assert.deepEqual(readFileSync(snapshot), bytes);
     const path = join(folder, 'no', 'such', 'folder');

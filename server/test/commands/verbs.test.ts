@@ -314,8 +314,8 @@ describe('beside a running service', () => {
     assert.match(table, new RegExp(`FB-…-${second.code.slice(-4)} +25.5 +open`));
     assertSaid(await run('voucher', 'void', second.code), /no voucher with the id/);
     for (const [expires, says] of [
-      ['tomorrow', /is no date/],
-      ['2199-02-30', /is no date/],
+      ['tomorrow', /is not a date/],
+      ['2199-02-30', /is not a date/],
       ['2020-01-01', /in the future/],
     ] as const)
       assertSaid(await run('voucher', 'create', '1', '--expires', expires), says);
@@ -512,11 +512,11 @@ describe('beside a running service', () => {
     const list = await human('key', 'list', '--account', 'narrow@example.com');
     assert.match(list, /active +2199-12-31T23:59:59\.999Z +- +test\/image /);
     for (const [option, value, says] of [
-      ['--expires', '2020-01-01', /no day to come/],
-      ['--expires', '2199-13-01', /no day to come/],
-      ['--expires', '2199-02-31', /no day to come/],
-      ['--expires', '2199-02-31T12:00:00+02:00', /no day to come/],
-      ['--expires', 'soon', /no day to come/],
+      ['--expires', '2020-01-01', /not a future day/],
+      ['--expires', '2199-13-01', /not a future day/],
+      ['--expires', '2199-02-31', /not a future day/],
+      ['--expires', '2199-02-31T12:00:00+02:00', /not a future day/],
+      ['--expires', 'soon', /not a future day/],
       ['--model', 'test/imag', /The catalog has no model "test\/imag"/],
     ] as const)
       assertSaid(
@@ -545,7 +545,7 @@ describe('beside a running service', () => {
       [401, 401, 200],
     );
     const told = await human('key', 'rotate', key_id);
-    assert.match(told, /^fbx_\w{38}\n\nThis is the new text of .+ is good until 20/);
+    assert.match(told, /^fbx_\w{38}\n\nThis is the new secret of .+ works until 20/);
     assertSaid(await run('key', 'rotate', key_id, '--overlap', '169'), /0 to 168 whole hours/);
     assertSaid(await run('key', 'rotate', '0123'), /There is no key with the id 0123/);
     await said('key', 'revoke', key_id);
@@ -592,8 +592,8 @@ describe('beside a running service', () => {
     });
     assert.equal(await status(one.key), 401);
     assert.equal(await status(two.key), 200, 'the other key was revoked too');
-    assertSaid(await run('key', 'revoke', one.key_id), /There is no living key with the id/);
-    assertSaid(await run('key', 'limit', one.key_id, '--rpm', '5'), /is revoked: no call is made/);
+    assertSaid(await run('key', 'revoke', one.key_id), /There is no active key with the id/);
+    assertSaid(await run('key', 'limit', one.key_id, '--rpm', '5'), /is revoked, so its limits/);
     assert.match(
       await human('key', 'list', '--account', 'stop@example.com'),
       / active[^]* revoked /,
@@ -620,7 +620,7 @@ describe('beside a running service', () => {
     const verb = ['account', 'webhook-secret', 'hook@example.com'];
     const { stdout, stderr } = await place.run(verb);
     assert.equal(stdout, `${both[0]}\n`, 'not fit for $(…)');
-    assert.equal(stderr, `The older one, which signs beside it until --retire: ${both[1]}\n`);
+    assert.equal(stderr, `The older secret, which also signs until --retire: ${both[1]}\n`);
     assertSaid(await run(...verb, '--rotate'), /Two secrets are active already.*--retire/);
     assertSaid(await run(...verb, '--rotate', '--retire'), /--rotate or --retire, one at a time/);
     assert.deepEqual((await secret()).webhook_secrets, both, 'a refusal changed it');
@@ -636,8 +636,8 @@ describe('beside a running service', () => {
   const refusals: [args: string[], says: RegExp][] = [
     [['account', 'create', 'nobody'], /"nobody" is not an e-mail address/],
     [['account', 'create', 'TAKEN@example.com'], /an account for taken@example\.com already/],
-    [['account', 'create', 'new@x.y', '--credit-usd', '1,5'], /"1,5" is no amount in USD/],
-    [['account', 'create', 'new@x.y', '--credit-usd', '-1'], /"-1" is no amount in USD/],
+    [['account', 'create', 'new@x.y', '--credit-usd', '1,5'], /"1,5" is not an amount in USD/],
+    [['account', 'create', 'new@x.y', '--credit-usd', '-1'], /"-1" is not an amount in USD/],
     [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
     [['account', 'suspend', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'resume', 'none@x.y'], /There is no account none@x\.y/],
@@ -647,22 +647,25 @@ describe('beside a running service', () => {
     [['account', 'statement', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'webhook-secret', 'none@x.y', '--rotate'], /There is no account none@x\.y/],
     [['credit', 'none@x.y', '5', '--reference', 'r'], /There is no account none@x\.y/],
-    [['credit', 'taken@example.com', 'five', '--reference', 'r'], /"five" is no amount in USD/],
+    [['credit', 'taken@example.com', 'five', '--reference', 'r'], /"five" is not an amount in USD/],
     [
       ['credit', 'taken@example.com', '1000000000.000001', '--reference', 'big'],
       /is more than 1000000000 USD/,
     ],
     [
       ['credit', 'taken@example.com', '99999999999999', '--reference', 'big'],
-      /is no amount in USD.* and 1000000000\)/,
+      /is not an amount in USD.* and 1000000000\)/,
     ],
     [['credit', 'taken@example.com', '0', '--reference', 'r'], /must be more than 0/],
-    [['credit', 'taken@example.com', '0.0000001', '--reference', 'r'], /is no amount in USD/],
+    [['credit', 'taken@example.com', '0.0000001', '--reference', 'r'], /is not an amount in USD/],
     [['credit', 'taken@example.com', '5', '--reference', ''], /1 to 255 characters/],
     [['credit', 'taken@example.com', '6', '--reference', 'used'], /"used" was booked before/],
     [['credit', 'other@example.com', '5', '--reference', 'used'], /"used" was booked before/],
     [['key', 'create', '--account', 'none@x.y'], /There is no account none@x\.y/],
-    [['key', 'create', '--account', 'taken@example.com', '--limit-usd', 'x'], /"x" is no amount/],
+    [
+      ['key', 'create', '--account', 'taken@example.com', '--limit-usd', 'x'],
+      /"x" is not an amount/,
+    ],
     [['key', 'create', '--account', 'taken@example.com', '--name', ''], /1 to 100 characters/],
     [['key', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
     [
@@ -680,7 +683,7 @@ describe('beside a running service', () => {
     ],
     [
       ['adjust', 'taken@example.com', '--5', '--reference', 'a', '--reason', 'b'],
-      /unknown option|no amount in USD/,
+      /unknown option|not an amount in USD/,
     ],
     [
       ['adjust', 'taken@example.com', '-5', '--reference', 'a', '--reason', ' '],
@@ -689,13 +692,16 @@ describe('beside a running service', () => {
     [['adjust', 'none@x.y', '1', '--reference', 'a', '--reason', 'b'], /There is no account none/],
     [['request', 'show', '0123'], /There is no request with the id 0123\. "farebox request list"/],
     [['request', 'show', '0190a0a0-0000-7000-8000-000000000000'], /There is no request with/],
-    [['request', 'list', '--status', 'LOST'], /"LOST" is no state of a request; they are IN_QUEUE/],
+    [
+      ['request', 'list', '--status', 'LOST'],
+      /"LOST" is not a status of a request; statuses are IN_QUEUE/,
+    ],
     [['request', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000'], /Say what to change: --limit-usd/],
     [['key', 'limit', '0123', '--rpm', '5'], /There is no key with the id 0123/],
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
-    [['key', 'limit', '0123', '--rpm', 'many'], /"many" is no whole number above 0/],
-    [['key', 'revoke', '0123'], /There is no living key with the id 0123/],
+    [['key', 'limit', '0123', '--rpm', 'many'], /"many" is not a whole number above 0/],
+    [['key', 'revoke', '0123'], /There is no active key with the id 0123/],
   ];
 
   test('what cannot be done is said in words, exit 2, and leaves no trace', async () => {

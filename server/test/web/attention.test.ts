@@ -205,7 +205,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of jobs that ran out of time at a cost that is not known, and of no other', async () => {
+  test('of jobs that ran out of time at an unknown cost, and of no other', async () => {
     fake.behave.poll = () => ({ state: 'running' });
     const job = await submit();
     await service.work();

@@ -499,7 +499,7 @@ describe('the deadline', () => {
       0n,
       0,
     ],
-    ['runs on, at a cost that is not known', () => ({ state: 'running' }), null, 1],
+    ['runs on, at an unknown cost', () => ({ state: 'running' }), null, 1],
     ['cannot be looked at, nor is its cost known', () => assert.fail('reset'), null, 1],
   ];
   for (const [what, look, cost, cancels] of lastLooks) {

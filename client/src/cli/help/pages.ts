@@ -42,11 +42,11 @@ const environment: [string, string][] = [
   ],
   [
     'FAREBOX_WEBHOOK_SECRET',
-    'What `fare webhook listen` verifies with; several separated by spaces.',
+    'The secret that `fare webhook listen` verifies with; separate several by spaces.',
   ],
-  ['FAREBOX_MCP_TOKEN', 'What `fare mcp --http` asks its callers for.'],
+  ['FAREBOX_MCP_TOKEN', 'The token that `fare mcp --http` asks its callers for.'],
   ['NO_COLOR', 'No colours. In pipes there are none anyway.'],
-  ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'Where files are kept, in place of the usual folders.'],
+  ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'Folders for files, instead of the usual ones.'],
 ];
 
 const files: [string, string][] = [

@@ -16,12 +16,15 @@ function addBalance({ server, client, budget }: Desk): void {
     'get_balance',
     {
       title: 'Get the balance',
-      description: "What the account, its key and this server's session may still spend, in USD.",
+      description:
+        "The amounts that the account, its key and this server's session may still spend, in USD.",
       outputSchema: {
         available_usd: z.string(),
-        reserved_usd: z.string().describe('Held by what has not ended yet.'),
-        key: z.looseObject({}).describe("The key's month; null where it has no limit."),
-        session: z.looseObject({}).describe('What the user allowed this server to spend.'),
+        reserved_usd: z.string().describe('Reserved by requests that have not ended yet.'),
+        key: z.looseObject({}).describe("The key's month; null if it has no limit."),
+        session: z
+          .looseObject({})
+          .describe('The amount that the user allowed this server to spend.'),
       },
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
@@ -50,7 +53,7 @@ function addUpload(desk: Desk): void {
     {
       title: 'Upload a file',
       description:
-        'Uploads a local picture, film, sound, PDF or text, and gives its file_id, which goes ' +
+        'Uploads a local image, video, audio, PDF or text file and gives its file_id, which goes ' +
         'into any URL field of an input, such as image_url. Free; kept for 7 days.',
       inputSchema: { path: z.string().min(1).describe('In a folder that the user allowed.') },
       outputSchema: z.looseObject({

@@ -23,14 +23,18 @@ export function addChat(desk: Desk): void {
       title: 'Ask a text model',
       description:
         'Sends a conversation to a text model and gives its reply. It SPENDS the money of the ' +
-        'user; without max_usd the most that it may cost is told and nothing is sent.',
+        'user; without max_usd it returns the most that it may cost and sends nothing.',
       inputSchema: {
         model_id: modelIdSchema,
         messages: z
           .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
           .min(1)
           .describe('Oldest first.'),
-        max_tokens: z.int().min(1).default(1024).describe('The longest reply that is paid for.'),
+        max_tokens: z
+          .int()
+          .min(1)
+          .default(1024)
+          .describe('The longest reply to pay for, in tokens.'),
         max_usd: z.number().min(0).optional().describe(maxUsdText),
       },
       outputSchema: {

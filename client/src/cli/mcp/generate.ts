@@ -35,32 +35,32 @@ export const requestSchema = z.object({
   request_id: z.string(),
   model_id: z.string(),
   status: z.enum(['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']),
-  message: z.string().describe('How it went, and what to do next.'),
-  quoted_usd: z.string().describe('The most it is charged.'),
+  message: z.string().describe('The outcome, and what to do next.'),
+  quoted_usd: z.string().describe('The highest possible charge.'),
   charged_usd: z.string().nullable().describe('Null until it has ended.'),
   quoted_usd_micro: z.string(),
   charged_usd_micro: z.string().nullable(),
   progress: z.number().optional(),
   queue_position: z.number().optional(),
   outputs: z.array(fileSchema),
-  output: z.looseObject({}).describe('What the model gave beside files.'),
+  output: z.looseObject({}).describe('Other outputs of the model than files.'),
   unknown_inputs: z
     .array(z.object({ field: z.string(), did_you_mean: z.string().nullable() }))
     .optional()
     .describe('Fields of the input that the model does not have: they had no effect.'),
   error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-  session: z.looseObject({}).describe('What the user allowed this server to spend.'),
+  session: z.looseObject({}).describe('The amount that the user allowed this server to spend.'),
 });
 
 export function addGenerate(desk: Desk): void {
   desk.server.registerTool(
     'generate',
     {
-      title: 'Generate a picture or a video',
+      title: 'Generate an image or a video',
       description:
         'Submits one generation, waits, and gives its outputs. It SPENDS the money of the user: ' +
-        'ask get_price first and pass what it told as max_usd. A generation that fails costs ' +
-        'nothing. Where it takes longer than wait_seconds, the reply has the request_id: go on ' +
+        'call get_price first and pass its price as max_usd. A generation that fails costs ' +
+        'nothing. If it takes longer than wait_seconds, the reply has the request_id: go on ' +
         'with get_request, and do not submit it again. For text models use chat.',
       inputSchema: {
         model_id: modelIdSchema,
@@ -134,7 +134,7 @@ function named(error: unknown, requestId: string): ToolError {
   const code = error instanceof FareboxError ? error.code : 'internal_error';
   return new ToolError(
     code,
-    `Request ${requestId} was submitted, but looking at it failed: ${message} ` +
+    `Request ${requestId} was submitted, but checking it failed: ${message} ` +
       'Go on with get_request; do not submit it again.',
     { request_id: requestId },
   );
@@ -167,7 +167,7 @@ async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
   const undone = await cancelled(desk, requestId);
   const data = undone
     ? `Request ${requestId} was cancelled while it was in the queue. Nothing is charged.`
-    : `Request ${requestId} could not be cancelled any more: it runs, or has ended. It is charged ` +
+    : `Request ${requestId} could no longer be cancelled: it runs, or has ended. It is charged ` +
       'unless it fails; get_request gives its outputs.';
   const level = undone ? ('info' as const) : ('warning' as const);
   // A cancelled call gets no reply, so a log message is the only way to report it.
@@ -226,7 +226,7 @@ function outcomeMessage(
   card: Pick<RequestCard, 'status' | 'charged_usd_micro' | 'error'>,
   gone: boolean,
 ): string {
-  if (gone) return 'Completed, but what came out is not kept any more.';
+  if (gone) return 'Completed, but its outputs are no longer kept.';
   switch (card.status) {
     case 'COMPLETED':
       return `Completed and charged ${formatUsd(card.charged_usd_micro ?? 0n)}.`;

@@ -8,10 +8,10 @@ const readOnly = { readOnlyHint: true, openWorldHint: false };
 export const modelIdSchema = z
   .string()
   .min(1)
-  .describe('As list_models tells it, slashes and all.');
+  .describe('Exactly as list_models gives it, with its slashes.');
 export const inputSchema = z
   .record(z.string(), z.unknown())
-  .describe("The model's input; get_model tells its fields and an example.");
+  .describe("The model's input; get_model gives its fields and an example.");
 
 const modelLine = z.object({
   id: z.string(),
@@ -20,7 +20,7 @@ const modelLine = z.object({
   task: z.string(),
   description: z.string(),
   price: z.union([z.number(), z.object({ input: z.number(), output: z.number() })]),
-  unit: z.string().describe('What the price in USD is for; the dearest where there are several.'),
+  unit: z.string().describe('The unit of the price in USD; of several prices, the highest.'),
   resolutions: z.array(z.string()),
 });
 
@@ -31,11 +31,13 @@ export function addModelTools(desk: Desk): void {
     'list_models',
     {
       title: 'List models',
-      description:
-        'Lists or searches the models for pictures, video and text, with their prices in USD.',
+      description: 'Lists or searches the image, video and text models, with their prices in USD.',
       inputSchema: {
-        search: z.string().optional().describe('Words that id, name, task or description have.'),
-        kind: z.enum(['video', 'image', 'text']).optional().describe('What comes out.'),
+        search: z
+          .string()
+          .optional()
+          .describe('Words that occur in id, name, task or description.'),
+        kind: z.enum(['video', 'image', 'text']).optional().describe('The kind of output.'),
         limit: z.int().min(1).max(200).default(50),
       },
       outputSchema: { models: z.array(modelLine), total: z.int() },
@@ -79,15 +81,17 @@ function addPrice({ server, client, budget }: Desk): void {
     {
       title: 'Get a price',
       description:
-        'What one generation would cost, to the millionth of a dollar. Nothing is reserved. Give ' +
-        'the whole input. Of a text model: input.input_tokens and input.output_tokens.',
+        'The price of one generation, to the millionth of a dollar. Nothing is reserved. Give ' +
+        'the whole input. For a text model: input.input_tokens and input.output_tokens.',
       inputSchema: { model_id: modelIdSchema, input: inputSchema },
       outputSchema: z.looseObject({
         model_id: z.string(),
-        price_usd: z.string().describe('The most it is charged.'),
+        price_usd: z.string().describe('The highest possible charge.'),
         price_usd_micro: z.string(),
-        assumptions: z.looseObject({}).describe('What was taken for fields that were left out.'),
-        session: z.looseObject({}).describe('What the user allowed this server to spend.'),
+        assumptions: z.looseObject({}).describe('Values assumed for missing fields.'),
+        session: z
+          .looseObject({})
+          .describe('The amount that the user allowed this server to spend.'),
       }),
       annotations: readOnly,
     },

@@ -6,7 +6,7 @@ import { outputTemplate, readOutput } from './outputs.ts';
 import { answer, ToolError } from './replies.ts';
 import { ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 
-const idSchema = z.string().min(1).describe('As generate or list_requests told it.');
+const idSchema = z.string().min(1).describe('As generate or list_requests gave it.');
 
 export function addRequestTools(desk: Desk): void {
   addGetRequest(desk);
@@ -20,11 +20,11 @@ function addGetRequest(desk: Desk): void {
     {
       title: 'Get a request',
       description:
-        'How a request stands, and its outputs once it is completed. With wait_seconds it waits ' +
+        'The status of a request, and its outputs once it is completed. With wait_seconds it waits ' +
         'for the end. Works for every request of the account, also after a restart.',
       inputSchema: {
         request_id: idSchema,
-        wait_seconds: waitSchema.default(0).describe('0: answer at once.'),
+        wait_seconds: waitSchema.default(0).describe('0: return at once.'),
       },
       outputSchema: requestSchema,
       annotations: { readOnlyHint: true, openWorldHint: false },
@@ -42,7 +42,7 @@ function addCancelRequest(desk: Desk): void {
     {
       title: 'Cancel a request',
       description:
-        'Takes a request out of the queue; nothing is charged. One that runs already goes on.',
+        'Removes a request from the queue; nothing is charged. A running request goes on.',
       inputSchema: { request_id: idSchema },
       outputSchema: requestSchema,
       annotations: {
@@ -59,7 +59,7 @@ function addCancelRequest(desk: Desk): void {
         if (undone || status.status === 'CANCELLED') return describeRequest(desk, status);
         throw new ToolError(
           'not_cancellable',
-          `It is ${status.status}: only what is IN_QUEUE can be cancelled. See get_request.`,
+          `It is ${status.status}: only an IN_QUEUE request can be cancelled. See get_request.`,
           { request_id, status: status.status },
         );
       }),
@@ -82,7 +82,7 @@ function addListRequests({ server, client }: Desk): void {
     'list_requests',
     {
       title: 'List requests',
-      description: "The account's requests, newest first, with what each was charged.",
+      description: "The account's requests, newest first, with their charges.",
       inputSchema: {
         status: requestSchema.shape.status.optional(),
         model_id: z.string().optional(),
@@ -116,7 +116,7 @@ export function addOutputs(desk: Desk): void {
   desk.server.registerResource(
     'output',
     new ResourceTemplate(outputTemplate, { list }),
-    { title: 'An output', description: 'A picture, a film or a sound that a model made.' },
+    { title: 'An output', description: 'An image, a video or audio that a model made.' },
     (uri, { request_id, index }) => readOutput(desk, uri, String(request_id), String(index)),
   );
 }

@@ -25,7 +25,7 @@ export function createServer(given: Omit<Desk, 'server' | 'made'>, version: stri
 
 function instructionsOf(limit: bigint): string {
   return [
-    'Farebox makes pictures, video and text with paid models.',
+    'Farebox makes images, video and text with paid models.',
     'Find a model with list_models, read its input with get_model, ask get_price, tell the user',
     'the price, then call generate with that price as max_usd.',
     `All calls together may spend ${formatUsd(limit)}; only the user can change that.`,

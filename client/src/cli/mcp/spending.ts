@@ -9,7 +9,7 @@ import { ToolError } from './replies.ts';
 const askMs = 600_000;
 
 export const maxUsdText =
-  'The most this may cost, in USD: the price that get_price told, or more. Without it nothing is ' +
+  'The most this may cost, in USD: the price that get_price gave, or more. Without it nothing is ' +
   'spent unless the user agrees to the price when asked.';
 
 /**
@@ -88,7 +88,7 @@ export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unkno
   return new ToolError(
     error instanceof FareboxError ? error.code : 'internal_error',
     // The other sentences of the library are for programs that keep the idempotency key.
-    `${message.split('. ')[0]}. The request may have been accepted: look with list_requests before ` +
+    `${message.split('. ')[0]}. The request may have been accepted: check with list_requests before ` +
       `you try again. Its price, ${formatUsd(hold.amount)}, counts as spent.`,
     { price_usd_micro: hold.amount },
   );

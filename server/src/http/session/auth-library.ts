@@ -75,7 +75,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
   const origin = options.origin();
   const secrets = sealKeys(options.secrets);
   reseal(options.db, log, secrets).catch((error: Error) =>
-    log.error({ cause: error.message }, 'authenticator apps are not sealed anew'),
+    log.error({ cause: error.message }, 'authenticator apps could not be sealed again'),
   );
   return betterAuth({
     appName: 'Farebox',

@@ -127,7 +127,7 @@ export function emailChangedLetter(to: string, email: string): Letter {
   return {
     to,
     subject: 'Your Farebox e-mail address has changed',
-    text: `You sign in with ${email} now; ${to} does not sign you in any more.
+    text: `You sign in with ${email} now; ${to} no longer signs you in.
 
 If it was not you, tell the operator of the service at once.
 `,
