@@ -223,14 +223,14 @@ function httpDeps(
         find: (ids) => requests.findMany(db, ids),
         position: ({ upstream, id }) => view.position(upstream, id),
       },
-      throttled((told) => log.warn(told, 'could not look at watched requests')),
+      throttled((told) => log.warn(told, 'could not poll watched requests')),
       given.times,
     ),
     pageEvents: pageEvents(services, given.times),
     streamGrants: createStreamGrants({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
-      onError: throttled((told) => log.warn(told, 'could not look who is still there')),
+      onError: throttled((told) => log.warn(told, 'could not check who may go on reading streams')),
       everyMs: given.times.streamGrantsMs,
     }),
     queue: view,
@@ -296,7 +296,7 @@ function pageEvents({ db, hints, links, log }: Services, times: Times): PageEven
     {
       links,
       times,
-      onError: throttled((told) => log.warn(told, 'could not look at what pages show')),
+      onError: throttled((told) => log.warn(told, 'could not poll what pages show')),
     },
   );
 }

@@ -20,7 +20,7 @@ interface Setting<T> {
 }
 
 const settings = {
-  PORT: int(0, 65_535, '8080', 'Port to listen on. 0 takes any free one.'),
+  PORT: int(0, 65_535, '8080', 'Port to listen on. 0 picks a free one.'),
   HOST: text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
   FAREBOX_BASE_URL: text(null, 'The base address for callers. Default: http://localhost:PORT/v1.'),
   FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and operator.'),
@@ -39,7 +39,7 @@ const settings = {
   FAREBOX_SMTP_URL: {
     ...address(
       ['smtp:', 'smtps:'],
-      'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, with what is no letter or digit in PASSWORD percent-encoded.',
+      'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, with special characters in PASSWORD percent-encoded.',
       'Mail server, `smtp://USER:PASSWORD@HOST:587`. Unset: no mail is sent; operators hand out links.',
     ),
     secret: true as const,
@@ -56,7 +56,7 @@ const settings = {
   FAREBOX_TOP_UP_TEXT: {
     ...text(
       null,
-      'How to pay, shown where customers top up: plain text, in which `{account_id}` and `{email}` become theirs, and addresses links. Or a file: `FAREBOX_TOP_UP_TEXT_FILE`.',
+      'How customers pay, shown on the top-up page. Plain text: `{account_id}` and `{email}` are filled in, addresses become links. Or a file: `FAREBOX_TOP_UP_TEXT_FILE`.',
     ),
     long: true as const,
   },
@@ -64,7 +64,7 @@ const settings = {
     0,
     10,
     '0',
-    'Number of your own proxies in front, each of which adds to X-Forwarded-For.',
+    'Number of your own proxies in front that append to X-Forwarded-For.',
   ),
   FAREBOX_DATA_DIR: text('./data', 'The [data folder](operating.md#the-data-folder).'),
   DATABASE_URL: {
@@ -92,25 +92,25 @@ const settings = {
     0.2,
     3600,
     '60',
-    'Seconds before another worker may take a request.',
+    'Seconds after which another worker may take over a request.',
   ),
   FAREBOX_STEP_TIMEOUT_SECONDS: number(
     0.1,
     3600,
     '45',
-    'Longest step of a worker, and call to an upstream that does not need more; less than the lease.',
+    'Time limit of a step of a worker, and of a call to an upstream that sets no longer one. Less than the lease.',
   ),
   FAREBOX_OUTPUT_SECONDS: number(
     0.1,
     86_400,
     '600',
-    'Longest single fetch of the outputs of a job.',
+    'Time limit of one fetch of the outputs of a job.',
   ),
   FAREBOX_POLL_SECONDS: number(
     0.05,
     60,
     '2',
-    'Seconds between polls of a job, unless its upstream says.',
+    'Seconds between polls of a job, unless its upstream sets them.',
   ),
   FAREBOX_STORAGE: {
     ...matching(
@@ -137,7 +137,7 @@ const settings = {
   FAREBOX_LOG_LEVEL: oneOf(
     ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
     'info',
-    'Least level that is logged.',
+    'Lowest level that is logged.',
   ),
   FAREBOX_RPM: int(1, 10_000_000, '600', 'Calls a minute of a key without its own limit.'),
   FAREBOX_OPEN_JOBS: int(1, 100_000_000, '50', 'Open jobs of a key without its own limit.'),
@@ -156,7 +156,7 @@ const settings = {
     1,
     1_000_000,
     '1000',
-    'Chats that one process reads to their usage after their callers have left. An account holds at most as many as it leaves to all others.',
+    'Chats that one process still reads for their usage after their callers have left. An account holds at most as many as it leaves free.',
   ),
   FAREBOX_OPEN_UPLOADS: int(
     1,
@@ -183,7 +183,7 @@ const settings = {
     1,
     86_400,
     '900',
-    'Submits for an upstream get 503 while the oldest job of the account has waited longer for it.',
+    'Submits get 503 while the oldest job of the account for the same upstream has waited longer.',
   ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
   FAREBOX_CORS_ORIGINS: {
@@ -201,12 +201,12 @@ const settings = {
     'Host or host:port of your network from which outputs may come, comma-separated; not the hosts of upstreams.',
   ),
   FAREBOX_TEST_PUBLIC_HOSTS: hosts('For tests: host:port that counts as public.'),
-  FAREBOX_NOTIFY: flag('on', 'Wake other processes by LISTEN and NOTIFY, or let them poll.'),
+  FAREBOX_NOTIFY: flag('on', 'Wake other processes by LISTEN and NOTIFY; if off, they poll.'),
   FAREBOX_IN_FLIGHT_MAX: int(
     1,
     1_000_000,
     '2000',
-    'Calls in progress in one process; beyond it 503. An account or person holds at most as many as it leaves to all others; beyond it 429. Half as many bodies may be in transit.',
+    'Calls in progress in one process; beyond it 503. An account or person holds at most as many as it leaves free; beyond it 429. Half as many bodies may be in transit.',
   ),
   FAREBOX_BODIES_MAX_BYTES: int(
     16 * 1024 * 1024,
@@ -374,7 +374,7 @@ export function configurationPage(): string {
     '',
     'Farebox reads these environment variables when it starts, and those that catalog files name for their',
     '[upstreams](upstreams.md), such as `FAL_KEY`. A secret may be given as a file instead: `NAME_FILE=/run/secrets/name`. A',
-    'wrong value stops the start with a sentence that names it. Beyond a limit of a key or an account the answer is 429.',
+    'wrong value stops the start with a message that names it. Beyond a limit of a key or an account the answer is 429.',
     '',
     '| name | default | what it does |',
     '|---|---|---|',
@@ -405,7 +405,7 @@ function databaseUrl(given: string): string {
   const known = url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '';
   if (!known || !/^postgres(ql)?:\/\/./.test(given) || !isDecodable(url)) {
     throw new ConfigError(
-      'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with what is no letter or digit in PASSWORD percent-encoded.',
+      'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters in PASSWORD percent-encoded.',
     );
   }
   return given;
@@ -476,7 +476,7 @@ function flag(fallback: 'on' | 'off', says: string) {
   return {
     read: (given: string) => {
       if (given !== 'on' && given !== 'off')
-        throw new ConfigError(`"${given}" is neither on nor off.`);
+        throw new ConfigError(`"${given}" is invalid; use on or off.`);
       return given === 'on';
     },
     default: fallback,
@@ -488,7 +488,7 @@ function oneOf<const T extends string>(values: readonly T[], fallback: T, says: 
   return {
     read: (given: string) => {
       if (isOneOf(values, given)) return given;
-      throw new ConfigError(`"${given}" is none of ${values.join(', ')}.`);
+      throw new ConfigError(`"${given}" is invalid; use ${values.join(', ')}.`);
     },
     default: fallback,
     says: `${says} One of ${values.join(', ')}.`,
@@ -503,7 +503,7 @@ function hosts(says: string) {
       const items = given.split(',').map((item) => item.trim());
       const named = items.filter((item) => item !== '');
       const wrong = named.find((item) => !hostForm.test(item));
-      if (wrong !== undefined) throw new ConfigError(`"${wrong}" is neither host nor host:port.`);
+      if (wrong !== undefined) throw new ConfigError(`"${wrong}" must be host or host:port.`);
       return named;
     },
     default: '',

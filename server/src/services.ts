@@ -120,7 +120,7 @@ export async function openServices({
   });
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
-    onError: throttled((told) => log.warn(told, 'hint lost')),
+    onError: throttled((told) => log.warn(told, 'a hint to other processes was lost')),
   });
   const spool = await openSpool(config);
   rememberFolder(config);

@@ -36,7 +36,7 @@ export function createOverloadLog(log: HttpDeps['log']): (reason: string) => voi
   function tell(): void {
     timer = undefined;
     if (counts.size === 0) return;
-    log.warn({ refused: Object.fromEntries(counts) }, 'more calls than this process takes');
+    log.warn({ refused: Object.fromEntries(counts) }, 'calls refused: this process is full');
     counts.clear();
     timer = setTimeout(tell, everyMs);
     timer.unref();

@@ -82,10 +82,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
     onChange: () => void reload(),
     differs: async () => (await signatureOf(dir)) !== signature,
     onSilence: (error) =>
-      log.warn(
-        { err: error, dir },
-        'no notices of changes to the catalog folder; it is only polled',
-      ),
+      log.warn({ err: error, dir }, 'cannot watch the catalog folder: polling it instead'),
   });
   return {
     current: () => catalog,

@@ -111,7 +111,7 @@ describe('serve refuses to start', () => {
     [
       'with a flag that is none',
       { FAREBOX_WORKER: 'yes' },
-      /^FAREBOX_WORKER: "yes" is neither on nor off/,
+      /^FAREBOX_WORKER: "yes" is invalid; use on or off/,
     ],
     [
       'with a step longer than its lease',

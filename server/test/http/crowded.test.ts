@@ -149,7 +149,7 @@ test('many refusals are a few lines in the log, with their number', async () => 
   const lines = service.log.filter((each) => each.includes('"in_flight":'));
   assert.equal(lines.length, 1, lines.join(''));
   const [line] = lines;
-  assert.ok(line?.includes('more calls than this process takes'), line);
+  assert.ok(line?.includes('calls refused: this process is full'), line);
   assert.ok(!line?.includes('stack'), line);
   answer();
   await held;

@@ -6,7 +6,7 @@ import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 
-/** What of the guide depends on the service it stands in. */
+/** The parts of the guide that depend on the service. */
 export interface GuideSettings {
   /** Ends in /v1. */
   baseUrl: string;
@@ -16,8 +16,8 @@ export interface GuideSettings {
 /** GET /llms.txt: enough to get from a key to a finished generation, and the live catalog. */
 export function guideText(catalog: Catalog, settings: GuideSettings): string {
   const models = [...catalog.models.values()];
-  const picture = cheapest(models.filter(({ task }) => task === 'text-to-image'));
-  const media = picture ?? cheapest(models.filter(({ kind }) => kind !== 'text'));
+  const image = cheapest(models.filter(({ task }) => task === 'text-to-image'));
+  const media = image ?? cheapest(models.filter(({ kind }) => kind !== 'text'));
   const chat = cheapest(models.filter(({ kind }) => kind === 'text'));
   const { baseUrl } = settings;
   const parts = [
@@ -32,7 +32,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-/** What is copied and run is the first call of many, so it costs as little as can be. */
+/** Readers copy and run the example, so it is the cheapest one. */
 function cheapest(models: Model[]): Model | undefined {
   const [first] = models.toSorted((a, b) => Number(sampleCost(a) - sampleCost(b)));
   return first;
@@ -57,44 +57,43 @@ The same as OpenAPI 3.0: ${baseUrl}/openapi.json
 
 ## Authentication
 
-Every call but GET /models, GET /models/<MODEL_ID>, GET /llms.txt, GET /openapi.json and
+Every call except GET /models, GET /models/<MODEL_ID>, GET /llms.txt, GET /openapi.json and
 GET /farebox-client.tgz needs the key:
 
     Authorization: Key <API_KEY>
 
-"Bearer <API_KEY>" means the same. Keys begin with fbx_. The lines below expect it in a variable:
+"Bearer <API_KEY>" works too. Keys begin with fbx_. The commands below read the key from a variable:
 
     export FAREBOX_API_KEY=fbx_...
 
 ## Choose a model
 
-The catalog stands at the end of this page. As JSON, with the input schema and a working example of
-each model:
+The catalog is at the end of this page. As JSON, with the input schema and a working example of each
+model:
 
     curl -s ${baseUrl}/models
     curl -s ${baseUrl}/models/<MODEL_ID>
 
 The catalog below lists required inputs only: read /models/<MODEL_ID> for the optional ones before
-you use them. A misspelt field is accepted, and named in unknown_inputs of estimate and submit.
+you use them. A misspelt field is accepted and listed in unknown_inputs of estimate and submit.
 
-Use a model id exactly as listed, slashes and all. A model of kind image or video goes to the queue,
-a model of kind text to the chat call.`;
+Use a model id exactly as listed, with its slashes. Models of kind image or video go to the queue,
+models of kind text to the chat call.`;
 }
 
 function queueSteps(baseUrl: string, model: Model): string {
   const input = shellJson(model.example);
   const body = shellJson({ model_id: model.id, input: model.example });
   const request = `${baseUrl}/requests/<REQUEST_ID>`;
-  return `## Make a picture or a video: five calls
+  return `## Make an image or a video: five calls
 
 1. See the price. Optional; nothing is reserved. The reply has price_usd_micro.
 
     curl -s ${baseUrl}/estimate ${auth} \\
       ${jsonType} -d ${body}
 
-2. Submit. The body is the model input. Make up a new Idempotency-Key for every job, and repeat it
-   only when you repeat the same call: then nothing runs or costs twice. 202 means reserved and
-   queued.
+2. Submit. The body is the model input. Choose a new Idempotency-Key for every job. Repeat it
+   only with the same call: the job then runs and costs once. 202 means reserved and queued.
 
     curl -s ${baseUrl}/queue/${model.id} ${auth} \\
       ${jsonType} -H 'Idempotency-Key: job-0001' -d ${input}
@@ -103,8 +102,8 @@ function queueSteps(baseUrl: string, model: Model): string {
    queue_position.
 
 3. Wait until status is COMPLETED, FAILED or CANCELLED; before that it is IN_QUEUE or IN_PROGRESS.
-   One call waits for the end, at most 60 seconds: repeat it while the status is not final. Or ask
-   every 2 to 5 seconds, or follow the event stream.
+   The first call waits for the end, at most 60 seconds: repeat it until the status is final. Or
+   poll every 2 to 5 seconds, or follow the event stream.
 
     curl -s '${request}/status?wait=60&until=final' ${auth}
     curl -s ${request}/status ${auth}
@@ -113,18 +112,18 @@ function queueSteps(baseUrl: string, model: Model): string {
    In Python, with the package requests:
 
     while True:
-        told = requests.get(status_url, params={"wait": 60, "until": "final"},
-                            headers={"Authorization": f"Key {key}"}).json()
-        if told["status"] in ("COMPLETED", "FAILED", "CANCELLED"):
+        reply = requests.get(status_url, params={"wait": 60, "until": "final"},
+                             headers={"Authorization": f"Key {key}"}).json()
+        if reply["status"] in ("COMPLETED", "FAILED", "CANCELLED"):
             break
 
-4. Read the output once it is COMPLETED. Pictures are in images[].url, a video in video.url, sound
-   in audio.url, words in text. Before that this call answers 409 request_not_ready.
+4. Read the output once it is COMPLETED. Images are in images[].url, a video in video.url, audio
+   in audio.url, text in text. Before that this call answers 409 request_not_ready.
 
     curl -s ${request}/response ${auth}
 
-5. Download each url as it stands, query and all; it needs no key. Do it within 24 hours, then the
-   bytes are deleted (410 expired).
+5. Download each url unchanged, with its query; it needs no key. The bytes are deleted after
+   24 hours (410 expired).
 
     curl -s -o output '<URL>'`;
 }
@@ -134,31 +133,31 @@ function besides(baseUrl: string, model: Model): string {
   return `## Your own media as input
 
 Any field named url, urls, ..._url or ..._urls takes a public http(s) address, a base64 data:
-address, the file_id of an upload, or the url of an output of yours. Send the true Content-Type.
-Uploads are kept 7 days. Models of the sandbox also take sandbox:photo, sandbox:film and
-sandbox:voice, so they can be tried without a file.
+address, the file_id of an upload, or the url of one of your outputs. Upload with the true
+Content-Type. Uploads are kept 7 days. Models of the sandbox also take sandbox:photo, sandbox:film
+and sandbox:voice, so you can try them without a file.
 
     curl -s ${baseUrl}/files ${auth} \\
       -H 'Content-Type: image/png' --data-binary @picture.png
 
 ## Cancel
 
-While IN_QUEUE; the whole reservation is released. Later: 409 not_cancellable.
+While the status is IN_QUEUE. The reservation is released. Later: 409 not_cancellable.
 
     curl -s -X POST ${request}/cancel ${auth}
 
-## Look back
+## Past requests
 
     curl -s '${baseUrl}/requests?status=FAILED&limit=20' ${auth}
     curl -s ${request} ${auth}
 
 The card of one request has status, quoted_usd_micro, charged_usd_micro, output_urls and error.
-A list goes on with cursor=<next_cursor>.
+cursor=<next_cursor> gives the next page of a list.
 
 ## The command and the library
 
-The package @farebox/client has both: fare, and a library for JavaScript that uploads, waits and
-repeats by itself. This service hands it out. Both read FAREBOX_API_KEY and FAREBOX_BASE_URL.
+The package @farebox/client has both: the command fare, and a JavaScript library that uploads,
+waits and retries by itself. This service serves it. Both read FAREBOX_API_KEY and FAREBOX_BASE_URL.
 
     npm install --global ${baseUrl}/farebox-client.tgz
     export FAREBOX_BASE_URL=${baseUrl}
@@ -171,50 +170,51 @@ repeats by itself. This service hands it out. Both read FAREBOX_API_KEY and FARE
 
 ## Code written for fal
 
-@fal-ai/client works here with your key as its credentials and this in its config; subscribe,
-queue.* and storage.upload do, run does not:
+@fal-ai/client works here with your key as its credentials and this in its config. subscribe,
+queue.* and storage.upload are supported, run is not:
 
     requestMiddleware: async (request) => ({
       ...request,
       url: request.url.replace('https://', '${falBase({ baseUrl })}/'),
     }),
 
-It repeats submits by itself, so give each an Idempotency-Key among its headers:
+It retries submits by itself, so give each an Idempotency-Key in its headers:
 
     fal.subscribe('${model.id}', { input, headers: { 'Idempotency-Key': 'job-0001' } })
 
 ## Webhook instead of polling
 
-Give webhook_url, in the body or in the query:
+Send webhook_url, in the body or in the query:
 
     curl -s '${baseUrl}/queue/${model.id}?webhook_url=https://example.com/hook' \\
       ${auth} ${jsonType} -d ${shellJson(model.example)}
 
-When the request is final, one POST with the request card goes there, signed as Standard Webhooks
-say (webhook-id, webhook-timestamp, webhook-signature). The secret whsec_... is the account's: the
-Webhooks page of the dashboard shows it. The HMAC's key is the part after whsec_, decoded from
-base64. It is sent once and is only a signal: fetch response_url with your key, and poll now and
-then in case it gets lost.`;
+When the request is final, Farebox sends the request card there in one POST, signed as in Standard
+Webhooks (webhook-id, webhook-timestamp, webhook-signature). The account's secret whsec_... is on
+the Webhooks page of the dashboard; the HMAC key is the part after whsec_, decoded from base64. The
+POST is sent once and is only a signal: fetch response_url with your key, and poll now and then in
+case it gets lost.`;
 }
 
 function chatSteps(baseUrl: string, model: Model): string {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   return `## Text: the chat call
 
-OpenAI's chat completions, so any of its clients works with this base address.
+The call is OpenAI's chat completions, so any OpenAI client works with this base address.
 usage.cost_usd_micro is the charge.
 
     curl -s ${baseUrl}/chat/completions ${auth} \\
       ${jsonType} -d ${shellJson({ model: model.id, messages, max_tokens: 100 })}
 
-With "stream": true: server-sent events, each "data:" a chunk, then "data: [DONE]". A chunk with a
-top-level error is a fault in the middle. Without max_tokens, 4096 completion tokens are reserved
-and allowed.
+"stream": true sends server-sent events: each "data:" is a chunk, the last is "data: [DONE]". A
+chunk with a top-level error reports a failure in the middle. Without max_tokens, 4096 completion
+tokens are reserved and allowed.
 
-If you leave before the end, a model with on_disconnect "finish" (see GET /models) makes the whole
-reply, and all of it is charged; "stop" stops it. With an Idempotency-Key a reply that is not
-streamed is always made and kept: repeat the call under that key for it, without a second charge.
-A stream that broke off is repeated as far as it came, then an error; for a new reply use a new key.
+If you disconnect before the end, a model with on_disconnect "finish" (see GET /models) completes
+the reply and charges all of it; with "stop" it stops. With an Idempotency-Key a reply that is not
+streamed is always completed and kept: repeat the call with that key to get it, without a second
+charge. A repeated stream sends what came before it broke off, then an error; use a new key for a
+new reply.
 
 image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.
 
@@ -230,19 +230,19 @@ function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
 
     curl -s ${baseUrl}/balance ${auth}
 
-- What the account can spend, what its open requests hold, and how this key's month stands.
+- The reply has what the account can spend, what its open requests hold, and what this key has
+  spent this month.
 - *_usd_micro is a whole number of micro-USD, as a string: 1 USD = 1 USDT = "1000000".
-- A submit reserves its price. COMPLETED charges what was delivered, never more than that. FAILED
+- A submit reserves its price. COMPLETED charges what was delivered, at most the reservation. FAILED
   and CANCELLED cost nothing.
-- Where resolution is left out the dearest one is reserved; duration_seconds counts as 5, num_images
+- Without a resolution the most expensive one is reserved; duration_seconds counts as 5, num_images
   as 1.
 
 ## Limits
 
-- Calls a minute, open jobs and open chat calls, for each key, and open uploads, for each
-  account: see the RateLimit-* headers;
-  429 has Retry-After.
-- A JSON body: 1 MiB; of the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
+- Each key has a limit of calls a minute, open jobs and open chat calls, each account one of open
+  uploads. The RateLimit-* headers show them; 429 has Retry-After.
+- A JSON body: 1 MiB, of the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
 - An Idempotency-Key: 1 to 255 visible ASCII characters, kept 30 days.`;
 }
 
@@ -257,14 +257,14 @@ function errorLines(): string {
   });
   return `## Errors
 
-Every one: {"error":{"code","message","type","param","request_id","details"?}}. Go by code; message
-says what is wrong with this very call. 429, 500, 502, 503, and 409 with Retry-After: send it again
-with the same Idempotency-Key, after the time in Retry-After, waiting longer each time. All others:
-do not send it again as it is.
+Their form: {"error":{"code","message","type","param","request_id","details"?}}. Decide by code;
+message says what is wrong with this call. 429, 500, 502, 503, and 409 with Retry-After: send the
+call again with the same Idempotency-Key, after the time in Retry-After, waiting longer each time.
+All others: change the call before you send it again.
 
 ${codeLines.join('\n')}
 
-A request that was accepted and is FAILED says why in error.code of its status. Nothing was charged:
+A FAILED request gives the reason in error.code of its status. Nothing was charged:
 
 ${failureLines.join('\n')}`;
 }

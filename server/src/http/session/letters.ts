@@ -53,7 +53,7 @@ export function againLetter(to: string, url: string): Letter {
     to,
     subject: 'Set your Farebox password',
     text: `Somebody, hopefully you, signed up more than once with ${to}.
-So that only you get in, none of the passwords given then is good.
+To keep others out, the passwords chosen at sign-up do not work.
 
 Open this link within an hour to confirm that the address is yours and to set your password:
 ${url}
@@ -76,7 +76,7 @@ export function invitationLetter(
 Open this link within seven days to accept:
 ${url}
 
-The link is good for ${to} only. If you do not know ${by.name}, do nothing.
+The link works for ${to} only. If you do not know ${by.name}, do nothing.
 `,
   };
 }
@@ -99,7 +99,7 @@ export function emailTakenLetter(to: string, origin: string): Letter {
     to,
     subject: 'You have a Farebox account already',
     text: `Somebody, hopefully you, asked to sign in with ${to} from now on.
-Somebody signs in with this address already, so it cannot be taken.
+This address already has an account, so yours cannot change to it.
 
 Sign in here:
 ${origin}/sign-in
@@ -115,9 +115,9 @@ export function emailAskedLetter(to: string, wanted: string): Letter {
     to,
     subject: 'Somebody wants to change your Farebox e-mail address',
     text: `Somebody, hopefully you, asked to sign in with ${wanted} in place of ${to}.
-Nothing has changed yet: a link was sent there, which is good for an hour.
+Nothing has changed yet: the new address got a link that works for an hour.
 
-If it was not you, sign in and change your password: the link is void then.
+If it was not you, sign in and change your password. That cancels the link.
 `,
   };
 }

@@ -41,5 +41,9 @@ export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Pro
       lost++;
     }
   }
-  if (lost > 0) log.error({ lost }, 'authenticator apps are sealed with a secret that is gone');
+  if (lost > 0)
+    log.error(
+      { lost },
+      'authenticator apps cannot be read: the secret that sealed them is missing',
+    );
 }

@@ -102,7 +102,7 @@ class Watch implements InstallationWatch {
     this.#compareClocks(row.now_ms, begun, Date.now());
     const why = row.held_why ?? restoredWhy(row, this.#remembered, timeline);
     if (why !== null) return this.#hold(why, row.held_since === null);
-    if (this.#held !== null) this.#deps.log.warn({}, 'the restored copy goes on');
+    if (this.#held !== null) this.#deps.log.warn({}, 'the restored copy was resumed');
     this.#held = null;
     await installation.beat(db, row.id, timeline, everyMs / 1000);
     this.#remember(row);
@@ -124,7 +124,7 @@ class Watch implements InstallationWatch {
     } catch (err) {
       if (isUnavailable(err)) throw err;
       this.#tellsTimeline = false;
-      this.#deps.log.info({ err }, 'the database does not tell its timeline');
+      this.#deps.log.info({ err }, 'could not read the timeline of the database');
       return null;
     }
   }
@@ -147,7 +147,7 @@ class Watch implements InstallationWatch {
       writeFileSync(part, JSON.stringify(this.#remembered), { mode: 0o600 });
       renameSync(part, this.#path);
     } catch (err) {
-      this.#warn('remember', { err }, 'what is known of the database could not be kept');
+      this.#warn('remember', { err }, 'could not write down which database this is');
     }
   }
 
@@ -157,7 +157,7 @@ class Watch implements InstallationWatch {
 }
 
 const restoredSentence =
-  'this database is a restored copy: nothing starts before "farebox resume-after-restore"';
+  'this database is a restored copy: run "farebox resume-after-restore" to start work';
 
 /** An unreadable file counts as missing: only this process writes it. */
 function readRemembered(path: string): RememberedInstallation | null {

@@ -40,7 +40,7 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
     try {
       await tellLowBalances(deps);
     } catch (err) {
-      deps.log.warn({ err }, 'could not look for low balances');
+      deps.log.warn({ err }, 'could not check for low balances');
     }
   };
   const timer = setInterval(() => (running = running.then(look)), checkMs);
@@ -69,7 +69,7 @@ async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
     await alerts.settle(deps.db, low);
     return true;
   } catch (err) {
-    deps.log.warn({ err, account_id }, 'could not tell of a low balance');
+    deps.log.warn({ err, account_id }, 'could not announce a low balance');
     return false;
   }
 }
@@ -111,16 +111,19 @@ async function write(low: alerts.Low, deps: BalanceDeps): Promise<void> {
   const failed = sent.filter((each) => each.status === 'rejected');
   if (failed.length > 0 && failed.length === sent.length) throw failed[0]!.reason;
   for (const { reason: err } of failed)
-    deps.log.warn({ err, account_id: low.account_id }, 'a letter could not be sent');
+    deps.log.warn(
+      { err, account_id: low.account_id },
+      'an e-mail about a low balance could not be sent',
+    );
 }
 
 function letterText(low: alerts.Low, name: string, origin: string): string {
   const available = formatUsd(low.available_usd_micro);
   const wanted = formatUsd(low.low_balance_usd_micro);
   return [
-    `The account ${name} has ${available} USD available, which is below the ${wanted} USD at which you want to hear of it. Requests that cost more than is available are refused.`,
+    `The account ${name} has ${available} USD available, less than your alert of ${wanted} USD. Requests that cost more than the available balance are refused.`,
     `Top up here:\n${origin}/cabinet/money/top-up`,
-    `You will not hear of this again before the balance was above ${wanted} USD. Whether and when you are told is set here:\n${origin}/cabinet/money/alerts`,
+    `The next alert comes after the balance has been above ${wanted} USD again. Change or turn off alerts here:\n${origin}/cabinet/money/alerts`,
     '',
   ].join('\n\n');
 }
