@@ -16,7 +16,7 @@ import { createKey } from '../server/src/operations/accounts/key.ts';
 export interface Bench {
   db: Database;
   dir: string;
-  /** Of PostgreSQL's first process. */
+  /** PID of PostgreSQL's first process. */
   databasePid: number;
   /** Keys of separate accounts, with balances that do not run out. */
   keys(count: number): Promise<string[]>;

@@ -47,7 +47,7 @@ interface Fetches {
   trusted: Fetch;
 }
 
-/** What the HTTP side and the worker of one process share. */
+/** Objects shared by the HTTP side and the worker of one process. */
 export interface Services {
   db: Database;
   log: Logger;

@@ -5,7 +5,7 @@ import type * as client from '../../client/src/types.ts';
 /** A type of the client as it is sent: the client makes amounts bigint. */
 type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Sent<T[K]> } : T;
 
-/** What each call takes and answers; amounts are decimal texts of micro-USD, times ISO 8601. */
+/** Request and reply of each call; amounts are decimal texts of micro-USD, times ISO 8601. */
 export interface Calls {
   'GET /api/web': { reply: WebSettings };
   'POST /api/sign-up': {

@@ -37,7 +37,7 @@ interface InputFault {
   details?: Record<string, unknown>;
 }
 
-/** What an `invalid_input` has to say of each field. */
+/** The faults of each field in an `invalid_input`. */
 export function faultsIn({ errors, rules }: Record<string, unknown>): InputFault[] {
   return itemsOf(errors).map((each, i) => ({
     code: 'field',

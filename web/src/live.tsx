@@ -16,7 +16,7 @@ const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 /** Lists are loaded again at most this often, however much changes. */
 const refreshMs = 2_000;
 
-/** What to load again after any change in the account. */
+/** Queries to load again after any change in the account. */
 const touched = new Set([
   'GET /overview',
   'GET /statement',
@@ -25,7 +25,7 @@ const touched = new Set([
   'GET /deliveries',
   'GET /keys',
 ]);
-/** What gets single changes, or sums up days: loaded again only after a gap in the stream. */
+/** Queries that get single changes, or sum up days: loaded again only after a gap in the stream. */
 const afterGap = new Set(['GET /requests', 'GET /requests/:request_id', 'GET /spend']);
 
 const state = createStore<LiveState>('waiting');

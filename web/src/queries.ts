@@ -92,7 +92,7 @@ interface PageOptions {
 /** The cursor of the first page. */
 export const firstPage: string | undefined = undefined;
 
-/** What is shown stays until the rows of another query are loaded. */
+/** The shown rows stay until those of another query are loaded. */
 export const previous = { placeholderData: keepPreviousData };
 
 interface Page {

@@ -86,7 +86,7 @@ async function demoKey(
 
 interface SignIns {
   url: string;
-  /** Of the demo account and of the operator. */
+  /** Shared by the demo account and the operator. */
   password: string;
 }
 

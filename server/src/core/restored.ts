@@ -12,7 +12,7 @@ export interface Installation {
   timeline: number | null;
 }
 
-/** What a process remembers of an installation. */
+/** The identity of an installation that a process remembers. */
 export interface RememberedInstallation {
   id: string;
   beat: number;

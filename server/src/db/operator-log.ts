@@ -1,6 +1,6 @@
 import { sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
-/** What operators did. */
+/** An operator's action. */
 export interface LogRow {
   id: string;
   person_id: string | null;

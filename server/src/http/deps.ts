@@ -19,7 +19,7 @@ import type { Times } from './times.ts';
 import type { Grant, StreamGrants } from './stream-grants.ts';
 import type { RequestEvents } from './request-events.ts';
 
-/** What the routes are given. */
+/** Dependencies of the routes. */
 export interface HttpDeps {
   db: Database;
   storage: WatchedStorage;
@@ -118,11 +118,11 @@ declare module 'fastify' {
 /** A call whose key was accepted. */
 export type KeyedRequest = FastifyRequest & {
   caller: Spender;
-  /** What the call holds open ends when this key or person loses access. */
+  /** Streams of the call end when this key or person loses access. */
   grant: Grant;
   /** Work that continues after its caller has left; until it ends, its body is held. */
   work?: Promise<unknown>;
-  /** Of a poll: requested while the key was checked. */
+  /** For a poll: the row, requested while the key was checked. */
   row?: Promise<StatusRow | null>;
 };
 

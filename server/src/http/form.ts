@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import { isUuid } from '../lib/id.ts';
 import { badField } from './validate.ts';
 
-/** What the schemas of the web pages' calls do not say. */
+/** Rules that the schemas of the web pages' calls do not state. */
 
 /** A time to come; null where none is given. Throws `bad_request`. */
 export function timeToCome(value: string | null | undefined, name: string): Date | null {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { nearest } from '../lib/nearest.ts';
 import { falOffer, speaksFal } from './fal/refusal.ts';
 
-/** What a caller of an unknown address is told. */
+/** The answer to a call of an unknown address. */
 
 const chat = 'use POST /v1/chat/completions.';
 const queue =

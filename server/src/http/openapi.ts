@@ -26,7 +26,7 @@ type Json = Record<string, unknown>;
 /** The address in the committed document; a running service puts its own in its place. */
 const documentedOrigin = 'http://localhost:8080';
 
-/** What is written once, under `components`, because several routes have it. */
+/** Definitions shared by several routes, written once under `components`. */
 interface Used {
   replies: Set<ErrorCode>;
   headers: Set<HeaderName>;

@@ -53,7 +53,9 @@ interface Account {
   /** Movements up to here were sent; null: not known yet. */
   seq: bigint | null;
   balance: string;
-  /** What was sent about open requests, and about others since the slow check before the last. */
+  /**
+   * Events already sent about open requests, and about others since the slow check before the last.
+   */
   open: Map<string, string | null>;
   sent: Map<string, string>;
   sentBefore: Map<string, string>;

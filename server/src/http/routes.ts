@@ -17,9 +17,9 @@ import * as requests from './api/requests.ts';
 import { at, type At, type PathParams } from './path.ts';
 
 /**
- * Who may call: anyone; the holder of a key; for outputs, also the holder of a signed link; or only
- * the holder of a signed address. The handler checks signatures itself. `prefixed` paths are below
- * /v1.
+ * Rights of callers: anyone; the holder of a key; for outputs, also the holder of a signed link;
+ * or only the holder of a signed address. The handler checks signatures itself. `prefixed` paths
+ * are below /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }

@@ -3,8 +3,9 @@ import type { FastifyReply } from 'fastify';
 import type { Static, TSchema } from './schema.ts';
 
 /**
- * What a handler may return for a schema: stored rows as they are. Amounts become decimal texts and
- * times ISO 8601 when they are written, and fields that the schema does not name are left out.
+ * The return type of a handler for a schema: stored rows as they are. Amounts become decimal
+ * texts and times ISO 8601 when they are written, and fields that the schema does not name are left
+ * out.
  */
 export type Sendable<T> = T extends string
   ? string extends T

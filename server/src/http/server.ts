@@ -274,7 +274,9 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   };
 }
 
-/** What Node's parser refuses never becomes a request; it gets an answer of the same shape. */
+/**
+ * A call that Node's parser refuses never becomes a request; it gets an answer of the same shape.
+ */
 function answerBroken(
   error: Error & { code?: string },
   socket: Socket & { parser?: { incoming?: IncomingMessage } },

@@ -77,7 +77,7 @@ export function createStreamGrants(options: Options): StreamGrants {
     for (const over of ends) if (open.has(over)) over();
   }
 
-  // What keys hold open is shared by account.
+  // Streams of keys are shared by account.
   const isFull = (grant: Grant) =>
     'person_id' in grant && (held.get(grant.person_id) ?? 0) >= openMax;
 

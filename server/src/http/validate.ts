@@ -102,7 +102,7 @@ interface Rule {
   nullable?: boolean;
 }
 
-/** What a field must be, in words and in values. */
+/** The rule for a field, in words and in values. */
 function ruleOf(rule: Rule): [words: string, limits: Why | undefined] {
   const words = valueRule(rule);
   return [rule.nullable ? `${words}, or null` : words, rule.rule ? undefined : limitsOf(rule)];

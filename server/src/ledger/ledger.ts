@@ -45,7 +45,7 @@ interface Balance {
   kept_bytes: bigint;
 }
 
-/** What counts towards an account's ceilings. */
+/** The part that counts towards an account's ceilings. */
 export interface Holding {
   open_requests: number;
   kept_bytes: bigint;
@@ -72,7 +72,7 @@ export interface Settlement {
   request_id: string;
   account_id: string;
   reserved: bigint;
-  /** What is charged; the rest of the reservation returns. Null: a release, all of it returns. */
+  /** The charge; the rest of the reservation returns. Null: a release, all of it returns. */
   charge: bigint | null;
   closes_job: boolean;
 }
@@ -170,7 +170,9 @@ export class Books {
     return true;
   }
 
-  /** What `writeBooks` sends: changed balances as differences, and the new transfers in order. */
+  /**
+   * The changes for `writeBooks`: changed balances as differences, and the new transfers in order.
+   */
   changes(): { balances: (Balance & { account_id: string })[]; transfers: Transfer[] } {
     const touched = new Set(this.#transfers.map((transfer) => transfer.account_id));
     const balances = [...touched].sort().map((id) => {

@@ -12,7 +12,7 @@ export interface StatementRow {
   /** A correction goes either way; a reserve and a charge take, a deposit and a release give. */
   direction: 'in' | 'out';
   available_after_usd_micro: bigint;
-  /** Of a reserve, charge or release. */
+  /** Set for a reserve, charge or release. */
   request_id: string | null;
   reference: string | null;
   reason: string | null;
@@ -76,7 +76,7 @@ export function movementsUpwards(db: Connection, filter: Limited): Promise<Movem
 
 export interface MovementTotals {
   movements: number;
-  /** What the movements added to the available balance and took from it, both at least 0. */
+  /** The sums added to the available balance and taken from it, both at least 0. */
   in_usd_micro: bigint;
   out_usd_micro: bigint;
   /** Charges among them: what was paid. */
@@ -148,7 +148,7 @@ export interface StatementLine {
   model_id: string | null;
   status: Status | null;
   unit: Unit | null;
-  /** What was delivered, or asked for if that is not known. */
+  /** The delivered quantity, or the requested one if that is not known. */
   quantity: number | null;
   reference: string | null;
   reason: string | null;
@@ -298,7 +298,7 @@ export function movedSince(
 
 /** Sums over all accounts. */
 interface Holdings {
-  /** What customers may spend: the operator owes it. */
+  /** The customers' spendable money: the operator owes it. */
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
 }

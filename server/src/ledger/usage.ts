@@ -1,9 +1,8 @@
 import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
- * What keys have spent this month (UTC, the database's clock) and how many jobs they have open;
- * their limits are decided on these. Used as the books are: open (locks), decide, write, all in one
- * transaction.
+ * The spending of keys this month (UTC, the database's clock) and their open jobs; their limits
+ * are decided on these. Used as the books are: open (locks), decide, write, all in one transaction.
  */
 
 interface Usage {

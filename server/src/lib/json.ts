@@ -21,7 +21,7 @@ export interface JsonLimits {
  * wrong, where, and what is allowed.
  */
 export class JsonError extends Error {
-  /** Such as `messages[0].content`; null if the whole body is meant. */
+  /** For example `messages[0].content`; null if the whole body is meant. */
   readonly place: string | null;
   constructor(message: string, place: string | null = null) {
     super(message);

@@ -4,7 +4,7 @@ import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
 
-/** What an operator sees of what happens: lines of the log and metrics. */
+/** The operator's view of events: lines of the log and metrics. */
 export type Events = ReturnType<typeof openEvents>;
 
 interface Log {

@@ -23,7 +23,7 @@ export interface ActionResult<Answer = unknown> {
   answer: Answer;
   /** The account concerned, if any. */
   account_id?: string | null;
-  /** What else is concerned: an e-mail address, a voucher. */
+  /** Another object of the action: an e-mail address, a voucher. */
   target?: string | null;
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;

@@ -9,9 +9,9 @@ export interface ResumeResult {
   held: boolean;
   why: RestoredWhy | null;
   held_since: Date | null;
-  /** What was open before. */
+  /** The work that was open before. */
   found: UnfinishedWork;
-  /** What the copy does once it goes on. */
+  /** The work that the copy does once it goes on. */
   unfinished: UnfinishedWork;
 }
 

@@ -2,9 +2,9 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes leftovers of crashes in a folder of temporary files: entries that begin with `prefix` and
- * were not written to for `staleMs`. Younger ones may belong to another running process. What
- * cannot be removed stays, because it is not worth failing a start.
+ * Removes leftovers of crashes in a folder of temporary files: entries that begin with `prefix`
+ * and were not written to for `staleMs`. Younger ones may belong to another running process. An
+ * entry that cannot be removed stays: it is not worth failing a start.
  */
 export function sweepTemp(folder: string, prefix: string, staleMs: number): void {
   for (const name of readdirSync(folder)) {

@@ -28,7 +28,7 @@ export interface UpstreamReport extends UpstreamAddress {
   reason: string | null;
   /** Null: not asked. */
   answers: boolean | null;
-  /** Null: not asked, or it has no call to try that with. Of several keys: all are taken. */
+  /** Null: not asked, or it has no call to try that with. With several keys: all are taken. */
   credential_taken: boolean | null;
   /** Each of several keys, by its name. */
   keys: { key: string; taken: boolean | null }[];
@@ -41,7 +41,7 @@ export interface UpstreamReport extends UpstreamAddress {
   problems: string[];
 }
 
-/** What is checked, and how it is called. */
+/** The upstream to check, and how it is called. */
 export interface UpstreamToCheck {
   name: string;
   about: UpstreamAddress;

@@ -94,7 +94,7 @@ function sourceOfText(text: string, isAddress = false): Omit<OutputMedia, 'field
   return isAddress || kindOfAddress(text) !== null ? { source: { url: text } } : null;
 }
 
-/** What an address leads to by its ending: image, video or audio; null if it does not say. */
+/** The kind of file that an address ends in: image, video or audio; null if it does not say. */
 export function kindOfAddress(url: string): string | null {
   const extension = /\.([a-z0-9]{2,5})$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '';
   return extensions[extension] ?? null;

@@ -4,7 +4,7 @@ import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fet
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 
-/** What an upstream's reply, or a missing one, means for a start. */
+/** The meaning of an upstream's reply, or of a missing one, for a start. */
 
 const messageMax = 500;
 const reasonMax = 300;

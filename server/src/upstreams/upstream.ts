@@ -30,7 +30,7 @@ export interface InputFile {
   link?: string | null;
 }
 
-/** What adapters get beside their settings. */
+/** Further arguments of adapters beside their settings. */
 export interface UpstreamTools {
   /** To addresses that the operator configured: any host, connections are kept. */
   fetch: Fetch;
@@ -74,7 +74,7 @@ export interface StartJob {
   signal: AbortSignal;
 }
 
-/** What identifies a job at its upstream. Stored in the database: plain JSON, and small. */
+/** The identity of a job at its upstream. Stored in the database: plain JSON, and small. */
 export type Handle = Record<string, unknown>;
 
 export interface OutputMedia {
@@ -99,7 +99,7 @@ export interface Result {
    * the media.
    */
   quantity?: number;
-  /** What the upstream charged the operator, if it states that. Micro-USD. */
+  /** The upstream's charge to the operator, if it states that. Micro-USD. */
   cost_usd_micro?: bigint;
 }
 
@@ -223,7 +223,7 @@ export interface Callback {
 /** Thrown for a callback that is not the upstream's, or too old. */
 export class CallbackRefused extends Error {}
 
-/** What an upstream lists about one of its models. */
+/** The terms that an upstream lists for one of its models. */
 export interface ModelTerms {
   price?: ListedPrice;
   /** The day on which the model is shut down, such as 2026-12-11. */
@@ -278,7 +278,7 @@ export interface Upstream {
    * complete.
    */
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
-  /** What it lists about these models; models it says nothing about may be missing. */
+  /** The terms of these models; models it says nothing about may be missing. */
   terms?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelTerms>>;
   close?(): Promise<void>;
 }

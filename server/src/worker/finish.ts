@@ -90,7 +90,7 @@ async function storeAll(
     return complete(row, result, outputs, deps);
   } catch (error) {
     const isFault = isStorageFault(error);
-    // What cannot be removed now is removed with the request's other outputs.
+    // Outputs that cannot be removed now go with the request's other outputs.
     if (!isFault) await discard(row, outputs.length + 1, deps);
     if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
     const kept = await spooled(row, result, deps, signal);

@@ -96,7 +96,7 @@ async function lastPoll(
   return bounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
-/** What a job that finished too late cost the operator. Null: the operator has to find that out. */
+/** The operator's cost of a job that finished too late. Null: the operator has to find that out. */
 function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;

@@ -8,9 +8,9 @@ import { start } from './start.ts';
 import { wait, type StepDeps } from './step.ts';
 
 /**
- * A start was under way and its answer is unknown: its process died, or the answer was lost. What
- * may be done depends on how the upstream recognises a repeat. Without any such way the next route
- * is tried if the catalog allows it; otherwise the request ends.
+ * A start was under way and its answer is unknown: its process died, or the answer was lost. The
+ * next step depends on how the upstream recognises a repeat. Without any such way the next route is
+ * tried if the catalog allows it; otherwise the request ends.
  */
 export async function recover(
   row: ClaimedRequest,

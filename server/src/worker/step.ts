@@ -10,7 +10,7 @@ import type { Spool } from '../storage/spool.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 
-/** What the steps of a worker are given. */
+/** Dependencies of the steps of a worker. */
 export interface StepDeps {
   db: Database;
   storage: WatchedStorage;

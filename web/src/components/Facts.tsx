@@ -26,7 +26,7 @@ export interface Moment {
   color?: string;
 }
 
-/** What happened, in the order in which it did. */
+/** A list of moments, in the order in which they happened. */
 export function Moments({ moments }: { moments: Moment[] }) {
   const sorted = moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return (

@@ -4,7 +4,7 @@ import { Select, type SelectProps } from '@mantine/core';
 export function FilterSelect(
   props: Omit<SelectProps, 'value' | 'onChange'> & {
     label: string;
-    /** What is shown without a choice. */
+    /** The label without a choice. */
     all: string;
     value: string | undefined;
     onChange: (value: string | undefined) => void;

@@ -5,7 +5,7 @@ import { ActionIcon, Badge, Button, Text, Title } from '@mantine/core';
 export const Dimmed = Text.withProps({ size: 'sm', c: 'dimmed' });
 /** Smaller still. */
 export const Note = Text.withProps({ size: 'xs', c: 'dimmed' });
-/** What names a row of a list. */
+/** The name of a list's row. */
 export const RowName = Text.withProps({ fz: 'sm', fw: 550 });
 /** The heading of a section. */
 export const Heading = Title.withProps({ order: 2, fz: 'lg' });

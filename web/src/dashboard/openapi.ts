@@ -54,7 +54,7 @@ export interface Operation {
   body: unknown;
   takesFile: boolean;
   replies: { status: string; text: string }[];
-  /** Of the first success reply. */
+  /** The body of the first success reply. */
   example: unknown;
   isKeyed: boolean;
   /** Called by upstreams or supervisors, not by customers. */

@@ -4,7 +4,7 @@ import { api, authCall } from '../api.ts';
 import { ownPath } from '../own-path.ts';
 import { meQuery } from '../session.tsx';
 
-/** What visitors may do on this service; undefined while loading. */
+/** The ways in for visitors of this service; undefined while loading. */
 export function useSettings() {
   const queryFn = () => api('GET /api/web');
   return useQuery({ queryKey: ['web'], queryFn, staleTime: 60_000 }).data;

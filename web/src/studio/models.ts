@@ -95,7 +95,7 @@ export function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
-/** What a model's schema says, as far as the form reads it. */
+/** A model's schema as far as the form reads it. */
 export function schemaOf(input_schema: Record<string, unknown>): Schema {
   // The catalog takes only JSON Schema.
   return input_schema as Schema;

@@ -56,7 +56,7 @@ export function useMoneyMoved(): () => void {
   return () => void reload('GET /studio/allowance', 'GET /balance');
 }
 
-/** What the balance lacks for a price, in dollars. */
+/** The amount in dollars by which the balance is below a price. */
 export function lacking({ available_usd_micro }: Allowance, price: string): string {
   return formatUsd(BigInt(price) - BigInt(available_usd_micro));
 }

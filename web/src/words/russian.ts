@@ -38,7 +38,7 @@ function shown(name: string, value: unknown): string {
   return typeof value === 'number' ? value.toLocaleString('ru') : String(value);
 }
 
-/** What a value must be, such as "целое число от 1 до 9". */
+/** A rule for a value, such as "целое число от 1 до 9". */
 function ruleIn(limits: Facts): string | null {
   if (limits.one_of) return filled('одно из: {one_of}', limits);
   const kind = kinds[String(limits.format)] ?? kinds[String(limits.type)];

@@ -31,18 +31,18 @@ export function parseKey(text: unknown): string | null {
   return text.endsWith(checksumOf(text.slice(0, checkedLength))) ? text : null;
 }
 
-/** What is stored and looked up. 190 random bits need no slow hash. */
+/** The stored form of a key, by which it is looked up. 190 random bits need no slow hash. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** What may be shown of a key after its creation, so that its owner can recognise it. */
+/** The parts of a key that stay visible after its creation, so that its owner can recognise it. */
 export function keyHint(key: string): { prefix: string; last4: string } {
   return { prefix: key.slice(0, prefix.length + 2), last4: key.slice(-4) };
 }
 
 /**
- * What a key's beginning, hint (`fbx_ab…wxyz`) or whole text says about it; null if the text is
+ * The visible parts in a key's beginning, hint (`fbx_ab…wxyz`) or full text; null if the text is
  * none of these.
  */
 export function keyHintIn(text: string): { prefix: string; last4: string | null } | null {

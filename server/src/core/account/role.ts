@@ -1,13 +1,13 @@
 import { isOneOf } from '../../lib/records.ts';
 
-/** What the people of an account may do on the web pages. */
+/** Roles of people in an account; each grants rights on the web pages. */
 
 export const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 export type Role = (typeof roles)[number];
 
 /**
- * What a call of the pages needs: view; build (keys, webhooks, requests); pay (top-ups, alerts);
- * own the account (its people).
+ * The right a call of the pages needs: view; build (keys, webhooks, requests); pay (top-ups,
+ * alerts); own the account (its people).
  */
 export type Right = 'view' | 'build' | 'pay' | 'own';
 

@@ -52,7 +52,7 @@ export function parseVoucherCode(typed: unknown): string | null {
   return [prefix, ...groups].join('-');
 }
 
-/** What is stored and looked up. 90 random bits need no slow hash. */
+/** The stored form of a code, by which it is looked up. 90 random bits need no slow hash. */
 export function hashVoucherCode(code: string): Buffer {
   return hash('sha256', code, 'buffer');
 }

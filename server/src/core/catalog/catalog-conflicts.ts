@@ -2,7 +2,10 @@ import type { Model, ModelUpstream } from './catalog.ts';
 import type { UpstreamDefinition } from './upstream-definition.ts';
 import { problemsMax, type Problem } from './catalog-file.ts';
 
-/** What two or more catalog files must agree on: known upstreams, one owner of each name and id. */
+/**
+ * Rules that two or more catalog files must keep together: known upstreams, one owner of each name
+ * and id.
+ */
 
 /** Ids that two files share: enough to find the rest. */
 const takenNamed = 5;

@@ -4,7 +4,7 @@ import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from '../price/
 import type { Rates } from '../price/rates.ts';
 
 /**
- * What `GET /models` says of one row: prices in US dollars per unit, for an account that pays
+ * One row as `GET /models` shows it: prices in US dollars per unit, for an account that pays
  * `price_ppm` millionths of the list's.
  */
 export function catalogEntry(model: Model, price_ppm = LIST_PPM) {

@@ -165,7 +165,7 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   return { upstream, rows, problems: problems.slice(0, problemsMax) };
 }
 
-/** What the schema cannot state and what must hold before a row can be built. */
+/** Rules that the schema cannot state and that must hold before a row can be built. */
 function formFaults(row: RowForm, file: FileForm): Fault[] {
   const faults: Fault[] = [];
   for (const field of ['created', 'checked_on'] as const) {

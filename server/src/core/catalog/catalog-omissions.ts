@@ -58,7 +58,7 @@ function checkResolution({ price: rules }: Model, check: Check): void {
   // Per megapixel, other fields also decide which resolution costs most.
   if (rules.unit === 'MP' && offered.length > 1)
     return check('resolution', () => false, 'left out');
-  // Of several that cost the same the first offered one is assumed.
+  // Among several with the same cost, the first offered one is assumed.
   if (rules.by_resolution) check('resolution', (value) => value === top, `${top}, or left out`);
   else {
     const fits = (value: unknown) => isOneOf(offered, value);

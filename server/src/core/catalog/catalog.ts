@@ -54,7 +54,7 @@ export type Extra =
       field: string;
       free: number;
       add_usd_micro: bigint;
-      /** What each adds to the operator's cost of one unit; undefined: not stated. */
+      /** Added by each to the operator's cost of one unit; undefined: not stated. */
       cost_usd_micro?: bigint;
       label: string;
     }
@@ -72,8 +72,8 @@ export type Extra =
     };
 
 /**
- * What a request is priced by: kept with each request as its snapshot. All amounts are micro-USD
- * per unit.
+ * The rules that price a request: kept with each request as its snapshot. All amounts are
+ * micro-USD per unit.
  */
 export interface PriceRules {
   unit: Unit;
@@ -93,7 +93,9 @@ export interface PriceRules {
   step?: number;
   /** `max` is reserved whatever the input says, because the output follows a caller's file. */
   reserve?: 'max';
-  /** What was asked for is charged, whatever is delivered, because its upstream bills that way. */
+  /**
+   * The requested amount is charged, whatever is delivered, because its upstream bills that way.
+   */
   charged?: 'asked';
 }
 
@@ -114,12 +116,12 @@ export interface ModelUpstream {
   /** Fixed fields added to what is sent. */
   input_defaults: Record<string, unknown>;
   /**
-   * What one unit costs the operator, micro-USD; null if unknown. For text per 1M tokens. If
+   * The operator's cost of one unit, micro-USD; null if unknown. For text per 1M tokens. If
    * resolutions have their own costs, the highest of them. Without the cost of extras if those
    * state it; otherwise that of the most costly choice of extras.
    */
   cost_usd_micro: bigint | null;
-  /** Of each offered resolution, if they are stated one by one. */
+  /** The cost of each offered resolution, if stated one by one. */
   cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
   /**
@@ -163,7 +165,7 @@ export interface Model {
   on_disconnect: OnDisconnect;
   /** Chat only: it can think without showing it, so only its usage tells what a reply cost. */
   hidden_tokens: boolean;
-  /** Chat only: what a message may contain. What a row does not name is not in its price. */
+  /** Chat only: what a message may contain. Other modalities are not in its price. */
   input_modalities: Modality[];
   /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
   max_output_tokens: number;
@@ -187,8 +189,8 @@ export interface Catalog {
 
 /**
  * The rows that can be served, in the given order. A row keeps only its usable upstreams; a row
- * without any is hidden, with the reasons. Of rows with the same id the first counts. `version` is
- * set by the caller.
+ * without any is hidden, with the reasons. The first of several rows with the same id counts.
+ * `version` is set by the caller.
  */
 export function assembleCatalog(
   rows: readonly Model[],

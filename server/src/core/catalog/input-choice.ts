@@ -72,8 +72,8 @@ function formAt(choice: ErrorObject, error: ErrorObject): number | null {
 }
 
 /**
- * Of the forms of the value's kind, the one whose faults lie deepest: the caller got furthest in
- * it. Null if there is none, or several.
+ * The faults of the form where they lie deepest, among the forms of the value's kind: the caller
+ * got furthest in it. Null if there is none, or several.
  */
 function faultsOfNearest(choice: ErrorObject, said: ErrorObject[]): ErrorObject[] | null {
   // If several fields would do, no single one of them is required.

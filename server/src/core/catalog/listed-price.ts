@@ -6,7 +6,7 @@ import { divideUp, formatUsd } from '../price/money.ts';
 import type { Fraction } from '../price/money.ts';
 
 export interface ListedPrice {
-  /** What is counted; null if no row can be priced by that. */
+  /** The counted unit; null if no row can be priced by that. */
   unit: Unit | null;
   /** Exact micro-USD for one unit; for text, for a million prompt tokens. */
   cost: Fraction;

@@ -3,11 +3,11 @@ import type { Extra, Model, Resolution } from './catalog.ts';
 import { unitCost, type Costs } from '../price/cost.ts';
 import { dearest, offeredResolutions, rateOf } from '../price/rates.ts';
 
-/** What a row of the catalog is sold for, what its upstream takes, and what is left. Pure. */
+/** A catalog row's price, its upstream's cost, and the difference. Pure. */
 
 export interface Margin {
   /**
-   * What is counted: the row's unit without extras, the same with the most costly choice of them;
+   * The counted unit: the row's own without extras, the same with the most costly choice of them;
    * for text a million tokens of one kind.
    */
   of: 'unit' | 'with_extras' | 'input' | 'output';
@@ -69,7 +69,7 @@ function marginsAt(row: Row, route: Costs, resolution: Resolution | undefined): 
   return [base, marginAt('with_extras', rate + adds, cost === null ? null : cost + costs)];
 }
 
-/** Of the most costly choice of each option, and of as many items as are allowed. */
+/** The amount for the most costly choice of each option, and for as many items as are allowed. */
 function mostOf({ price, input_schema }: Row, amount: (extra: Extra) => bigint): bigint {
   const most = new Map<string, bigint>();
   for (const extra of price.extras) {

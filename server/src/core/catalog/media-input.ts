@@ -82,7 +82,7 @@ function isDataAddress(value: string): boolean {
   return head !== undefined && isBase64(value.slice(head.length));
 }
 
-/** What a media field may hold, in words for a refusal. */
+/** The forms of a media field, in words for a refusal. */
 export const mediaForms =
   'must be a file_id of POST /files, a public http(s) address or a base64 data: address';
 

@@ -160,11 +160,11 @@ export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): 
 }
 
 /**
- * What an upstream is sent for an input: in the upstream's names, including everything that the
- * price depends on. An omitted field is sent as the quote assumed it if the schema knows it,
- * otherwise with the schema's default; a default length takes precedence, because it may be shorter
- * than what is reserved. A caller's field never passes under a name that the row itself fills, or
- * the caller would get what was not priced.
+ * The input for an upstream: in the upstream's names, including everything that the price depends
+ * on. An omitted field is sent as the quote assumed it if the schema knows it, otherwise with the
+ * schema's default; a default length takes precedence, because it may be shorter than what is
+ * reserved. A caller's field never passes under a name that the row itself fills, or the caller
+ * would get what was not priced.
  */
 export function upstreamInput(
   model: Pick<Model, 'input_schema'>,
@@ -192,7 +192,7 @@ export function upstreamInput(
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
 
-/** What is kept of an input: for a closed row, the fields that it knows. */
+/** The part of an input that is kept: for a closed row, the fields that it knows. */
 export function keptInput(model: Pick<Model, 'input_schema' | 'upstreams'>, input: Input): Input {
   if (!isClosed(model)) return input;
   const properties = propertiesOf(model);
@@ -322,7 +322,7 @@ function ruleOf({ keyword, params, schema }: ErrorObject): Why {
     case 'multipleOf':
       return { multiple_of: multipleOf };
     default:
-      // Such as maxLength with its limit.
+      // For example maxLength with its limit.
       return typeof limit === 'number' ? { [snakeCase(keyword)]: limit } : {};
   }
 }

@@ -38,8 +38,8 @@ export interface Chat {
   /** `max_tokens` or its newer name `max_completion_tokens`; null if neither was given. */
   max_tokens: number | null;
   /**
-   * What goes to the upstream: `messages` and the allowed fields. The sender sets model, stream and
-   * max_tokens.
+   * The body for the upstream: `messages` and the allowed fields. The sender sets model, stream
+   * and max_tokens.
    */
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
 }

@@ -102,9 +102,9 @@ interface Counter {
 }
 
 /**
- * What to reserve for a prompt: at least what it will cost, at most `context_tokens`, the model's
- * window, because no upstream takes more. Never throws on JSON values, whatever their shape.
- * Linear, and done once the window is full.
+ * The tokens to reserve for a prompt: at least what it will cost, at most `context_tokens`, the
+ * model's window, because no upstream takes more. Never throws on JSON values, whatever their
+ * shape. Linear, and done once the window is full.
  */
 export function estimatePromptTokens(
   prompt: Prompt,
@@ -115,8 +115,8 @@ export function estimatePromptTokens(
 }
 
 /**
- * What to reserve for a prompt of this model, images as its row states: at most `enough`, the
- * model's window.
+ * The tokens to reserve for a prompt of this model, images as its row states: at most `enough`,
+ * the model's window.
  */
 export function boundPromptTokens(
   prompt: Prompt,
@@ -127,7 +127,7 @@ export function boundPromptTokens(
 }
 
 /**
- * What to charge for a prompt whose upstream reported no usage. Never more than
+ * The tokens to charge for a prompt whose upstream reported no usage. Never more than
  * `estimatePromptTokens`.
  */
 export function countPromptTokens(
@@ -139,9 +139,9 @@ export function countPromptTokens(
 }
 
 /**
- * What to charge for a delivered text whose upstream reported no usage: a quarter of its UTF-8
- * bytes, rounded up, about what English and Russian need. Never more than `boundTokens`, whose
- * cheapest byte costs a third.
+ * The tokens to charge for a delivered text whose upstream reported no usage: a quarter of its
+ * UTF-8 bytes, rounded up, about what English and Russian need. Never more than `boundTokens`,
+ * whose cheapest byte costs a third.
  */
 export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
@@ -246,7 +246,7 @@ const [afterOther, afterVowel, afterConsonant, afterRussian, afterSpace, afterSp
   0, 1, 2, 3, 4, 5,
 ];
 
-/** What each kind is for the unit after it; the loop handles a second space in a row. */
+/** The meaning of each kind for the unit after it; the loop handles a second space in a row. */
 const next = [
   afterOther, // other
   afterVowel, // vowel

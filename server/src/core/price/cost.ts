@@ -3,7 +3,7 @@ import type { ModelUpstream, PriceRules } from '../catalog/catalog.ts';
 import { extraTimes } from './rates.ts';
 import type { Input } from './priced-fields.ts';
 
-/** What requests cost the operator, so that the margin is known. Micro-USD. Pure. */
+/** The cost of requests for the operator, so that the margin is known. Micro-USD. Pure. */
 
 export type Costs = Pick<
   ModelUpstream,

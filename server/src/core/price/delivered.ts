@@ -1,6 +1,6 @@
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
 
-/** What a finished generation delivered: whether it is what was sold, and how many units. */
+/** A finished generation as measured: whether it is what was sold, and how many units. */
 
 interface Measured {
   content_type: string;
@@ -62,7 +62,7 @@ export function deliveredQuantity(
 ): number | null {
   if (unit === 'request') return 1;
   if (unit === 'sec') {
-    // What was added is paid, and the whole video does not tell how long it was before.
+    // Only the added part is paid, and the full video does not tell how long it was before.
     if (task === 'video-extend') return null;
     const films = soldOutputs({ kind: 'video', task }, outputs);
     const seconds = sum(films, (output) => output.duration_seconds);

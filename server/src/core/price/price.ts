@@ -53,7 +53,7 @@ export interface Quote {
   /** Catalog price of one unit, extras included; for text the higher of the two rates. */
   unit_price_usd_micro: bigint;
   quantity: number;
-  /** What the account pays of every rate, in millionths; left out: the list price. */
+  /** The account's share of every rate, in millionths; left out: the list price. */
   price_ppm?: number;
   /** From the row: a begun block of this many units counts as whole. */
   step?: number;
@@ -61,13 +61,13 @@ export interface Quote {
   charged?: 'asked';
   /** The amounts add up to the price. */
   breakdown: QuoteLine[];
-  /** What was taken for fields the caller left out, by field. */
+  /** The values assumed for omitted fields, by field. */
   assumptions: Record<string, unknown>;
   /** Only where the resolution was left out and decides the rate: what one unit costs in each. */
   unit_price_by_resolution_usd_micro?: Rates;
 }
 
-/** What was really delivered. What the upstream does not report stays as asked. */
+/** The delivered amounts. An amount that the upstream does not report stays as asked. */
 export interface Actual {
   /** In the quote's unit. */
   quantity?: number;

@@ -11,7 +11,7 @@ import { ApiError } from '../errors.ts';
 import { imageSizeNames, sizeOf } from './size.ts';
 import type { Size } from './size.ts';
 
-/** What pricing needs to know of a catalog row; every `Model` is one. */
+/** The parts of a catalog row that pricing needs; every `Model` is one. */
 export interface Priceable {
   kind: Kind;
   price: PriceRules;

@@ -80,7 +80,7 @@ function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' 
   };
 }
 
-/** What one unit costs the account, its multiplier included. */
+/** A quote at the account's rates, its multiplier included. */
 export type ShownQuote = Omit<QuoteJson, 'price_ppm' | 'step' | 'charged'> & {
   price_multiplier?: number;
 };

@@ -1,4 +1,4 @@
-/** What one unit costs: the rate of a resolution, and what extras add to it. */
+/** The price of one unit: the rate of a resolution, and what extras add to it. */
 
 import { keysOf } from '../../lib/records.ts';
 import type { Extra, PriceRules, Resolution } from '../catalog/catalog.ts';
@@ -70,7 +70,7 @@ export function dearest(
   return best;
 }
 
-/** What an extra adds for this input, or null. Records a default it had to assume. */
+/** The amount an extra adds for this input, or null. Records a default it had to assume. */
 export function extraPart(
   extra: Extra,
   input: Input,

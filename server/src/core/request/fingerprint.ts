@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../../lib/json.ts';
 import { ApiError } from '../errors.ts';
 
-/** What makes two calls under one Idempotency-Key the same call. */
+/** Two calls under one Idempotency-Key are the same call if these fields are equal. */
 export interface Call {
   /** As the router knows it: upper case. */
   method: string;

@@ -10,8 +10,9 @@ export function isFinal(status: Status): boolean {
 }
 
 /**
- * What became of the newest call that started the job at an upstream. Null: it is in flight, or its
- * caller died. missing: its answer was lost, and one search at the upstream did not find the job.
+ * The outcome of the newest call that started the job at an upstream. Null: it is in flight, or
+ * its caller died. missing: its answer was lost, and one search at the upstream did not find the
+ * job.
  */
 export type AttemptOutcome =
   | 'accepted'

@@ -29,7 +29,7 @@ export function routeTo(
   return meant ?? there[0];
 }
 
-/** What is known of a lost answer. */
+/** How an answer was lost. */
 export type LostHow = 'slow' | 'unreadable' | 'oversized';
 
 /**

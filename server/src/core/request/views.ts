@@ -7,7 +7,7 @@ import type { UnknownInput } from '../catalog/model-input.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
 
 /**
- * What callers see of a request. Written as JSON, amounts become decimal texts of micro-USD and
+ * A request as callers see it. Written as JSON, amounts become decimal texts of micro-USD and
  * times ISO 8601 in UTC.
  */
 

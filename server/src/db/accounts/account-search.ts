@@ -10,7 +10,7 @@ import { monthStart } from './month.ts';
 export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
   /** Charged and reserved this month (UTC), over all its keys. */
   month_usd_micro: bigint;
-  /** What matched; empty if all accounts are listed. */
+  /** The fields that matched; empty if all accounts are listed. */
   matched: Match[];
 }
 

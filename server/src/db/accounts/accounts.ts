@@ -8,7 +8,7 @@ export interface AccountRow {
   is_operator: boolean;
   webhook_secrets: string[];
   name: string | null;
-  /** What it pays of every rate, in millionths. */
+  /** The account's share of every rate, in millionths. */
   price_ppm: number;
   created_at: Date;
   available_usd_micro: bigint;

@@ -42,9 +42,9 @@ export interface Low extends AlertRow {
 }
 
 /**
- * Notes in one statement which accounts have fallen below their threshold or are above it again. Of
- * many processes one gets each account. An alert that its process has not settled when the lease
- * ends is claimed again, each time later, a few times.
+ * Notes in one statement which accounts have fallen below their threshold or are above it again.
+ * Each account goes to one process. An alert that its process has not settled when the lease ends
+ * is claimed again, each time later, a few times.
  */
 export async function claimLow(
   db: Connection,

@@ -6,7 +6,7 @@ export interface Caller {
   account_id: string;
   /** False: the account is suspended. */
   active: boolean;
-  /** What the account pays of every rate, in millionths. */
+  /** The account's share of every rate, in millionths. */
   price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
@@ -242,7 +242,7 @@ function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<Aut
 
 interface OtherRow {
   n: number;
-  /** Of the key's present secret. */
+  /** Hash of the key's present secret. */
   hash: Buffer;
   previous: boolean;
   lapsed: 'expired' | 'replaced' | null;

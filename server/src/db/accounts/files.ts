@@ -11,7 +11,7 @@ export interface FileRow {
   expires_at: Date;
 }
 
-/** What an account's living files take. */
+/** The space that an account's living files take. */
 export interface FilesHeld {
   bytes: bigint;
   /** Null if there is no file. */

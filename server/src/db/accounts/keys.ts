@@ -48,7 +48,7 @@ export interface KeyRow {
   /** The newest call with the secret before the last rotation. */
   previous_used_at: Date | null;
   month: string;
-  /** Of the running month (UTC), reservations included. */
+  /** Spent in the running month (UTC), reservations included. */
   spent_usd_micro: bigint;
   reserved_usd_micro: bigint;
   open_requests: number;
@@ -101,7 +101,8 @@ export async function studioSpender(db: Connection, accountId: string): Promise<
 }
 
 /**
- * What the studio key may spend this month, and what its account has; null before its first use.
+ * The amount the studio key may spend this month, and its account's balance; null before its
+ * first use.
  */
 export async function studioSpending(
   db: Connection,
@@ -116,7 +117,7 @@ export async function studioSpending(
   return row ?? null;
 }
 
-/** What a key can spend: its account's balance and its month, as of one moment. */
+/** The money a key can spend: its account's balance and its month, as of one moment. */
 export interface KeyFunds {
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
@@ -265,8 +266,8 @@ export interface Limits {
 }
 
 /**
- * Changes the given limits; `null` removes a limit. Those of a revoked key stay. What an operator
- * sets is a ceiling for the key's people from then on. Returns null if there is no such key.
+ * Changes the given limits; `null` removes a limit. Those of a revoked key stay. A limit set by
+ * an operator is a ceiling for the key's people from then on. Returns null if there is no such key.
  */
 export async function setLimits(
   db: Connection,

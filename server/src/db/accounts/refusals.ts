@@ -27,7 +27,7 @@ export async function forget(db: Connection): Promise<void> {
   await db.run(sql`delete from refusals where began_at < now() - interval '2 hours'`);
 }
 
-/** Of the last hour by key, the most frequent first. */
+/** Refusals of the last hour by key, the most frequent first. */
 export async function ofLastHour(
   db: Connection,
   accountId: string,

@@ -2,9 +2,9 @@ import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../../li
 import { monthStart } from './month.ts';
 
 /**
- * What requests brought and what they cost, by the day (UTC) on which they ended. A left start
- * counts on the day it was left, as a cost without a request. Past days are summed up once, because
- * nothing that has ended changes; newer days are summed when asked for.
+ * Revenue and cost of requests, by the day (UTC) on which they ended. A left start counts on the
+ * day it was left, as a cost without a request. Past days are summed up once, because nothing that
+ * has ended changes; newer days are summed when asked for.
  */
 
 /** A transaction that began before midnight has written its end by then. */
@@ -15,14 +15,14 @@ const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`
 const keptDays = 100;
 
 /**
- * What may have cost something: other failures were refused, or failed at the upstream, which does
- * not bill such jobs.
+ * Requests that may have cost something: other failures were refused, or failed at the upstream,
+ * which does not bill such jobs.
  */
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
- * What ended or was left at such a time. `done` is null for a left start, so that it counts neither
- * as completed nor as failed.
+ * Requests that ended and starts that were left at such a time. `done` is null for a left start,
+ * so that it counts neither as completed nor as failed.
  */
 const entries = (during: (at: string) => string, more = '') => `
   select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
@@ -113,7 +113,7 @@ export interface SpendingRow extends Sum {
 const from = (days: number) =>
   `date_trunc('day', now() at time zone 'utc') - interval '${Math.floor(days) - 1} days'`;
 
-/** What is not summed up yet. */
+/** Entries that are not summed up yet. */
 const fresh = (begin: string, more?: string) =>
   entries((at) => `${at} >= greatest(${boundary}, ${begin}) at time zone 'utc'`, more);
 
@@ -183,7 +183,7 @@ export interface UpstreamCosts {
   uncosted: bigint;
 }
 
-/** What upstreams charged the operator. */
+/** The operator's costs at each upstream. */
 export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   const today = `date_trunc('day', now() at time zone 'utc')`;
   return db.run<UpstreamCosts>(

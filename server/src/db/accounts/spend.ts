@@ -2,7 +2,7 @@ import { leastIdAt } from '../../lib/id.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 import { monthStart, spentThisMonth } from './month.ts';
 
-/** What an account spends, as its overview shows it. */
+/** One row of an account's spending, as its overview shows it. */
 
 export interface SpendRow {
   /** Midnight (UTC) of the day in which the requests were made. */
@@ -182,7 +182,7 @@ export interface FirstSteps {
   has_request: boolean;
 }
 
-/** What a new account has still to do. */
+/** The remaining first steps of a new account. */
 export async function firstSteps(db: Connection, accountId: string): Promise<FirstSteps> {
   const [row] = await db.run<FirstSteps>(sql`
     select

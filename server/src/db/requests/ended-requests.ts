@@ -2,7 +2,7 @@ import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf, sql, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutputRow } from './requests.ts';
 
-/** What a cancelled request may keep of its input. */
+/** A cancelled request keeps its input up to this size. */
 const cancelledInputMaxBytes = 16 * 1024;
 
 export interface LockedRequest {

@@ -40,7 +40,7 @@ export interface OpenRow {
   quoted_usd_micro: bigint;
   created_at: Date;
   started_at: Date | null;
-  /** Of its newest start, if any. */
+  /** Where its newest start went, if there is one. */
   started_upstream: string | null;
   outcome: AttemptOutcome;
   has_handle: boolean;
@@ -127,7 +127,7 @@ export interface RunningCount {
   longest_seconds: number;
 }
 
-/** What runs now at each upstream, chat calls included. */
+/** Running jobs at each upstream, chat calls included. */
 export function running(db: Connection, due_seconds: number): Promise<RunningCount[]> {
   return db.run<RunningCount>(sql`
     select upstream, count(*)::int as running,

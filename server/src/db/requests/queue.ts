@@ -301,9 +301,9 @@ export interface QueueState {
 }
 
 /**
- * Waiting requests of each of these upstreams, in their order, and how long the oldest has waited.
- * Of a queue longer than `limit` it sees the first accounts only: enough to know that it is long
- * and about how old.
+ * Waiting requests of each of these upstreams, in their order, and how long the oldest has
+ * waited. In a queue longer than `limit` it sees the first accounts only: enough to know that it is
+ * long and about how old.
  */
 export function queueStates(
   db: Connection,

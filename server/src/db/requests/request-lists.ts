@@ -87,7 +87,7 @@ export interface AttemptRow {
   created_at: Date;
   /** When the next route was called because its answer was lost: it may have cost all the same. */
   left_at: Date | null;
-  /** Of a left start, once its outcome was resolved. */
+  /** Set for a left start once its outcome was resolved. */
   cost_usd_micro: bigint | null;
   /** When its outcome was known; null: it is not, or the answer ended the request. */
   answered_at: Date | null;

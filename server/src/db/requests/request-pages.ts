@@ -7,7 +7,7 @@ import type { RequestRow } from './requests.ts';
 
 /** One line of a page. */
 export interface EntryRow extends RequestRow {
-  /** Of a running one; null: not reported. */
+  /** Progress of a running request; null: not reported. */
   progress: number | null;
   /** Outputs that are still kept: how many, and the first of them. */
   outputs: number;

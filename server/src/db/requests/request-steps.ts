@@ -244,7 +244,7 @@ export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
       and r.completed_at is not null returning r.id`);
 }
 
-/** What a worker needs of a request that it has claimed. */
+/** The parts of a claimed request that a worker needs. */
 export interface ClaimedRequest {
   id: string;
   account_id: string;

@@ -1,7 +1,7 @@
 import { stepFor, type DueRequest, type Step } from '../../core/request/request.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** What a worker does next with some open requests of an upstream. */
+/** The next step of some open requests of an upstream. */
 export interface Work {
   does: Step;
   upstream: string;
@@ -9,7 +9,7 @@ export interface Work {
   reserved_usd_micro: bigint;
 }
 
-/** What a worker would do if everything were due at once. */
+/** All steps of a worker if everything were due at once. */
 export interface UnfinishedWork {
   work: Work[];
   /** Final, and their notification not yet sent. */

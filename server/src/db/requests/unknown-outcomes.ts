@@ -15,7 +15,7 @@ export interface UnknownRow {
   kind: 'video' | 'image' | 'text';
   /** The upstream where it may have run. */
   upstream: string;
-  /** Of the request. */
+  /** The status of the request. */
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   error_code: string | null;
   quoted_usd_micro: bigint;
@@ -47,7 +47,7 @@ export interface Selection {
   since: Date | null;
   /** Before that time. */
   until?: Date | null;
-  /** Of this catalog row. */
+  /** Only this catalog row. */
   model?: string | null;
 }
 

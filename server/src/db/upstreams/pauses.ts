@@ -2,7 +2,7 @@ import { modelPause, upstreamPause, withReply, type BusyReply } from '../../core
 import { storableText } from '../../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 
-/** What a failed start has led to: the pause that begins or is longest. */
+/** The result of a failed start: the pause that begins or is longest. */
 export interface PauseRecord {
   /** The paused model; empty: the whole upstream. */
   model: string;
@@ -75,7 +75,7 @@ export function noteFailure(
   });
 }
 
-/** What a failure changes of an upstream, or of one model of it. */
+/** The changes that a failure makes to an upstream, or to one model of it. */
 interface Change {
   model: string;
   pause: number;

@@ -12,7 +12,7 @@ export interface UpstreamState {
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
-  /** What kind of failure; null: a start has succeeded since, or there was none. */
+  /** The kind of failure; null: a start has succeeded since, or there was none. */
   last_why: string | null;
 }
 

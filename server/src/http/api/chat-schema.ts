@@ -16,7 +16,7 @@ import {
 } from '../schema.ts';
 
 /**
- * What the chat call takes and answers: OpenAI's shapes, and the fields that Farebox adds. For
+ * Request and reply of the chat call: OpenAI's shapes, and the fields that Farebox adds. For
  * documentation only: `parseChat` checks a call, and a reply is passed on as the model wrote it.
  */
 
@@ -142,7 +142,7 @@ const CustomCall = named(
 
 const ToolCall = named('ToolCall', either([FunctionCall, CustomCall]));
 
-/** What a model writes besides its text, whole or in pieces. */
+/** The fields a model writes besides its text, complete or in pieces. */
 const written = {
   refusal: optionalOrNull(text('The reason why the model does not answer.')),
   reasoning: optionalOrNull(text('The reasoning; some models send `reasoning_content`.')),

@@ -88,7 +88,7 @@ async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps):
   }
 }
 
-/** What would be reserved for a chat call, without making it. */
+/** The price that a chat call would reserve, without making it. */
 export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const { model, max_tokens, quote } = await quoteChat(body, req.caller, deps);
@@ -188,7 +188,7 @@ async function send(
     // The status was sent long ago; the error becomes the last chunk.
     events.send(JSON.stringify(errorBody(shown, req.id)));
   }
-  // What is not paid for is not delivered: chunks that still wait for the reader are dropped.
+  // Unpaid chunks are not delivered: those that still wait for the reader are dropped.
   if (stream.settled()?.released) {
     reply.raw.destroy();
     return reply;

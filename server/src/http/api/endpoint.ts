@@ -5,7 +5,7 @@ import type { Static, TObject, TSchema } from '../schema.ts';
 import { bodyOf, type Sendable } from '../serialize.ts';
 import { readQuery } from '../validate.ts';
 
-/** What a call of the API takes and answers; the OpenAPI document is made from it. */
+/** Request and reply of an API call; the OpenAPI document is made from it. */
 export interface ApiShapes {
   /** Names of the path's parameters that the handler needs. */
   params?: readonly string[];

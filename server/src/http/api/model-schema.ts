@@ -203,7 +203,7 @@ const UnknownInput = named(
   }),
 );
 
-/** Of an estimate and of a submit. */
+/** Part of the reply to an estimate and to a submit. */
 export const unknownInputs = list(
   UnknownInput,
   "Fields that the model's `input_schema` does not have, at most 20; missing if there are none. " +

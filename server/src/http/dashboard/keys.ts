@@ -87,7 +87,7 @@ export const RefusedCalls = named(
 
 const NewKey = named('NewKey', object({ key: text('The secret.'), ...Key.properties }));
 
-/** What can be set; null takes a limit away. */
+/** Settings that can change; null removes a limit. */
 const settings = {
   monthly_limit_usd_micro: optional(nullable(microUsd())),
   expires_at: optional(nullable(time())),

@@ -202,7 +202,7 @@ async function filterOf(
   return { account_id, kinds: known, from, to, ...bounds };
 }
 
-/** What is booked while this runs has a higher number, and is not in it. */
+/** A transfer booked while this runs has a higher number and is left out. */
 async function* readPages(
   { db }: Pick<WebDeps, 'db'>,
   filter: MovementFilter,

@@ -33,7 +33,7 @@ export const thumbnail = endpoint(
     const headers = { etag, 'cache-control': cacheControl };
     if (output && matches(visit.headers['if-none-match'], etag))
       return reply.code(304).headers(headers).send();
-    // What is no picture after all has no small one either.
+    // An output that is not an image after all has no thumbnail either.
     const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
     if (bytes === null) throw new ApiError('not_found');
     return reply.type('image/webp').headers(headers).send(bytes);

@@ -23,7 +23,7 @@ import {
   url,
 } from '../schema.ts';
 
-/** What several calls of the pages, or their events, show alike. */
+/** Schemas that several calls of the pages, or their events, share. */
 
 export const Role = named('Role', choice(roles));
 

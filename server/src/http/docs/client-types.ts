@@ -17,7 +17,7 @@ const renamed: Record<string, string> = {
   Error: 'ErrorBody',
 };
 
-/** What a status says of the other fields; OpenAPI 3.0 says it in ways that few generators read. */
+/** The fields that a status implies; OpenAPI 3.0 states this in ways that few generators read. */
 const narrowed: Record<string, string> = {
   RequestStatus: ` & (
   | { status: 'IN_QUEUE' | 'IN_PROGRESS' }

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of every route: by the names that the table of routes uses. */
+/** The OpenAPI documentation of every route, by the names that the table of routes uses. */
 
 export type { RouteDocs } from './route-docs.ts';
 export { balance } from './balance.ts';

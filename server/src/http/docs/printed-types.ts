@@ -3,7 +3,7 @@ import type { Schema } from './route-docs.ts';
 /** TypeScript types, printed from JSON Schemas. */
 
 export interface Printing {
-  /** What an amount is for those who read it. */
+  /** The type of an amount for its readers. */
   amount: 'bigint' | 'string';
   /** The name of the type that a named schema has there. */
   nameOf: (name: string) => string;

@@ -8,7 +8,7 @@ import {
 } from './request-examples.ts';
 import { one, type RouteDocs } from './route-docs.ts';
 
-/** What can be asked about a request, and the cancel. */
+/** The calls that read or cancel a request. */
 
 export const listRequests: RouteDocs = {
   operationId: 'listRequests',

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { HeaderUse } from './headers.ts';
 
-/** What the OpenAPI document says of a route besides its row in the table and its schemas. */
+/** The OpenAPI documentation of a route besides its row in the table and its schemas. */
 
 /** JSON Schema as OpenAPI 3.0 knows it. */
 export type Schema = Record<string, unknown>;
@@ -31,7 +31,7 @@ export interface BodyDocs {
 export interface ReplyDocs extends BodyDocs {
   /** Those that every reply has are added. */
   headers?: HeaderUse[];
-  /** Of the events of a stream. */
+  /** Examples of the events of a stream. */
   events?: Examples;
 }
 

@@ -15,7 +15,7 @@ import type * as client from '../../client/src/types.ts';
 /** A type of the client as it is sent: the client makes amounts bigint. */
 type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Sent<T[K]> } : T;
 
-/** What each call takes and answers; amounts are decimal texts of micro-USD, times ISO 8601. */
+/** Request and reply of each call; amounts are decimal texts of micro-USD, times ISO 8601. */
 `;
 
 /** `ofApi`: the named schemas of the public API, whose types the client has. */
@@ -37,7 +37,7 @@ export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, 
     return [name, theirs ? `Sent<client.${theirs}>` : extended(name, schema, named)] as const;
   });
   const whole = [...calls, ...bodies.map(([, body]) => body)].join('\n');
-  // What only the client's types mention is left to the client.
+  // Types that only the client's types mention are left to the client.
   const types = bodies
     .filter(([name]) => new RegExp(`(?<!client\\.)\\b${name}\\b`).test(whole))
     .map(([name, body]) => `\n${comment(named.get(name)!, '')}export type ${name} = ${body};\n`);

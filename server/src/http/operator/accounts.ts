@@ -48,7 +48,7 @@ const FoundAccount = named(
   'FoundAccount',
   object({
     ...accountFields,
-    // What the search found in it.
+    // The fields in which the search found something.
     matched: listOf(
       object({
         by: choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),

@@ -15,7 +15,7 @@ import type { Sendable } from '../serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
-/** What waits for an operator: each line is of something that does not mend itself, or not soon. */
+/** A line that needs the operator's attention: it does not mend itself, or not soon. */
 
 const AttentionLine = named(
   'AttentionLine',
@@ -30,7 +30,7 @@ type Line = Sendable<Static<typeof AttentionLine>>;
 
 const namedMax = 5;
 const proofMaxMs = 2 * 3_600_000;
-/** Of the age at which submits are refused. */
+/** Share of the age at which submits are refused. */
 const oldShare = 0.5;
 
 /** GET /attention: nothing where all is well. */

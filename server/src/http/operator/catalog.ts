@@ -256,7 +256,7 @@ function viewRow(row: FiledRow, known: States, deps: WebDeps): Row {
   };
 }
 
-/** What stands in a file with a problem, and was never good. */
+/** A row in a file with a problem, which was never valid. */
 function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][number]): Row {
   return {
     id,

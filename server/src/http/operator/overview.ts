@@ -25,7 +25,7 @@ import {
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 
-/** What the service earns, what it owes, and whether its books are right. */
+/** Revenue, debts to customers, and whether the books balance. */
 
 const topMax = 10;
 /** Longer than that nobody waits for a page; in the background the proof takes its time. */

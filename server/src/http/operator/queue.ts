@@ -28,7 +28,7 @@ import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { action } from './action.ts';
 
-/** What waits and what runs, of all accounts. */
+/** Waiting and running requests of all accounts. */
 
 const topMax = 20;
 /** A running request is due within this time, except a chat call. */
@@ -207,7 +207,7 @@ function queuedFor(row: Waiting, known: Known): WaitsFor {
   return { what: isFull ? 'slot' : 'turn', until: null };
 }
 
-/** What a running request is at. */
+/** The current step of a running request. */
 function runsFor(row: Waiting, { stopped: stops }: Known): WaitsFor {
   const { kind, past_deadline, has_handle, outcome, deadline_at: deadline } = row;
   if (kind === 'text') return { what: 'chat', until: deadline };

@@ -134,7 +134,7 @@ function view<Row extends MarginRow>(row: Row) {
   return { ...row, request_id, margin_usd_micro };
 }
 
-/** GET /requests/:request_id: one of any account. What was asked and answered is not in it. */
+/** GET /requests/:request_id: one of any account. Input and output are left out. */
 export const read = endpoint(
   { params: ['request_id'], reply: OperatorRequest },
   async ({ params }, { db }) => {
@@ -175,7 +175,7 @@ export const input = endpoint(
   },
 );
 
-/** What an upstream or a receiver said may repeat a key. */
+/** The words of an upstream or a receiver may repeat a key. */
 function safe(said: string | null): string | null {
   return said === null ? null : redact(said);
 }

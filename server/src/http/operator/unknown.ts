@@ -120,7 +120,7 @@ export const list = endpoint(
   },
 );
 
-/** Of a start that was left with its attempt; attempt 0: the outcome is the request's own. */
+/** The cursor of a left start has its attempt; attempt 0: the outcome is the request's own. */
 function cursorOf({ id: request_id, left_at, attempt }: resolutions.UnknownRow): string {
   return `${request_id}.${left_at === null ? 0 : attempt!}`;
 }

@@ -210,7 +210,7 @@ interface Day {
 
 const newestDays = new WeakMap<Database, { at: number; figures: Promise<Day> }>();
 
-/** As it was read a moment ago, or read anew; several readers share one reading. */
+/** The last reading if it is recent, else a new one; several readers share one reading. */
 function fullDay(db: Database): Promise<Day> {
   const known = newestDays.get(db);
   if (known && performance.now() - known.at < dayFreshMs) return known.figures;

@@ -62,7 +62,10 @@ function ownWords(said: string): string {
 }
 
 const daySeconds = 24 * 3600;
-/** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
+/**
+ * Only a session this young may add a passkey, so a browser left open does not let a stranger add
+ * one.
+ */
 export const freshAge = 3600;
 
 export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
@@ -84,7 +87,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     secrets,
     database,
     telemetry: { enabled: false },
-    // What people did is no fault of ours.
+    // The library reports people's mistakes as errors, so its lines get a lower level.
     logger: {
       log: (level, said) => log[level === 'error' ? 'warn' : 'debug']({}, ownWords(said)),
     },
@@ -133,7 +136,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
   });
 }
 
-/** Of the provider only is kept who they are there: nothing that opens anything. */
+/** Only the person's identity at the provider is kept: nothing that opens anything. */
 const noTokens = {
   accessToken: null,
   refreshToken: null,

@@ -4,8 +4,8 @@ import { oidcProvider } from './oidc.ts';
 /** Signing in: passwords, passkeys, authenticator apps, an identity provider; and sessions. */
 
 /**
- * What of the library may be called: what the pages use. Its other calls would show tokens, or
- * change what has laws of its own here.
+ * The library's calls that are open to the pages. Its other calls would show tokens, or change
+ * what has laws of its own here.
  */
 export const authCalls: ['GET' | 'POST', string][] = [
   ['POST', '/sign-in/email'],
@@ -32,7 +32,7 @@ export const authCalls: ['GET' | 'POST', string][] = [
   ['POST', '/passkey/delete-passkey'],
 ];
 
-/** Who is signed in, and with which browser. */
+/** A signed-in person and the browser's session. */
 export interface Session {
   session_id: string;
   person_id: string;

@@ -6,7 +6,7 @@ import { bodyOf, type Sendable } from '../serialize.ts';
 import { readBody, readQuery } from '../validate.ts';
 import { readForm, type Visit, type WebDeps } from './visit.ts';
 
-/** What a call of the web pages takes and answers; the pages' types are made from it. */
+/** Request and reply of a call of the web pages; the pages' types are made from it. */
 export interface Shapes {
   /** Names of the path's parameters that the handler needs. */
   params?: readonly string[];
@@ -39,8 +39,8 @@ export interface Endpoint<Request = Visit, Params = unknown> {
 export type VisitHandler<Params = unknown> = Endpoint<Visit, Params>['handle'];
 
 /**
- * Who may call: anyone; whoever is signed in; people of the account that the path names, with a
- * right to it; operators.
+ * Rights of callers: anyone; any signed-in person; people of the account that the path names,
+ * with a right to it; operators.
  */
 export type Need = 'anyone' | 'signed_in' | Right | 'operate';
 export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -67,7 +67,7 @@ const signUpsOfAddress = { max: 10, seconds: 3600 };
 export const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
-/** Of a link in a letter. */
+/** The token of a link in an e-mail. */
 export const linkToken = text(undefined, { minLength: 1, maxLength: 100 });
 const name = text(undefined, { minLength: 1, maxLength: 100 });
 
@@ -94,7 +94,7 @@ export const settings = openEndpoint(
   }),
 );
 
-/** What `authCalls` names: the sign-in library's own calls. */
+/** The calls in `authCalls`: the sign-in library's own. */
 export async function auth(
   req: FastifyRequest,
   reply: FastifyReply,

@@ -1,6 +1,6 @@
 import type { Letter } from '../../lib/mail.ts';
 
-/** What is sent by e-mail about signing in. */
+/** E-mails about signing in. */
 
 export function resetLetter(to: string, url: string): Letter {
   return {

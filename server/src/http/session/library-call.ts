@@ -22,7 +22,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const form = await readForm(req, deps);
   demandOwnTargets([...url.searchParams, ...Object.entries(form)], origin);
   const path = route.slice(authPath.length);
-  // Whoever may have learnt the old password is signed in no more.
+  // A changed password ends the other sessions, because others may have learnt the old one.
   const sent = path === '/change-password' ? { ...form, revokeOtherSessions: true } : form;
   const headers = fetchHeaders(req);
   headers.delete('content-length');
@@ -30,7 +30,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const request = new Request(url, {
     method: req.method,
     headers,
-    // What was judged, to the letter.
+    // The body must be exactly the one that was checked.
     ...(hasBody && { body: JSON.stringify(sent) }),
   });
   return { path, form, request };

@@ -19,7 +19,7 @@ export async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
     ...(clientSecret !== '' && { clientSecret }),
     scopes: ['openid', 'email', 'profile'],
     pkce: true,
-    // What it says of a person counts only with its signature.
+    // Claims about a person count only with the provider's signature.
     requireIdTokenVerification: true,
     accountSubject: ({ tokens, profile }) => subject(tokens.idToken, profile.sub),
     mapProfileToUser: person,

@@ -109,7 +109,7 @@ function policy(nonce: string, { links }: WebDeps): string {
   ].join('; ');
 }
 
-/** Each time anew: a build may be put in its place under a running service. */
+/** Read again each time: a new build may replace it under a running service. */
 async function readDocument(): Promise<string> {
   try {
     return await readFile(join(pagesDir, 'index.html'), 'utf8');

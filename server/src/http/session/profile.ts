@@ -23,7 +23,7 @@ import {
 import { endpoint } from './endpoint.ts';
 import { inWords } from './entry.ts';
 
-/** What people see and change of themselves. What they sign in with is the sign-in library's. */
+/** The profile that people see and change. Their ways to sign in belong to the sign-in library. */
 
 /** PATCH /api/me */
 export const rename = endpoint(

@@ -78,7 +78,7 @@ function studioRows(): VisitRow[] {
   return [...calls, row('GET', '/files/:file_id', 'view', ownFile)];
 }
 
-/** What the studio asks besides, below /api/accounts/:account_id. */
+/** Further calls of the studio, below /api/accounts/:account_id. */
 const studioOwn: VisitRow[] = [
   row('GET', '/studio/allowance', 'view', allowance),
   row('GET', '/studio/models', 'view', models),

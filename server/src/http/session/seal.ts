@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import * as twoFactors from '../../db/accounts/two-factors.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
-/** What is kept sealed with the signing secret, and how it outlives a new one. */
+/** Sealing with the signing secret, and sealing again after a new secret. */
 
 export interface SealKey {
   /** Stands before what is sealed with it. */

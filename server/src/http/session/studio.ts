@@ -19,7 +19,7 @@ import { endpoint, type Endpoint } from './endpoint.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
-/** What the people of an account may give a key without asking the operator. */
+/** The highest limits that the people of an account may give a key without asking the operator. */
 export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
   return { rpm: settings.rpm, open_jobs: settings.openJobs };
 }

@@ -23,11 +23,11 @@ export interface Visit extends FastifyRequest {
   /** The account that the path names; of calls outside an account, empty. */
   account_id: string;
   role: Role;
-  /** Of calls inside an account. */
+  /** Only for calls inside an account. */
   grant?: people.PersonGrant;
 }
 
-/** What the routes of the web pages are given. */
+/** Dependencies of the routes of the web pages. */
 export interface WebDeps extends HttpDeps {
   auth: Auth;
   web: WebSettings;
@@ -35,7 +35,7 @@ export interface WebDeps extends HttpDeps {
   webhooks: Fetch;
   /** To upstreams. */
   trusted: Fetch;
-  /** What the catalog files say, and what is wrong with them. */
+  /** The contents of the catalog files, and their problems. */
   files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
   /** How upstreams are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
@@ -50,7 +50,7 @@ export interface WebSettings {
   origin: () => string;
   signUp: 'open' | 'invite' | 'closed';
   hasMail: boolean;
-  /** What stands on the button of the identity provider; null: there is none. */
+  /** The label of the identity provider's button; null: there is none. */
   oidcName: string | null;
   /** How to pay, in the operator's words; null: nothing is said. */
   topUpText: string | null;
@@ -80,12 +80,12 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   });
 }
 
-/** Who is signed in; null: nobody. */
+/** The session of the caller; null: nobody is signed in. */
 export function findSession(req: FastifyRequest, auth: Auth): ReturnType<Auth['session']> {
   return auth.session(fetchHeaders(req));
 }
 
-/** Who is signed in. Throws `unauthorized`. */
+/** The session of the caller. Throws `unauthorized`. */
 export async function demandSession(
   req: FastifyRequest,
   reply: FastifyReply,

@@ -1,6 +1,6 @@
 import { codeOf } from '../unknown.ts';
 
-/** What went wrong with an outbound call. */
+/** Kinds of failure of an outbound call. */
 export type FetchErrorKind =
   /** The guard refused the URL or the address behind it. */
   | 'blocked'
@@ -67,8 +67,8 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
 }
 
 /**
- * What can fail on the way, in words for the person who gave the address; the texts of Node and
- * undici are for developers. They follow the name of the host and a colon.
+ * Failures on the way, in words for the person who gave the address; the texts of Node and undici
+ * are for developers. They follow the name of the host and a colon.
  */
 export const faults = {
   name_unresolved: 'the name did not resolve',

@@ -245,7 +245,7 @@ export async function resetLink(db: Database, email: string): Promise<string> {
 }
 
 /**
- * What is stored of such a link. The sign-in library looks for other identifiers, none of which
+ * The stored form of such a link. The sign-in library looks for other identifiers, none of which
  * begins like this, so a stored row opens nothing.
  */
 export function resetIdentifier(token: string): string {

@@ -54,7 +54,7 @@ export function decideSubmits(
   );
 }
 
-/** What the database already has of these submits. */
+/** The rows that the database already has for these submits. */
 interface WrittenRequest {
   /** Requests with the Idempotency-Key of one of them. */
   earlier: requests.EarlierRequest[];

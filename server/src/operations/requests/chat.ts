@@ -168,7 +168,7 @@ const lastChunk: Json = {
   choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
 };
 
-/** True if the upstream reports an error. Of such a chunk only its usage counts. */
+/** True if the upstream reports an error. Only the usage of such a chunk counts. */
 function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'>): boolean {
   if (error === null) return false;
   gatherer.add({ usage });
@@ -187,7 +187,7 @@ async function readOn(
     }
     return 'complete';
   } catch (error) {
-    // What came before the fault is billed.
+    // The text before the fault is billed.
     return isOversized(error) ? 'oversized' : 'broken';
   }
 }

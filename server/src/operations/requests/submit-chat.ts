@@ -58,7 +58,7 @@ export async function prepareChat(
   return { caller, body, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
 }
 
-/** What would be reserved for a chat call, without making it. */
+/** The price that a chat call would reserve, without making it. */
 export async function quoteChat(
   body: unknown,
   caller: Pick<Spender, 'account_id' | 'models' | 'price_ppm'>,

@@ -74,7 +74,7 @@ export interface Circuit {
 /** An upstream together with the key that it is called with. */
 type KeyedUpstream = Pick<Upstream, 'name' | 'key'>;
 
-/** What the operator sees of a failed call: for which model, and what came of it. */
+/** A failed call as the operator sees it: for which model, and with what result. */
 export interface UpstreamFailure {
   upstream: string;
   /** If it has several keys and this one is at fault. */

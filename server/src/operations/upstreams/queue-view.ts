@@ -1,7 +1,7 @@
 import type { QueueState } from '../../db/requests/queue.ts';
 
 /**
- * What this process knows of the queues: who waits, since when, and which upstreams are paused. It
+ * This process's knowledge of the queues: waiting accounts, since when, and paused upstreams. It
  * is read from the database at most four times a second, whatever the load, so positions are a
  * moment old.
  */

@@ -10,10 +10,10 @@ const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 export const resolvedMax = 50_000;
 const noteMax = 1000;
 
-/** What an operator found out about unknown outcomes. */
+/** An operator's finding about unknown outcomes. */
 export interface Finding {
   outcome: 'ran' | 'did_not_run';
-  /** What the upstream charged for each; 0 if it did not run. */
+  /** The upstream's charge for each; 0 if it did not run. */
   cost: bigint;
   note: string | null;
 }

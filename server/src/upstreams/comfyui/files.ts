@@ -78,7 +78,7 @@ async function demandSize(
 interface Upload {
   bytes: Buffer;
   content_type: string;
-  /** Of its file name. */
+  /** The beginning of its file name. */
   stem: string;
 }
 

@@ -98,7 +98,7 @@ function failureOf(fal: Fal, reply: Reply, saysFailed: boolean): JobState {
   const body = objectIn(reply);
   if (body === null || !isOfJob(reply, saysFailed, reasonOf(fal, reply)))
     throw resultFault(fal, reply);
-  // What would have worked at another time, or failed on the platform's side, is not the input's
+  // A failure that would have worked at another time, or that is the platform's, is not the input's
   // fault.
   const isInputs = status < clientClosed && headers['x-fal-retryable'] !== 'true';
   const otherwise = isInputs ? 'The model refused the input.' : 'The model failed.';

@@ -6,7 +6,7 @@ import type { ModelTerms } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** What fal says about its models, and about their prices for our key's account. */
+/** fal's statements about its models, and about their prices for our key's account. */
 
 const timeoutMs = 20_000;
 const maxBytes = 8 * 1024 * 1024;

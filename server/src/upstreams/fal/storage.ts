@@ -102,7 +102,7 @@ function uploadAddress(
   return { upload_url: verdict.url, fetch: isOwn ? tools.fetch : tools.guarded };
 }
 
-/** What a refusal of the storage means for the job that waits for the file. */
+/** The meaning of the storage's refusal for the job that waits for the file. */
 function refusal(fal: Fal, reply: Reply): NotUploaded {
   const message = `its storage: ${reasonOf(fal, reply)}`;
   const outcome = outcomeOfReply(reply, fal.tools.now());
@@ -120,7 +120,7 @@ async function putAtOnce(fal: Fal, target: UploadTarget, file: InputFile, signal
   const body = file.size === 0 ? new Uint8Array() : await file.open();
   const headers = {
     'content-type': file.content_type,
-    // Such storages take no body of unknown length.
+    // The storage refuses a body of unknown length.
     'content-length': String(file.size),
   };
   const { href: url } = target.upload_url;

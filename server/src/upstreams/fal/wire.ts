@@ -81,12 +81,12 @@ export function objectIn({ body, truncated }: Reply): Record<string, unknown> | 
   return isObject(value) ? value : null;
 }
 
-/** What a reply says in fal's own words, without addresses and without our key. */
+/** The reason in a reply, in fal's own words, without addresses and without our key. */
 export function reasonOf(fal: Fal, reply: Pick<Reply, 'status' | 'body'>): string {
   return reasonIn(fal, jsonOf(reply.body)) ?? `answered ${reply.status}`;
 }
 
-/** What a body says, likewise; null if it says nothing. */
+/** The reason in a body, likewise; null if there is none. */
 export function reasonIn(fal: Fal, body: unknown): string | null {
   const detail = fieldOf(body, 'detail');
   const words = (Array.isArray(detail) ? fieldReasons(detail) : null) ?? messageIn(body);

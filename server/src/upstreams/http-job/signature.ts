@@ -13,7 +13,7 @@ export interface SignatureData {
    * hold several of them, separated by spaces.
    */
   form?: string;
-  /** Such as `{id}.{timestamp}.{body}`; `{handle}` is the job's name in the body. */
+  /** For example `{id}.{timestamp}.{body}`; `{handle}` is the job's name in the body. */
   signed: string;
   encoding: 'hex' | 'base64';
   /** How the secret becomes the key: unchanged, or decoded; without this prefix. */

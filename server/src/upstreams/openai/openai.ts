@@ -25,8 +25,8 @@ const videoTasks = new Set([
 export const openaiTasks: ReadonlySet<string> = new Set(['chat', ...imageTasks, ...videoTasks]);
 
 /**
- * OpenAI and every server that speaks like it: chat, images and videos. What differs is data, in
- * the definition's `options`. Throws if those are invalid.
+ * OpenAI and every server that speaks like it: chat, images and videos. The differences are data,
+ * in the definition's `options`. Throws if those are invalid.
  */
 export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const { name, secret, concurrency } = settings;

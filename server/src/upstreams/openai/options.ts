@@ -1,6 +1,6 @@
 import { hasKey, isOneOf } from '../../lib/records.ts';
 
-/** What differs between OpenAI-compatible servers, from the definition's `options`. */
+/** Differences between OpenAI-compatible servers, from the definition's `options`. */
 export interface Options {
   /** Appended to an address that does not end with it, such as `/v1`. */
   base_path: string;

@@ -26,7 +26,7 @@ export interface SandboxOptions {
   download?: UpstreamTools['download'];
 }
 
-/** What the parts of one sandbox share. */
+/** Objects shared by the parts of one sandbox. */
 export interface Parts {
   store: Store;
   renderer: Renderer;

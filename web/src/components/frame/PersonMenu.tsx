@@ -6,7 +6,7 @@ import type { Me } from '../../api-types.ts';
 import { useSignOut } from '../../session.tsx';
 import { languageCodes, languages, setLanguage } from '../../words.ts';
 
-/** What belongs to the user and not the account: profile, appearance, sign out. */
+/** The user's own menu, not the account's: profile, appearance, sign out. */
 export default function PersonMenu({ me }: { me: Me }) {
   const { t, i18n } = useTranslation('common');
   const { colorScheme, setColorScheme } = useMantineColorScheme();

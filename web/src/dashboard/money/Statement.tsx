@@ -289,7 +289,7 @@ function Cards({ rows }: { rows: Movement[] }) {
 
 function Change({ row }: { row: Movement }) {
   const change = BigInt(row.change_usd_micro);
-  // What a reservation returns is not income.
+  // The amount that a reservation returns is not income.
   const isIncome = change > 0n && row.request_id === null;
   return (
     <Text
@@ -303,7 +303,7 @@ function Change({ row }: { row: Movement }) {
   );
 }
 
-/** What the transfer was for, in one or two lines. */
+/** The purpose of the transfer, in one or two lines. */
 function About({ row }: { row: Movement }) {
   const { t } = useTranslation('money');
   const { kind, request_id, model_id, reference, reason, amount_usd_micro: amount } = row;

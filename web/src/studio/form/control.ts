@@ -1,6 +1,6 @@
 import type { Control, Scalar } from './schema.ts';
 
-/** What every control receives; the id links it to its label and messages. */
+/** The props of every control; the id links it to its label and messages. */
 export interface ControlProps {
   id: string;
   label: string;
@@ -16,7 +16,7 @@ export interface ControlProps {
   priceOf: (option: Scalar) => string | null;
 }
 
-/** What a control of one kind receives in addition. */
+/** Further props of one kind of control. */
 export type Of<Name extends Control['as']> = ControlProps & {
   control: Extract<Control, { as: Name }>;
 };

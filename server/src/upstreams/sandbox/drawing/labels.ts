@@ -2,7 +2,7 @@ import { drawLine, lineWidth, wrap, writable } from './lettering.ts';
 import { element, gradient, svgDocument } from './svg.ts';
 import type { Size } from '../orders/size.ts';
 
-/** What every image and video shows: the word "sandbox", and the prompt at its foot. */
+/** The texts in every image and video: the word "sandbox", and the prompt at its foot. */
 
 export interface Label {
   /** Even numbers of pixels, so that it can be laid over a video. */

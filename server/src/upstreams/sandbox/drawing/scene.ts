@@ -1,6 +1,6 @@
 import { between, hashText, pick, randomFrom } from '../random.ts';
 
-/** What an image shows. Everything follows from the prompt and the seed, at any size. */
+/** The scene of an image. Everything follows from the prompt and the seed, at any size. */
 
 export type SceneKind = 'mountains' | 'forest' | 'hills' | 'sea' | 'dunes' | 'city' | 'lights';
 

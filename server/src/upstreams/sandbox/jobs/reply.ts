@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts';
 import { between, hashText, randomFrom } from '../random.ts';
 import type { Job, Store } from './store.ts';
 
-/** What the sandbox says about a job: when it is ready, how far it is, what came out. */
+/** The sandbox's report on a job: when it is ready, how far it is, what came out. */
 
 export function isVideo({ task }: Order): boolean {
   return /video|animation|avatar|lip-sync|motion/.test(task);

@@ -23,7 +23,7 @@ export interface Job {
   key: string;
   order: Order;
   fault: 'fail' | 'hang' | 'bad-output' | null;
-  /** Of the process that accepted it, which renders it while it lives. */
+  /** PID of the process that accepted it, which renders it while it lives. */
   pid: number;
   accepted_at: string;
   ready_at: string;

@@ -73,7 +73,7 @@ export async function cutVideo(
 
 /**
  * How many packets can be kept so that nothing after `end` is shown and no frame between is
- * missing. What is kept is a beginning in decoding order, so every frame still finds the frames it
+ * missing. The kept part is a beginning in decoding order, so every frame still finds the frames it
  * depends on.
  */
 function closedLength(packets: EncodedPacket[], end: number): number {

@@ -47,7 +47,9 @@ export function planesOf(pixels: Uint8Array, width: number, height: number): Pla
   return planes;
 }
 
-/** What part of an image a frame shows: turned about its middle, magnified, and moved by shares. */
+/**
+ * The part of an image that a frame shows: turned about its middle, magnified, and moved by shares.
+ */
 export interface View {
   zoom: number;
   turn: number;

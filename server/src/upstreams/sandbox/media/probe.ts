@@ -18,7 +18,7 @@ import sharp from 'sharp';
 import type { Media, MediaKind } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
 
-/** What a caller's file truly is, how large, how long. Runs in the rendering process. */
+/** The true format of a caller's file, its size and its length. Runs in the rendering process. */
 
 const imageFormats = new Set(['jpeg', 'png', 'webp', 'gif', 'heif', 'tiff']);
 export const imagePixelsMax = 50e6;

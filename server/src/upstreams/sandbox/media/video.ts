@@ -19,7 +19,7 @@ export interface VideoPlan extends Size {
 
 export type Motion = 'zoom' | 'sway' | 'orbit' | 'talk';
 
-/** What a pixel of a frame costs on an ordinary core, and what a video may cost. */
+/** The time a pixel of a frame takes on an ordinary core, and the most a video may take. */
 const pixelNs = 26;
 const videoNs = 3.5e9;
 const rates = [24, 20, 16, 12, 10, 8];

@@ -5,7 +5,7 @@ import { sampleOf } from './sample-json.ts';
 import { listOf, toolResults } from './tools.ts';
 import { countTokens } from './tokens.ts';
 
-/** What the sandbox answers: a few sentences that show what reached it. */
+/** The sandbox's answer: a few sentences that show what reached it. */
 
 const messageTokens = 4;
 const imageTokens = 256;

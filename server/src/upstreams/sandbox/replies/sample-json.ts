@@ -214,7 +214,7 @@ function typeOf(schema: Json, depth: number): unknown {
   return 'items' in schema || 'prefixItems' in schema ? 'array' : 'string';
 }
 
-/** What a `$ref` inside the same schema leads to. */
+/** The target of a `$ref` inside the same schema. */
 function resolved(schema: unknown, root: unknown): unknown {
   let found = schema;
   for (let i = 0; i < refsMax && isObject(found) && typeof found.$ref === 'string'; i++) {

@@ -36,7 +36,7 @@ export function toolCalls(body: Json, { tools: words, noTool, words: length }: F
   });
 }
 
-/** What is wrong if a word of the message names a tool that the call does not offer; else null. */
+/** The fault if a word of the message names a tool that the call does not offer; else null. */
 export function unknownTool(body: Json, { tools: words }: Faults): string | null {
   const known = listOf(body.tools).map(nameOf);
   const unknown = words.find((name) => !known.includes(name));
@@ -45,7 +45,7 @@ export function unknownTool(body: Json, { tools: words }: Faults): string | null
   return `sandbox:tool=${unknown} names a tool that this call does not offer. ${offered}`;
 }
 
-/** What the tools answered since the last user message, with the names of the tools. */
+/** The tools' answers since the last user message, with the names of the tools. */
 export function toolResults(messages: unknown): { name: string; content: unknown }[] {
   const turn = sinceUser(messages);
   const names = new Map(callsIn(turn).map((call) => [call.id, nameOf(call)]));
