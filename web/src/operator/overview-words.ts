@@ -26,7 +26,7 @@ addWords('operator_overview', {
     nothing_title: 'No charges in this period',
     nothing_text: 'Revenue and cost appear here once requests complete.',
     held: 'Customers’ balances',
-    held_note: 'What you owe: the sum of available balances',
+    held_note: 'Your debt to customers: the sum of available balances',
     open: 'Open reservations',
     open_note: 'For running requests',
     accounts_note: '{{n}} new in this period',

@@ -56,7 +56,7 @@ addWords('studio', {
     },
     field: {
       prompt: 'Prompt',
-      negative_prompt: 'What to avoid',
+      negative_prompt: 'Things to avoid',
       image_url: 'Image',
       image_urls: 'Images',
       end_image_url: 'Last image',

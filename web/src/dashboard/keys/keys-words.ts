@@ -38,7 +38,7 @@ addWords('keys', {
     rpm_shown_other: '{{count}} calls a minute',
     jobs_shown: '{{open}} of {{jobs}} open jobs',
     name: 'Name',
-    name_hint: 'Who or what uses it',
+    name_hint: 'The person or program that uses it',
     limit: 'Monthly limit',
     limit_hint: 'In USD, by calendar month in UTC. Reserved amounts count too.',
     limit_hint_studio:

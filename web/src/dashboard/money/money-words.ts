@@ -18,7 +18,8 @@ addWords('money', {
     },
     view: 'View',
     views: { requests: 'By request', ledger: 'Ledger' },
-    lines_text: 'What each request cost. The balance includes amounts held for running requests.',
+    lines_text:
+      'The charge of each request. The balance includes amounts held for running requests.',
     held: 'held',
     balance: 'Balance',
     failed_free: 'failed, not charged',

@@ -53,7 +53,7 @@ addWords('request', {
       MP: 'megapixels',
       '1M tokens': 'tokens',
     },
-    timeline: 'What happened',
+    timeline: 'Timeline',
     created: 'Accepted, price reserved',
     started: 'Model started',
     attempt: {

@@ -11,7 +11,7 @@ addWords('team', {
     last_owner: "last owner: can't be removed",
     role: 'Role',
     role_of: 'Role of {{name}}',
-    roles: 'What each role can do',
+    roles: 'Rights of each role',
     may: {
       owner: 'Everything, including keys, money and people.',
       developer: 'Creates keys and webhooks, runs models in the studio. Views money.',

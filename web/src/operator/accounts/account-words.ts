@@ -120,7 +120,7 @@ addWords('operator_account', {
     change: 'Change',
     after: 'Available after',
     charged_of: '{{amount}} of the reservation',
-    what_for: 'What for',
+    what_for: 'Purpose',
     no_movements: 'No movements yet',
     no_movements_text: 'Credits, reservations and charges of this account appear here.',
     moved: {

@@ -42,7 +42,7 @@ addWords('operator_request', {
     deadline: 'Deadline',
     delivered: 'Units delivered',
     outputs: 'Outputs made',
-    course: 'What happened',
+    course: 'Timeline',
     created: 'Accepted, price reserved',
     handed: 'Sent to {{upstream}}',
     started: 'Started',

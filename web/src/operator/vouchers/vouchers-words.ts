@@ -8,7 +8,7 @@ addWords('operator_vouchers', {
     count: 'How many',
     count_hint: 'From 1 to 1000',
     note: 'Note',
-    note_hint: 'What it is for. Only operators see it.',
+    note_hint: 'Its purpose. Only operators see it.',
     expires: 'Expires',
     expiry: { never: 'Never', days30: 'In 30 days', days90: 'In 90 days', year: 'In a year' },
     create: 'Create vouchers',
