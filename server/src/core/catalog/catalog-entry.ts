@@ -1,6 +1,6 @@
 import type { Extra, Model, PriceRules, Resolution } from './catalog.ts';
 import { toUsdNumber } from '../price/money.ts';
-import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from '../price/rates.ts';
+import { LIST_PPM, costliest, ownRate, rateOf, ratesByResolution } from '../price/rates.ts';
 import type { Rates } from '../price/rates.ts';
 
 /**
@@ -57,7 +57,7 @@ function highestPrice(rules: PriceRules, usd: Usd) {
   return usd(
     rateOf(
       rules,
-      dearest(rules, (rate) => rate),
+      costliest(rules, (rate) => rate),
     ),
   );
 }

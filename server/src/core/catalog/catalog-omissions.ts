@@ -10,7 +10,7 @@ import type { Model } from './catalog.ts';
 import type { Fault } from './catalog-words.ts';
 import { upstreamInput, validateInput } from './model-input.ts';
 import { price } from '../price/price.ts';
-import { dearest, offeredResolutions, ratesByResolution } from '../price/rates.ts';
+import { costliest, offeredResolutions, ratesByResolution } from '../price/rates.ts';
 
 type Schema = Record<string, unknown>;
 type Check = (field: string, fits: (value: unknown) => boolean, allowed: string) => void;
@@ -53,7 +53,7 @@ export function defaultFaults(model: Model): Fault[] {
 
 function checkResolution({ price: rules }: Model, check: Check): void {
   const offered = offeredResolutions(rules);
-  const top = dearest(rules, (rate) => rate);
+  const top = costliest(rules, (rate) => rate);
   if (top === undefined) return;
   // Per megapixel, other fields also decide which resolution costs most.
   if (rules.unit === 'MP' && offered.length > 1)

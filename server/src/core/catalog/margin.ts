@@ -1,7 +1,7 @@
 import { propertyOf } from './catalog-omissions.ts';
 import type { Extra, Model, Resolution } from './catalog.ts';
 import { unitCost, type Costs } from '../price/cost.ts';
-import { dearest, offeredResolutions, rateOf } from '../price/rates.ts';
+import { costliest, offeredResolutions, rateOf } from '../price/rates.ts';
 
 /** A catalog row's price, its upstream's cost, and the difference. Pure. */
 
@@ -36,7 +36,7 @@ export function marginsOf(row: Row, route: Costs): Margin[] {
   return marginsAt(
     row,
     route,
-    dearest(rules, (rate) => rate),
+    costliest(rules, (rate) => rate),
   );
 }
 

@@ -29,7 +29,7 @@ import { areaOf, megapixels, pixelsFor } from './megapixels.ts';
 import type { PixelsOf } from './megapixels.ts';
 import {
   LIST_PPM,
-  dearest,
+  costliest,
   extraPart,
   offeredResolutions,
   rateOf,
@@ -286,7 +286,7 @@ function assumeResolution(
 ): Resolution | undefined {
   if (rules.by_resolution === undefined && pixels === null) return undefined;
   const add = extras.reduce((sum, part) => sum + part.rate, 0n);
-  const resolution = dearest(rules, (rate, name) =>
+  const resolution = costliest(rules, (rate, name) =>
     pixels === null ? rate : (rate + add) * BigInt(pixels(name)),
   );
   if (resolution !== undefined) assumptions.resolution = resolution;

@@ -55,7 +55,7 @@ export function ratesByResolution(rules: PriceRules): Rates | undefined {
 }
 
 /** The offered resolution with the highest `cost`, the first of equals. */
-export function dearest(
+export function costliest(
   rules: PriceRules,
   cost: (rate: bigint, resolution: Resolution) => bigint,
 ): Resolution | undefined {

@@ -107,13 +107,13 @@ export function byDay(
       where account_id = ${accountId} and id >= ${leastIdAt(live.getTime() - idSlackMs)}
         and created_at >= ${live}::timestamptz
       group by 1, 2, 3
-    ), dearest as (
+    ), costliest as (
       select model_id from made group by model_id
       order by sum(charged) desc, sum(requests) desc, model_id limit ${modelsMax}
     )
     select m.day, m.kind, d.model_id, sum(m.charged)::bigint as charged_usd_micro,
       sum(m.requests)::int as requests
-    from made m left join dearest d using (model_id) group by 1, 2, 3 order by 1, 2, 3`);
+    from made m left join costliest d using (model_id) group by 1, 2, 3 order by 1, 2, 3`);
 }
 
 export interface MonthRow {
