@@ -9,6 +9,12 @@ export interface Literal {
   tag: string;
 }
 
+export interface Comment {
+  start: number;
+  /** On one line, without slashes and asterisks. */
+  text: string;
+}
+
 export interface Import {
   start: number;
   specifier: string;
@@ -24,6 +30,7 @@ export interface Source {
   /** The text with comments and the contents of strings blanked; all positions stay the same. */
   code: string;
   literals: Literal[];
+  comments: Comment[];
   imports: Import[];
 }
 
@@ -33,8 +40,9 @@ export function readSource(file: string, text: string): Source {
   const key = `${file}\n${text}`;
   let source = known.get(key);
   if (!source) {
-    const { code, literals } = scan(text);
-    source = { path: file, text, code, literals, imports: importsOf(file, code, literals) };
+    const { code, literals, comments } = scan(text);
+    const imports = importsOf(file, code, literals);
+    source = { path: file, text, code, literals, comments, imports };
     known.set(key, source);
   }
   return source;
@@ -51,8 +59,9 @@ const regexLiteral = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\//y;
 const beforeRegex =
   /^(?:[(,=:[!&|?{};+\-*%~^<>]|return|typeof|case|in|of|delete|void|throw|await|yield|else|)$/;
 
-export function scan(text: string): { code: string; literals: Literal[] } {
+export function scan(text: string): Pick<Source, 'code' | 'literals' | 'comments'> {
   const literals: Literal[] = [];
+  const comments: Comment[] = [];
   const open: { literal: Literal; braces: number }[] = [];
   let code = '';
   let before = '';
@@ -78,6 +87,8 @@ export function scan(text: string): { code: string; literals: Literal[] } {
     const groups = found.groups!;
     const last = open.at(-1);
     if (groups.comment) {
+      const words = part.replaceAll(/^\/[/*]+|\*\/$|^[ \t]*\*/gm, '');
+      comments.push({ start: code.length, text: words.replaceAll(/\s+/g, ' ').trim() });
       code += blank(part);
     } else if (regex) {
       code += `/${blank(regex[0].slice(1, -1))}/`;
@@ -103,7 +114,7 @@ export function scan(text: string): { code: string; literals: Literal[] } {
       if (!groups.space) before = part;
     }
   }
-  return { code, literals };
+  return { code, literals, comments };
 }
 
 function blank(text: string): string {

@@ -78,16 +78,20 @@ function findAll(project: Project, pattern: RegExp): [string, string][] {
     );
 }
 
-const badOpening = /^(?:Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)/;
-const badWord = /\b(?:anew|lest|comes of it|at hand|any more)\b/i;
+const badOpening = /(?:^|[.!?:] )(?:Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)[^.]*/;
+const badWord = /\b(?:anew|lest|comes of it|at hand|any more|dearest|sisters)\b/i;
 
-export function checkMessages(project: Project): string[] {
-  return sources(project, /^(server\/src|client\/src|tools|bench)\//)
+/** Checks comments, and literals of several words. */
+export function checkPlainWords(project: Project): string[] {
+  return sources(project, /^(server\/src|client\/src|web\/src|tools|bench|bin)\//)
     .filter(({ path }) => !isTest(path))
     .flatMap((source) =>
-      source.literals
-        .filter(({ text }) => text.includes(' ') && (badOpening.test(text) || badWord.test(text)))
-        .map(({ start, text }) => `${place(source, start)} says "${text}"`),
+      [...source.literals.filter(({ text }) => text.includes(' ')), ...source.comments].flatMap(
+        ({ start, text }) => {
+          const bad = badOpening.exec(text) ?? badWord.exec(text);
+          return bad ? [`${place(source, start)} says "${bad[0].replace(/^[.!?:] /, '')}"`] : [];
+        },
+      ),
     );
 }
 

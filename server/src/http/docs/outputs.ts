@@ -23,7 +23,7 @@ export const storedHeaders: HeaderUse[] = [
   'ReferrerPolicy',
 ];
 
-/** What a download may ask for. */
+/** Parameters of a download. */
 export const rangeHeaders: Parameter[] = [
   {
     ...header('Range', 'One range of bytes. Several ranges or other units get the whole file.'),
