@@ -9,7 +9,7 @@ import {
   isPassing,
   usualSilenceMs,
   type Call,
-  type Held,
+  type OpenResponse,
   type Transport,
 } from './transport.ts';
 
@@ -112,7 +112,7 @@ function goesOnAt({ status, headers }: Response, have: number): boolean {
   return status === 206 && Number(from) === have;
 }
 
-function elsewhere({ scope }: Held): FareboxError {
+function elsewhere({ scope }: OpenResponse): FareboxError {
   scope.end();
   scope.abort();
   return new FareboxError(

@@ -55,7 +55,7 @@ interface Prepared extends Wanted {
 }
 
 /** A reply whose body has not been read yet. Its reader ends the scope. */
-export interface Held {
+export interface OpenResponse {
   response: Response;
   scope: Scope;
 }
@@ -112,7 +112,7 @@ export class Transport {
   }
 
   /** Returns the reply once its head has arrived; from then on the limit is between chunks. */
-  open(wanted: Wanted, call: Call = {}): Promise<Held> {
+  open(wanted: Wanted, call: Call = {}): Promise<OpenResponse> {
     return this.#tries(wanted, call, async (held) => {
       // The caller may never read the body.
       held.scope.alive(usualSilenceMs);
@@ -120,7 +120,11 @@ export class Transport {
     });
   }
 
-  async #tries<T>(wanted: Wanted, call: Call, read: (held: Held) => Promise<T>): Promise<T> {
+  async #tries<T>(
+    wanted: Wanted,
+    call: Call,
+    read: (held: OpenResponse) => Promise<T>,
+  ): Promise<T> {
     checkCall(call);
     const most = call.maxRetries ?? this.#options.maxRetries;
     // An input that cannot be serialised is the caller's mistake, not a connection error.
@@ -154,7 +158,7 @@ export class Transport {
     await pause(waitMs, signal);
   }
 
-  async #once(wanted: Prepared, call: Call): Promise<Held> {
+  async #once(wanted: Prepared, call: Call): Promise<OpenResponse> {
     const { fetch, timeoutMs } = this.#options;
     const tryMs = call.timeoutMs ?? timeoutMs ?? wanted.limitMs ?? usualLimitMs;
     const limitMs = tryMs + (wanted.waitMs ?? 0);
@@ -395,7 +399,7 @@ export function retryAfterOf(headers: Headers | undefined): number | undefined {
 
 /** Yields a reply's bytes. Throws if `silenceMs` pass between two chunks. */
 export async function* chunksOf(
-  { response, scope }: Held,
+  { response, scope }: OpenResponse,
   silenceMs: number,
 ): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();

@@ -35,12 +35,12 @@ interface Talk {
   /** The sum of the known charges. */
   spent: bigint;
   /** Replies that were cancelled or broke off and whose charge is not known yet. */
-  open: Left[];
+  open: OpenReply[];
   /** The known requests of this conversation. */
   seen: Set<string>;
 }
 
-interface Left {
+interface OpenReply {
   /** Known from the first chunk on. */
   id: string | undefined;
   model: string;
@@ -221,7 +221,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
 }
 
 /** The charge, or null if the service does not know it within 2 seconds. */
-async function chargeOf(talk: Talk, left: Left | undefined): Promise<bigint | null> {
+async function chargeOf(talk: Talk, left: OpenReply | undefined): Promise<bigint | null> {
   if (left === undefined) return null;
   const { client } = talk;
   try {
@@ -243,7 +243,7 @@ async function chargeOf(talk: Talk, left: Left | undefined): Promise<bigint | nu
 const clockSlackMs = 2_000;
 
 /** The id of a call that ended before its first chunk: the newest unknown one of its model. */
-async function idOf({ client, seen }: Talk, left: Left): Promise<string | null> {
+async function idOf({ client, seen }: Talk, left: OpenReply): Promise<string | null> {
   if (left.id !== undefined) return left.id;
   const newest = { model_id: left.model, from: new Date(left.began - clockSlackMs) };
   const { data } = await client.requests.list(newest, { timeoutMs: 2_000, maxRetries: 0 });

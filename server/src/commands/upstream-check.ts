@@ -4,7 +4,7 @@ import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
-import { isWell, type UpstreamReport } from '../upstreams/check-upstream.ts';
+import { isHealthy, type UpstreamReport } from '../upstreams/check-upstream.ts';
 import {
   definedNames,
   checkFromFolder,
@@ -32,7 +32,7 @@ export async function test(context: Context, name: string | undefined): Promise<
     return { looks, owners: folder.owners, dir };
   });
   await noteTaken(context, looks);
-  const ok = looks.every(isWell);
+  const ok = looks.every(isHealthy);
   const texts = looks.map((look) => reportText(look, (id) => owners.get(id) ?? dir));
   const none = 'No upstream is set up: "farebox upstream list" says what each needs.';
   print(context, { ok, data: looks }, texts.length === 0 ? none : texts.join('\n'));

@@ -104,7 +104,7 @@ function setUp(usable: Usable): boolean {
 function view(
   { paused_seconds, oldest_seconds, waiting, ...row }: upstreamStates.UpstreamState,
   usable: Usable,
-  resting: upstreamStates.PausedModel[],
+  paused: upstreamStates.PausedModel[],
   keys: UpstreamKeyView[],
 ) {
   const unknown = `no catalog file defines the upstream "${row.name}"`;
@@ -115,7 +115,7 @@ function view(
     waiting,
     oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
     paused_until: until(paused_seconds),
-    paused_models: resting.map(modelView),
+    paused_models: paused.map(modelView),
     keys: keys.map(({ upstream: _upstream, paused_seconds: left, paused_models, ...key }) => ({
       ...key,
       paused_until: until(left),

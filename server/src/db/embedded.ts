@@ -93,7 +93,7 @@ export async function claimFolder(
   return claim(lockFolder(openDataDir(dataDir), 'service'), info);
 }
 
-interface Held {
+interface Holding {
   dataDir: string;
   paths: ClusterPaths;
   server: Server;
@@ -104,12 +104,12 @@ interface Held {
 
 class Supervisor implements EmbeddedServer {
   readonly started: boolean;
-  #held: Held;
+  #held: Holding;
   #rotation: NodeJS.Timeout;
   #reviving: Promise<void> = Promise.resolve();
   #over = new AbortController();
 
-  constructor(held: Held) {
+  constructor(held: Holding) {
     this.#held = held;
     this.started = held.server.started;
     this.#rotation = setInterval(() => rotateLog(held.paths.logFile), LOG_CHECK_EVERY_MS).unref();

@@ -147,8 +147,8 @@ class Watched implements WatchedStorage {
       this.#noted({ error });
     } finally {
       this.#probing = false;
-      const isWell = !this.#isSuspect && this.#against === 0 && !this.isAway();
-      this.#probeIn(isWell ? this.#watch.everyMs : this.#watch.everyMs / hurry);
+      const isHealthy = !this.#isSuspect && this.#against === 0 && !this.isAway();
+      this.#probeIn(isHealthy ? this.#watch.everyMs : this.#watch.everyMs / hurry);
     }
   }
 

@@ -188,6 +188,6 @@ export async function compareTerms(
   return found;
 }
 
-export function isWell({ set_up, problems, missing }: UpstreamReport): boolean {
+export function isHealthy({ set_up, problems, missing }: UpstreamReport): boolean {
   return set_up && problems.length === 0 && missing.length === 0;
 }

@@ -24,7 +24,7 @@ export type Medium = Omit<OutputMedia, 'source'> & {
 
 export type FinishedJob = Omit<Result, 'media'> & { media: Medium[] };
 
-interface Told {
+interface KeptMarker {
   upstream: string;
   fields: Record<string, unknown>;
   /** The output field of each file. */
@@ -50,7 +50,7 @@ export async function keepSpooled(
   open: (media: Medium) => Promise<Bytes>,
 ): Promise<FinishedJob> {
   const { quantity, cost_usd_micro: cost } = result;
-  const told: Told = {
+  const told: KeptMarker = {
     upstream: row.started_upstream ?? row.upstream,
     fields: result.fields,
     media: result.media.map(({ field }) => field),
@@ -71,7 +71,7 @@ export async function findSpooled(
 ): Promise<{ result: FinishedJob; upstream: string; attempt: number } | null> {
   const found = await spool.find(id);
   if (found === null || Date.now() - found.kept_at > keptMaxMs) return null;
-  const told = found.told as Told;
+  const told = found.told as KeptMarker;
   const { upstream, fields, quantity, cost } = told;
   const result = {
     media: told.media.map((field, i) => ({ field, source: { spooled: found.files[i]! } })),

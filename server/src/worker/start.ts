@@ -228,12 +228,12 @@ async function call(
 }
 
 /** `key`: which of several keys was used; `began`: when the call was made. */
-type Called = Chosen & { key: string | null; began: number };
+type StartCall = Chosen & { key: string | null; began: number };
 
 async function answer(
   row: ClaimedRequest,
   outcome: StartOutcome,
-  chosen: Called,
+  chosen: StartCall,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
@@ -272,7 +272,7 @@ async function answer(
 async function elsewhere(
   row: ClaimedRequest,
   refused: NotAccepted,
-  chosen: Called,
+  chosen: StartCall,
   deps: StepDeps,
 ): Promise<Transition> {
   const { model, route, key } = chosen;
@@ -311,7 +311,7 @@ function pauseSeconds(starts: number): number {
 async function noteFailure(
   row: ClaimedRequest,
   failed: Extract<StartOutcome, { outcome: 'not_accepted' | 'unknown' }>,
-  { route: { upstream, model }, key }: Called,
+  { route: { upstream, model }, key }: StartCall,
   { log, circuit }: StepDeps,
 ): Promise<void> {
   const cause = redactInput(failed.message, row.input);

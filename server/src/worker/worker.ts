@@ -278,10 +278,10 @@ class ClaimingWorker implements Worker {
       // Another process may have this upstream. If none took the work for long, it ends here.
       if (!known && oldest_seconds < orphanSeconds) continue;
       const concurrency = known?.concurrency ?? 1;
-      const lane = { upstream, paused_models, stopped_models, concurrency };
+      const queue = { upstream, paused_models, stopped_models, concurrency };
       const room = Math.min(left, claimMax, this.#calls.left(upstream));
       if (room <= 0) continue;
-      const queued = await claimQueued(db, lane, room, settings.leaseSeconds);
+      const queued = await claimQueued(db, queue, room, settings.leaseSeconds);
       claims.push(...queued);
       left -= queued.length;
     }

@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../../src/commands/program.ts';
 import { findRunning } from '../../src/db/embedded/running.ts';
-import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded_kit.ts';
+import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded-kit.ts';
 import { until } from '../kit/until.ts';
 
 export const farebox = path.join(import.meta.dirname, '../../bin/farebox.mjs');

@@ -5,7 +5,7 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
-import type { Cleaned } from '../db/embedded_kit.ts';
+import type { Cleaned } from '../db/embedded-kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
 
 let service: Service;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fakeFal } from '../upstreams/fakes/fal.ts';
 import { fakeOpenai } from '../upstreams/fakes/openai.ts';
 import { fakeReplicate } from '../upstreams/fakes/replicate.ts';
-import { later, type Cleaned } from '../db/embedded_kit.ts';
+import { later, type Cleaned } from '../db/embedded-kit.ts';
 import { placeFor, type Place } from './cli.ts';
 
 export async function standIns(t: Cleaned) {

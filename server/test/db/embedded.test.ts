@@ -18,7 +18,7 @@ import {
   startScript,
   tempFolder,
   value,
-} from './embedded_kit.ts';
+} from './embedded-kit.ts';
 
 const NOBODY = 65534;
 

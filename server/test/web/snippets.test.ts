@@ -4,7 +4,7 @@ import { Farebox } from '../../../client/src/index.ts';
 import {
   snippet,
   snippetLanguages,
-  type Shown,
+  type SnippetCall,
   type SnippetLanguage,
 } from '../../../web/src/components/snippets.ts';
 import { missing, openWorld, type World } from '../examples/example-kit.ts';
@@ -21,7 +21,7 @@ after(() => world.stop());
 
 const input = { prompt: "a cat's $tail, \\n and `so`", resolution: '1k', seed: 7 };
 const messages = [{ role: 'user', content: "It's $5, isn't it?" }];
-const shown = (): Record<string, Shown> => {
+const shown = (): Record<string, SnippetCall> => {
   const base_url = `${world.service.base}/v1`;
   return {
     'a picture': { base_url, kind: 'image', model_id: 'sandbox/canvas/text-to-image', input },

@@ -40,13 +40,13 @@ export function DataList<Row>(
       </Stack>
     );
   }
-  const Shown = isNarrow && !props.asTable ? Cards : Lines;
-  return <Shown {...props} rows={rows} />;
+  const ListedRows = isNarrow && !props.asTable ? Cards : Lines;
+  return <ListedRows {...props} rows={rows} />;
 }
 
-type Shown<Row> = Listed<Row> & { rows: Row[] };
+type ListedRows<Row> = Listed<Row> & { rows: Row[] };
 
-function Lines<Row>({ label, columns, rows, keyOf }: Shown<Row>) {
+function Lines<Row>({ label, columns, rows, keyOf }: ListedRows<Row>) {
   const { t } = useTranslation('common');
   return (
     <Box role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto' }}>
@@ -80,7 +80,7 @@ function Lines<Row>({ label, columns, rows, keyOf }: Shown<Row>) {
   );
 }
 
-function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: Shown<Row>) {
+function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: ListedRows<Row>) {
   return (
     <Stack gap="sm" role="list" aria-label={label}>
       {rows.map((row) => (

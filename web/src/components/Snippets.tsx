@@ -2,7 +2,7 @@ import { Box, Code, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Copy } from './Copy.tsx';
-import { snippet, snippetLanguages, type Shown, type SnippetLanguage } from './snippets.ts';
+import { snippet, snippetLanguages, type SnippetCall, type SnippetLanguage } from './snippets.ts';
 import { isOneOf } from '../../../client/src/unknown.ts';
 
 const names: Record<SnippetLanguage, string> = {
@@ -13,7 +13,7 @@ const names: Record<SnippetLanguage, string> = {
 };
 
 /** One call in several languages, to copy. */
-export function Snippets({ shown }: { shown: Shown }) {
+export function Snippets({ shown }: { shown: SnippetCall }) {
   const { t } = useTranslation('common');
   const [language, setLanguage] = useState<SnippetLanguage>('curl');
   return (

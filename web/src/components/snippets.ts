@@ -2,7 +2,7 @@ import { fieldOf, itemsOf } from '../../../client/src/unknown.ts';
 
 /** Code that makes one call of the API, with a placeholder for the key. */
 
-export interface Shown {
+export interface SnippetCall {
   base_url: string;
   model_id: string;
   /** The model's input, or a chat call's body without its model. */
@@ -13,17 +13,20 @@ export interface Shown {
 export const snippetLanguages = ['curl', 'fare', 'javascript', 'python'] as const;
 export type SnippetLanguage = (typeof snippetLanguages)[number];
 
-export function snippet(language: SnippetLanguage, shown: Shown): string {
+export function snippet(language: SnippetLanguage, shown: SnippetCall): string {
   return { curl, fare, javascript, python }[language](shown);
 }
 
 /** The URL and body of the call over plain HTTP. */
-function plainCall({ base_url, model_id, input, kind }: Shown): { url: string; body: object } {
+function plainCall({ base_url, model_id, input, kind }: SnippetCall): {
+  url: string;
+  body: object;
+} {
   if (kind !== 'text') return { url: `${base_url}/queue/${model_id}`, body: input };
   return { url: `${base_url}/chat/completions`, body: { model: model_id, ...input } };
 }
 
-function curl(shown: Shown): string {
+function curl(shown: SnippetCall): string {
   const { url, body } = plainCall(shown);
   return `curl ${url} \\
   -H "Authorization: Key $FAREBOX_API_KEY" \\
@@ -32,7 +35,7 @@ function curl(shown: Shown): string {
 }
 
 /** With the command line of @farebox/client. */
-function fare({ base_url, model_id, input, kind }: Shown): string {
+function fare({ base_url, model_id, input, kind }: SnippetCall): string {
   const where = `export FAREBOX_BASE_URL=${base_url}\n`;
   if (kind !== 'text')
     return `${where}fare run ${model_id} --yes --input - <<'END'\n${JSON.stringify(input, null, 2)}\nEND`;
@@ -43,7 +46,7 @@ function fare({ base_url, model_id, input, kind }: Shown): string {
 }
 
 /** With @farebox/client, which reads the key from FAREBOX_API_KEY. */
-function javascript({ base_url, model_id, input, kind }: Shown): string {
+function javascript({ base_url, model_id, input, kind }: SnippetCall): string {
   const head = `import { Farebox } from '@farebox/client';
 
 const farebox = new Farebox({ baseUrl: ${JSON.stringify(base_url)} });`;
@@ -64,7 +67,7 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function python(shown: Shown): string {
+function python(shown: SnippetCall): string {
   const { url, body } = plainCall(shown);
   const call = `import os
 import requests

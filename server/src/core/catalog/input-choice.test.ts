@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { validateInput } from './model-input.ts';
 
-type Told = [path: string, message: string];
+type Fault = [path: string, message: string];
 
 const side = { type: 'integer', minimum: 64, maximum: 4096 };
 const size = {
@@ -15,14 +15,14 @@ const size = {
 const sizeForms =
   'must be one of "square", "wide"; or "100x100" or so; or an object with width and height';
 
-function told(field: unknown, value: unknown, more: Record<string, unknown> = {}): Told[] | null {
+function told(field: unknown, value: unknown, more: Record<string, unknown> = {}): Fault[] | null {
   const input_schema = { type: 'object', properties: { field }, ...more };
   const errors = validateInput({ input_schema }, { field: value });
   return errors && errors.map(({ path, message }) => [path, message]);
 }
 
 describe('a size that is none of three forms', () => {
-  const cases: [unknown, Told[]][] = [
+  const cases: [unknown, Fault[]][] = [
     [
       { width: 6000, height: 6000 },
       [
@@ -72,7 +72,7 @@ describe('a choice', () => {
   const text = { type: 'string', maxLength: 3 };
   const named = { type: 'object', required: ['name'], properties: { name: text } };
   const aged = { type: 'object', required: ['age'], properties: { age: { type: 'integer' } } };
-  const cases: [name: string, schema: unknown, value: unknown, Told[]][] = [
+  const cases: [name: string, schema: unknown, value: unknown, Fault[]][] = [
     [
       'the kind decides',
       { anyOf: [text, { type: 'null' }] },
@@ -139,7 +139,7 @@ describe('a choice', () => {
 
   test('is told in 400 characters at most', () => {
     const names = Array.from({ length: 100 }, (_, i) => `name ${i}`);
-    const [[, message]] = told({ anyOf: [{ enum: names }, aged] }, true) as [Told];
+    const [[, message]] = told({ anyOf: [{ enum: names }, aged] }, true) as [Fault];
     assert.equal(message.length, 400);
   });
 });

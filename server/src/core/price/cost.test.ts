@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chatCost, costMaxUsdMicro, mediaCost, toldCost, type Costs } from './cost.ts';
+import { chatCost, costMaxUsdMicro, mediaCost, statedCost, type Costs } from './cost.ts';
 
 const route = { cost_usd_micro: 1n as bigint | null, cost_output_usd_micro: null };
 
 test('a cost is rounded up to whole micro-USD', () => {
   assert.equal(mediaCost(route, 2.000001), 3n);
-  assert.equal(toldCost(0.0000015), 2n);
+  assert.equal(statedCost(0.0000015), 2n);
 });
 
 const own = { ...route, cost_usd_micro: 9n, cost_by_resolution: { '480p': 4n, '720p': 9n } };
@@ -52,7 +52,7 @@ test('what is too large to be a cost is not known, and throws nothing', () => {
     assert.equal(mediaCost(route, quantity), null, String(quantity));
   assert.equal(mediaCost(route, 1e15), costMaxUsdMicro);
   assert.equal(chatCost(route, { prompt_tokens: 1e300, completion_tokens: 1 }), null);
-  assert.equal(toldCost(1e9), null);
+  assert.equal(statedCost(1e9), null);
 });
 
 test('extras add their own costs, as often as they are asked for', () => {

@@ -47,7 +47,7 @@ export function chatCost(
 }
 
 /** The upstream's own figure in USD; null if it is not usable. */
-export function toldCost(usd: unknown): bigint | null {
+export function statedCost(usd: unknown): bigint | null {
   return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
 }
 

@@ -64,7 +64,7 @@ export interface Quotas {
 }
 
 /** A secret that one or more calls of a batch came with. */
-interface Shown {
+interface PresentedKey {
   hash: Buffer;
   /** Positions of those calls in the batch. */
   members: number[];
@@ -91,7 +91,7 @@ export async function authenticateMany(
     db,
     missing.map(({ hash }) => hash),
   );
-  const present: Shown[] = [];
+  const present: PresentedKey[] = [];
   for (const { n, hash, previous, lapsed, at } of rows) {
     const { members } = missing[n]!;
     if (lapsed === null) present.push({ hash, members, previous });
@@ -102,8 +102,8 @@ export async function authenticateMany(
 }
 
 /** One entry for each secret: no statement may count a key twice. */
-function grouped(all: Shown[]): Shown[] {
-  const groups = new Map<string, Shown>();
+function grouped(all: PresentedKey[]): PresentedKey[] {
+  const groups = new Map<string, PresentedKey>();
   for (const { hash, members, previous } of all) {
     const text = hash.toString('latin1');
     const group = groups.get(text);
@@ -116,10 +116,10 @@ function grouped(all: Shown[]): Shown[] {
 /** Fills in the callers. Returns the entries whose secret is not the present one of a key. */
 async function take(
   db: Connection,
-  shown: Shown[],
+  shown: PresentedKey[],
   quotas: Quotas,
   found: (Caller | LapsedKey | null)[],
-): Promise<Shown[]> {
+): Promise<PresentedKey[]> {
   const rows = await countCalls(db, shown, quotas);
   // Calls of each account that its keys have let through so far in this batch.
   const passed = new Map<string, number>();
@@ -170,7 +170,7 @@ function callerOf(row: AuthRow, rate: Rate): Caller {
   };
 }
 
-function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<AuthRow[]> {
+function countCalls(db: Connection, shown: PresentedKey[], quotas: Quotas): Promise<AuthRow[]> {
   const rows = shown.map(({ hash, members, previous }, n) => ({
     n,
     hash,

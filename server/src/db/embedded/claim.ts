@@ -19,7 +19,7 @@ import { maxSocketPathBytes, shortFolder } from './files.ts';
 /** `mute`: it is alive but gave no readable answer; treated like `held`. */
 type State = 'entering' | 'held' | 'mute';
 
-interface Seen {
+interface Holder {
   name: string;
   /** Null: dead. */
   state: State | null;
@@ -110,7 +110,7 @@ async function enter(folder: string, info: string): Promise<Entry> {
   return { name, hold: () => void (state = 'held'), leave: onlyOnce(leave) };
 }
 
-async function look(folder: string, except?: string): Promise<Seen[]> {
+async function look(folder: string, except?: string): Promise<Holder[]> {
   const door = openDoor(folder);
   try {
     const names = fs.readdirSync(door.folder).filter((name) => name.endsWith('.sock'));
@@ -160,7 +160,7 @@ function ask(socketPath: string): Promise<{ text: string } | 'nobody' | 'silence
   });
 }
 
-function sweep(folder: string, seen: Seen[]): void {
+function sweep(folder: string, seen: Holder[]): void {
   const { folder: real, close } = openDoor(folder);
   close();
   for (const { name, state } of seen) {
@@ -173,7 +173,7 @@ function sweep(folder: string, seen: Seen[]): void {
   }
 }
 
-function isHolder(one: Seen): boolean {
+function isHolder(one: Holder): boolean {
   return one.state === 'held' || one.state === 'mute';
 }
 

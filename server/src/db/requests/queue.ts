@@ -3,6 +3,7 @@ import {
   sql,
   type Connection,
   type Database,
+  type Fragment,
   type Transaction,
 } from '../../lib/sql/sql.ts';
 
@@ -66,78 +67,90 @@ export function waitingUpstreams(db: Connection): Promise<WaitingUpstream[]> {
  */
 export async function claimQueued(
   db: Database,
-  lane: UpstreamQueue,
+  queue: UpstreamQueue,
   limit: number,
   leaseSeconds: number,
 ): Promise<Claim[]> {
-  const { paused_models: paused = [], stopped_models: stopped = [] } = lane;
+  const { upstream, concurrency, paused_models: paused = [], stopped_models: stopped = [] } = queue;
+  const waiting: Fragment = (bind) => `
+    not r.slot
+    and (r.status = 'IN_QUEUE' or r.waits)
+    and r.upstream = ${bind(upstream)}
+    and coalesce(r.upstream_model, '') <> all(${bind(paused)}::text[])
+    and r.model_id <> all(${bind(stopped)}::text[])`;
   return db.tx(async (tx) => {
-    lockTurn(tx, lane.upstream);
+    lockTurn(tx, upstream);
     return tx.run<Claim>(sql`
       with recursive held as (
-        select account_id, count(*)::int as slots from requests
-        where upstream = ${lane.upstream} and slot group by account_id
+        select account_id, count(*)::int as slots
+        from requests where upstream = ${upstream} and slot
+        group by account_id
       ), room as (
-        select least(${limit}::int, greatest(${lane.concurrency}::int -
+        select least(${limit}::int, greatest(${concurrency}::int -
           coalesce(sum(slots), 0), -- guard: upstream-slots (off: 0)
-          0)::int) as free from held
+          0)::int) as free
+        from held
       ), turn as (
-        select cursor_account from upstreams where name = ${lane.upstream} and model = ''
-      ), after(account_id, n) as (
-        (select r.account_id, 1 from requests r where not r.slot
-          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
-          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-          and r.account_id > (select cursor_account from turn)
-          and r.model_id <> all(${stopped}::text[]) order by r.account_id limit 1)
-        union all select (select r.account_id from requests r where not r.slot
-          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
-          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-          and r.model_id <> all(${stopped}::text[]) and r.account_id > a.account_id
-          order by r.account_id limit 1), a.n + 1
-        from after a where a.account_id is not null and a.n <= (select free from room)
-      ), before(account_id, n) as (
-        (select r.account_id, 1 from requests r where not r.slot
-          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
-          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-          and r.account_id <= (select cursor_account from turn)
-          and r.model_id <> all(${stopped}::text[]) order by r.account_id limit 1)
-        union all select (select r.account_id from requests r where not r.slot
-          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
-          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-          and r.model_id <> all(${stopped}::text[]) and r.account_id > b.account_id
-          and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
-            b.n + 1
-        from before b where b.account_id is not null and b.n <= (select free from room)
-      ), accounts_in_turn as (
+        select cursor_account from upstreams where name = ${upstream} and model = ''
+      ),
+      -- From the account after the one served last to the end, then from the beginning up to it.
+      ${accountsWaiting('after', waiting, 'r.account_id > (select cursor_account from turn)')},
+      ${accountsWaiting('before', waiting, 'r.account_id <= (select cursor_account from turn)')},
+      accounts_in_turn as (
         select account_id, 0 as lap from after where account_id is not null
-        union all select account_id, 1 from before where account_id is not null
-      ), candidate as (
+        union all
+        select account_id, 1 from before where account_id is not null
+      ),
+      -- Of each account its oldest, at most half of the slots while others wait too.
+      candidate as (
         select t.account_id, t.lap, q.id, q.round
         from accounts_in_turn t cross join lateral (
           select r.id, row_number() over (order by r.id) as round from requests r
-          where not r.slot and (r.status = 'IN_QUEUE' or r.waits)
-            and r.upstream = ${lane.upstream} and r.account_id = t.account_id
-            and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-            and r.model_id <> all(${stopped}::text[]) order by r.id
+          where ${waiting} and r.account_id = t.account_id
+          order by r.id
           limit least(
             greatest(1, 2 * (select free from room) / (select count(*) from accounts_in_turn)),
             case when (select count(*) from accounts_in_turn) > 1 then greatest(0,
-              (${lane.concurrency}::int + 1) / 2 - coalesce((select slots from held
+              (${concurrency}::int + 1) / 2 - coalesce((select slots from held
                 where held.account_id = t.account_id), 0)) end)
         ) q
-      ), pick as (
+      ),
+      -- The first of each account, then the second of each …
+      pick as (
         select id, account_id, row_number() over (order by
           round, lap, account_id -- guard: turns-go-round (off: id)
         ) as n from candidate order by n limit (select free from room)
       ), moved as (
         update upstreams set cursor_account = (select account_id from pick order by n desc limit 1)
-        where name = ${lane.upstream} and model = '' and exists (select from pick)
+        where name = ${upstream} and model = '' and exists (select from pick)
       )
-      update requests r set slot = true, waits = false, attempt = r.attempt + 1, leased = true,
+      update requests r set
+        slot = true,
+        waits = false,
+        attempt = r.attempt + 1,
+        leased = true,
         wake_at = now() + ${leaseSeconds} * interval '1 s'
-      from pick where r.id = pick.id and not r.slot and (r.status = 'IN_QUEUE' or r.waits)
+      from pick
+      where r.id = pick.id and not r.slot and (r.status = 'IN_QUEUE' or r.waits)
       returning r.id, r.attempt`);
   });
+}
+
+/**
+ * A recursive query of accounts that wait, in order of their ids, no more than there is room for.
+ * Each is found by one look into the index.
+ */
+function accountsWaiting(name: string, waiting: Fragment, within: string): Fragment {
+  return (bind) => `${name}(account_id, n) as (
+    (select r.account_id, 1 from requests r
+      where ${waiting(bind)} and ${within}
+      order by r.account_id limit 1)
+    union all
+    select (select r.account_id from requests r
+      where ${waiting(bind)} and ${within} and r.account_id > last.account_id
+      order by r.account_id limit 1), last.n + 1
+    from ${name} last where last.account_id is not null and last.n <= (select free from room)
+  )`;
 }
 
 /** Claims requests that are due: to poll, to recover, to notify, to delete. */
@@ -197,17 +210,17 @@ export function renewMany(
 export async function takeSlot(
   db: Database,
   { id, attempt }: Claim,
-  lane: UpstreamQueue & { model: string },
+  queue: UpstreamQueue & { model: string },
 ): Promise<boolean> {
   return db.tx(async (tx) => {
-    lockTurn(tx, lane.upstream);
+    lockTurn(tx, queue.upstream);
     const taken = await tx.run(sql`
-      update requests set slot = true, upstream = ${lane.upstream}, upstream_model = ${lane.model}
+      update requests set slot = true, upstream = ${queue.upstream}, upstream_model = ${queue.model}
       where id = ${id} and attempt = ${attempt} and leased and status in ('IN_QUEUE', 'IN_PROGRESS')
         and
-          ${lane.concurrency}::int -- guard: next-upstream-slots (off: 1000000)
+          ${queue.concurrency}::int -- guard: next-upstream-slots (off: 1000000)
           > (select count(*) from requests
-          where upstream = ${lane.upstream} and slot and id <> ${id})
+          where upstream = ${queue.upstream} and slot and id <> ${id})
       returning id`);
     return taken.length > 0;
   });

@@ -26,7 +26,7 @@ import { badField } from '../validate.ts';
 import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
 
 /** Requests that one call looks at for those that fit; where few do, the page asks on. */
-const lookMax = 100_000;
+const scanMax = 100_000;
 
 const PageQuery = object({
   status: optional(StatusName),
@@ -90,7 +90,7 @@ async function pageBelow(
   limit: number,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<Found> {
-  const bounds = { below_id, limit: limit + 1, look: lookMax };
+  const bounds = { below_id, limit: limit + 1, look: scanMax };
   const ids = await pages.idsBelow(db, filter, bounds);
   const more = ids.length > limit;
   const reached = more ? null : await pages.reach(db, filter, bounds);
@@ -103,7 +103,7 @@ async function pageAbove(
   limit: number,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<Found> {
-  const bounds = { above_id, limit: limit + 1, look: lookMax };
+  const bounds = { above_id, limit: limit + 1, look: scanMax };
   const ids = await pages.idsAbove(db, filter, bounds);
   // Fewer than a page: what is newest, as the first page shows it.
   if (ids.length <= limit) return pageBelow(filter, null, limit, { db });

@@ -163,7 +163,7 @@ export const list = endpoint(
   },
 );
 
-interface Known {
+interface QueueFacts {
   states: upstreamStates.UpstreamState[];
   models: upstreamStates.PausedModel[];
   /** Ids of models that an operator stopped. */
@@ -172,7 +172,7 @@ interface Known {
   now: number;
 }
 
-function view({ id: request_id, message, ...row }: open.OpenRow, known: Known) {
+function view({ id: request_id, message, ...row }: open.OpenRow, known: QueueFacts) {
   const isQueued = row.status === 'IN_QUEUE' || row.waits;
   return {
     request_id,
@@ -190,7 +190,7 @@ interface WaitsFor {
 }
 
 /** Why a request has not been handed over. */
-function queuedFor(row: Waiting, known: Known): WaitsFor {
+function queuedFor(row: Waiting, known: QueueFacts): WaitsFor {
   const { states, models, deps, now } = known;
   const { upstream } = row;
   const state = states.find(({ name }) => name === upstream);
@@ -208,7 +208,7 @@ function queuedFor(row: Waiting, known: Known): WaitsFor {
 }
 
 /** The current step of a running request. */
-function runsFor(row: Waiting, { stopped: stops }: Known): WaitsFor {
+function runsFor(row: Waiting, { stopped: stops }: QueueFacts): WaitsFor {
   const { kind, past_deadline, has_handle, outcome, deadline_at: deadline } = row;
   if (kind === 'text') return { what: 'chat', until: deadline };
   if (past_deadline) return { what: 'end', until: null };

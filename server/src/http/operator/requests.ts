@@ -104,7 +104,7 @@ const OperatorRequest = named(
 );
 
 /** Requests that one call looks at for those that fit; if few do, the page asks on. */
-const lookMax = 100_000;
+const scanMax = 100_000;
 const anyTime = { from_ms: null, to_ms: null, first_id: null, last_id: null };
 
 /** GET /accounts/:account_id/requests */
@@ -118,7 +118,7 @@ export const list = endpoint(
     const { status = null, cursor: below_id = null, limit } = query;
     const account_id = idOf(params.account_id);
     const filter = { account_id, status, model_id: null, key_id: null, ...anyTime };
-    const bounds = { below_id, limit: limit + 1, look: lookMax };
+    const bounds = { below_id, limit: limit + 1, look: scanMax };
     const ids = await idsBelow(db, filter, bounds);
     const shown = ids.slice(0, limit);
     const more = ids.length > limit;

@@ -14,7 +14,7 @@ import { endPause, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
-import { isWell, checkUpstream } from '../../upstreams/check-upstream.ts';
+import { isHealthy, checkUpstream } from '../../upstreams/check-upstream.ts';
 import {
   boolean,
   form,
@@ -117,7 +117,7 @@ export const list = endpoint(
       fullDay(db),
     ]);
     const names = states.map(({ name }) => name);
-    const resting = await upstreamStates.pausedModels(db, names);
+    const paused = await upstreamStates.pausedModels(db, names);
     const now = Date.now();
     return {
       counted_max: latencyRowsMax,
@@ -126,7 +126,7 @@ export const list = endpoint(
         ...withPause(state, now),
         waiting_more: state.waiting >= upstreamStates.waitingMax,
         oldest_seconds: state.waiting > 0 ? Math.round(state.oldest_seconds) : null,
-        paused_models: resting
+        paused_models: paused
           .filter(({ upstream }) => upstream === state.name)
           .map((each) => withPause(each, now)),
         keys: keys
@@ -311,7 +311,7 @@ export const test = action(
     };
     const look = await checkUpstream(looked, AbortSignal.timeout(lookMaxMs));
     const problems = look.problems.map(redact);
-    const ok = isWell(look);
+    const ok = isHealthy(look);
     const { answers, credential_taken, missing } = look;
     return async (db) => {
       if (credential_taken) await noteKeyTaken(db, name, null);

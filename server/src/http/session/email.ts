@@ -16,7 +16,7 @@ import type { Visit, WebDeps } from './visit.ts';
 /** Another e-mail address to sign in with, by who signs in with it. */
 
 const asksOfPerson = { max: 5, seconds: 3600 };
-const looksOfAddress = { max: 60, seconds: 600 };
+const readsOfAddress = { max: 60, seconds: 600 };
 
 /**
  * POST /api/me/email: the answer is the same whether somebody has the address or not; letters tell
@@ -63,7 +63,7 @@ export const ask = endpoint(
 export const confirm = openEndpoint(
   { body: form({ token: linkToken }), reply: object({ email: text() }) },
   async ({ visit, body }, deps) => {
-    await throttle(deps, 'e-mail link', networkOf(visit.ip), looksOfAddress);
+    await throttle(deps, 'e-mail link', networkOf(visit.ip), readsOfAddress);
     const { email, before } = await inWords(confirmEmail(deps.db, body.token));
     deps.web.post?.(emailChangedLetter(before, email));
     return { email };

@@ -65,7 +65,7 @@ const guesses = new Set([
 export const guessesOfPerson = { max: 20, seconds: 900 };
 const signUpsOfAddress = { max: 10, seconds: 3600 };
 export const letters = { max: 3, seconds: 3600 };
-const looksOfAddress = { max: 60, seconds: 600 };
+const readsOfAddress = { max: 60, seconds: 600 };
 
 /** The token of a link in an e-mail. */
 export const linkToken = text(undefined, { minLength: 1, maxLength: 100 });
@@ -210,7 +210,7 @@ export const invitation = openEndpoint(
     ),
   },
   async ({ visit, body }, deps) => {
-    await throttle(deps, 'invitation', networkOf(visit.ip), looksOfAddress);
+    await throttle(deps, 'invitation', networkOf(visit.ip), readsOfAddress);
     const found = await invitations.findOpen(deps.db, hashToken(body.token));
     if (found) return found;
     throw new ApiError('not_found', {

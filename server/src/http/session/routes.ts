@@ -10,7 +10,7 @@ import { row, type Need, type VisitHandler, type VisitRow, type WebMethod } from
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
-import { allowance, chatPrice, models, ownFile, studioCall, studioLook } from './studio.ts';
+import { allowance, chatPrice, models, ownFile, studioCall, studioRead } from './studio.ts';
 import type { WebDeps } from './visit.ts';
 
 type OpenHandler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
@@ -67,7 +67,7 @@ function studioRows(): VisitRow[] {
   const calls = keyedCalls.map(([method, path, , { shapes, handle }]): VisitRow => {
     const looks = method === 'GET' || path === '/estimate';
     const [right, make] = looks
-      ? (['view', studioLook] as const)
+      ? (['view', studioRead] as const)
       : (['build', studioCall] as const);
     const call: Endpoint = {
       shapes: { ...shapes, reply: shapes.reply ?? shapes.written },

@@ -49,7 +49,7 @@ export async function studioCall(
  * The same where nothing is spent. Each person has a minute of their own for it: who only looks
  * must not use up the calls of those who spend.
  */
-export async function studioLook<T>(
+export async function studioRead<T>(
   call: Call<T>,
   visit: Visit,
   reply: FastifyReply,
@@ -129,7 +129,7 @@ export const chatPrice: Endpoint = {
   shapes: { body: ChatRequest, reply: ChatPrice },
   // The body is read as a chat call's is.
   handle: async (visit, reply, deps) =>
-    bodyOf(reply, ChatPrice, await studioLook(quoteCall, visit, reply, deps)),
+    bodyOf(reply, ChatPrice, await studioRead(quoteCall, visit, reply, deps)),
 };
 
 /** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */

@@ -14,12 +14,12 @@ export class Outage {
   /** False until the database has answered; until then the caller that opens it reports errors. */
   #isKnown = false;
   /** The outage was logged, and its end was not yet. */
-  #isTold = false;
+  #isLogged = false;
 
   constructor(log: Log) {
     this.#log = log;
     this.#tell = throttled((told) => {
-      this.#isTold = true;
+      this.#isLogged = true;
       log.warn(told, 'the database does not answer');
     });
   }
@@ -30,8 +30,8 @@ export class Outage {
 
   answered(): void {
     this.#isKnown = true;
-    if (!this.#isTold) return;
-    this.#isTold = false;
+    if (!this.#isLogged) return;
+    this.#isLogged = false;
     this.#log.warn({}, 'the database is back');
   }
 }

@@ -9,7 +9,7 @@ import {
   type Gatherer,
 } from '../../core/chat/completion.ts';
 import { ApiError } from '../../core/errors.ts';
-import { chatCost, toldCost } from '../../core/price/cost.ts';
+import { chatCost, statedCost } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
@@ -292,7 +292,7 @@ async function settle(
       to: 'FAILED',
       code: 'upstream_failed',
       message,
-      cost_usd_micro: toldCost(toldIn(delivered.completion).cost),
+      cost_usd_micro: statedCost(statedUsage(delivered.completion).cost),
     });
     const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const completion = withUsage(whole, nothing, 0n);
@@ -313,7 +313,7 @@ async function settle(
     output: run.keep ? completion : { usage: completion.usage },
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
-    cost_usd_micro: toldCost(toldIn(delivered.completion).cost) ?? chatCost(run.route, bill),
+    cost_usd_micro: statedCost(statedUsage(delivered.completion).cost) ?? chatCost(run.route, bill),
     ttl_seconds: 0,
   });
   if (settled) return { charge: amount, completion, failed: false, released: false };
@@ -324,7 +324,7 @@ async function settle(
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
 /** Removes what the upstream charges the operator, whatever it calls that. */
-function toldIn({ usage }: Json): { usage: Json; cost: unknown } {
+function statedUsage({ usage }: Json): { usage: Json; cost: unknown } {
   const said = (usage ?? {}) as Json;
   const shown = JSON.stringify(said, (name, value) => (ofMoney.test(name) ? undefined : value));
   return { usage: JSON.parse(shown) as Json, cost: said.cost };
@@ -332,7 +332,7 @@ function toldIn({ usage }: Json): { usage: Json; cost: unknown } {
 
 /** Other usage details of the upstream stay, for example the kinds of tokens. */
 function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
-  const said = usageOf(completion) === null ? {} : toldIn(completion).usage;
+  const said = usageOf(completion) === null ? {} : statedUsage(completion).usage;
   return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };
 }
 

@@ -17,7 +17,7 @@ const limitedSeconds = 2;
 /** Pause of a model that the upstream does not have. */
 const missingModelPauseSeconds = 300;
 /** How long an upstream counts as healthy before a success checks its row again. */
-const wellMs = 1_000;
+const healthyMs = 1_000;
 /**
  * The newest refusal of a poll is recorded at most this often, because each job's polls meet it.
  */
@@ -119,15 +119,15 @@ function startCircuit(
     seconds: limits.failure_pause_seconds,
   });
   /** Until when each upstream and each of several keys counts as healthy, by model. */
-  const well = new Map<string, Map<string, number>>();
+  const healthy = new Map<string, Map<string, number>>();
 
-  async function noteWell(name: string, model: string, began: number): Promise<string[]> {
+  async function noteHealthy(name: string, model: string, began: number): Promise<string[]> {
     const now = performance.now();
-    const known = well.get(name) ?? new Map<string, number>();
+    const known = healthy.get(name) ?? new Map<string, number>();
     // guard: success-ends-failures (off: true)
     if (now < (known.get(model) ?? 0)) return [];
     // Set at once, so that of many calls that succeed together only one checks the row.
-    well.set(name, known.set(model, now + wellMs));
+    healthy.set(name, known.set(model, now + healthyMs));
     const seconds = (now - began) / 1000;
     // A job was just made and must go on; the next success is recorded as well.
     const resumed = await upstreamPauses.noteSuccess(db, name, model, seconds).catch(() => []);
@@ -143,10 +143,10 @@ function startCircuit(
     },
     async succeeded({ upstream, model, key }, account_id, began) {
       lostStarts.answered(account_id, { upstream, model });
-      const names = await noteWell(upstream, model, began);
+      const names = await noteHealthy(upstream, model, began);
       listener.startSucceeded({ upstream, model }, names);
       if (typeof key !== 'string') return;
-      const ofKey = await noteWell(pausedName(upstream, key), model, began);
+      const ofKey = await noteHealthy(pausedName(upstream, key), model, began);
       listener.startSucceeded({ upstream, model, key }, ofKey);
     },
     isLast: lostStarts.isLast,
@@ -170,13 +170,13 @@ function startCircuit(
       counts_alone: why === 'unreachable',
       ...limits,
     });
-    well.delete(name);
+    healthy.delete(name);
     const told = { upstream, model, model_id, why, cause };
     if (blamed === null) return listener.startFailed(told, noted);
     listener.startFailed({ ...told, key: blamed }, noted);
     const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
     const paused = await upstreamPauses.pauseWithKeys(db, upstream, model, names);
-    if (paused.length > 0) well.delete(upstream);
+    if (paused.length > 0) healthy.delete(upstream);
     for (const each of paused) listener.keysPaused(told, each);
   }
 }

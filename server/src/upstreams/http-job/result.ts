@@ -1,4 +1,4 @@
-import { toldCost } from '../../core/price/cost.ts';
+import { statedCost } from '../../core/price/cost.ts';
 import { collectMedia, kindOfAddress } from '../outputs.ts';
 import { messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -69,7 +69,7 @@ function resultOf(json: unknown, options: Options, task: string): Result {
   });
   const quantity = numberAt(json, options.quantity);
   const told = numberAt(json, options.cost_usd.path);
-  const cost = told === undefined ? null : toldCost(told * options.cost_usd.each_usd);
+  const cost = told === undefined ? null : statedCost(told * options.cost_usd.each_usd);
   return {
     media: named(media),
     fields: Object.fromEntries(fields),

@@ -9,7 +9,7 @@ import type { Options } from './options.ts';
 /** The body of a video request, in each of its forms. */
 
 type Medium = { field: string; url: string };
-type Sent = { headers: Record<string, string>; body: RequestCall['body'] };
+type UploadCall = { headers: Record<string, string>; body: RequestCall['body'] };
 
 const fileMaxBytes = 50 * 1024 * 1024;
 /** Sent as data in JSON; larger files are sent as a link, if we have one. */
@@ -23,11 +23,11 @@ export function videoBody(
   kind: Options['videos'],
   callback_url: string | null,
   tools: UpstreamTools,
-): Promise<Sent> {
+): Promise<UploadCall> {
   return kind === 'multipart' ? form(job, tools) : json(job, kind, callback_url, tools);
 }
 
-async function form(job: StartJob, tools: UpstreamTools): Promise<Sent> {
+async function form(job: StartJob, tools: UpstreamTools): Promise<UploadCall> {
   const files: FormPart[] = [];
   const read = fileReader(fileMaxBytes);
   const fields = await fieldsOf(job, async (value, field) => {
@@ -46,7 +46,7 @@ async function json(
   kind: Options['videos'],
   callback_url: string | null,
   tools: UpstreamTools,
-): Promise<Sent> {
+): Promise<UploadCall> {
   const media: Medium[] = [];
   const fields = await fieldsOf(job, async (value, field) => {
     media.push({ field, url: await addressOf(value, field, job, tools) });

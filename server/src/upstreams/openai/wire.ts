@@ -1,4 +1,4 @@
-import { toldCost } from '../../core/price/cost.ts';
+import { statedCost } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import {
   FetchError,
@@ -142,5 +142,5 @@ export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise
 
 /** Micro-USD of a `usage.cost` in dollars; undefined if none is stated. */
 export function costIn(reply: Json): bigint | undefined {
-  return toldCost(isObject(reply.usage) ? reply.usage.cost : undefined) ?? undefined;
+  return statedCost(isObject(reply.usage) ? reply.usage.cost : undefined) ?? undefined;
 }

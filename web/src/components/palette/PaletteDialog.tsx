@@ -5,12 +5,14 @@ import { useTranslation } from 'react-i18next';
 import { useFocusBack } from '../Dialog.tsx';
 import classes from './Palette.module.css';
 import { keepRecent, type Offer, type OfferGroup } from './palette-find.ts';
-import { useOffers, type Known } from './palette-offers.tsx';
+import { useOffers, type PaletteFacts } from './palette-offers.tsx';
 
 /**
  * Finds any page, model, request or action by name. The field keeps the focus; arrow keys choose.
  */
-export default function PaletteDialog(props: Known & { opened: boolean; onClose: () => void }) {
+export default function PaletteDialog(
+  props: PaletteFacts & { opened: boolean; onClose: () => void },
+) {
   const { me, sections, opened, onClose } = props;
   const { t } = useTranslation('palette');
   useFocusBack(opened);
@@ -31,7 +33,7 @@ export default function PaletteDialog(props: Known & { opened: boolean; onClose:
   );
 }
 
-function Chooser({ onClose, ...known }: Known & { onClose: () => void }) {
+function Chooser({ onClose, ...known }: PaletteFacts & { onClose: () => void }) {
   const { me } = known;
   const { t } = useTranslation('palette');
   const [typed, setTyped] = useState('');

@@ -30,7 +30,7 @@ import type { Section } from '../frame/sections.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 
 /** The user and the sections they may open. */
-export interface Known {
+export interface PaletteFacts {
   me: Me;
   sections: Section[];
 }
@@ -42,7 +42,7 @@ const shownMax = 6;
 
 /** The entries for a search text; `searching` while the service is being asked. */
 export function useOffers(
-  { me, sections }: Known,
+  { me, sections }: PaletteFacts,
   typed: string,
 ): { groups: OfferGroup[]; searching: boolean } {
   const { t } = useTranslation('palette');

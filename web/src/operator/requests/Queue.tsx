@@ -28,7 +28,7 @@ export function Queue() {
         {error && <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />}
         {(data || !error) && (
           <>
-            <Lanes lanes={data?.upstreams} />
+            <Upstreams upstreams={data?.upstreams} />
             {data && data.accounts.length > 0 && (
               <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
                 <Section title={t('accounts')}>
@@ -67,9 +67,9 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** Idle upstreams are left out; one line names them. */
-function Lanes({ lanes }: { lanes: QueueUpstream[] | undefined }) {
+function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
   const { t } = useTranslation('operator_queue');
-  const busy = lanes?.filter(
+  const busy = upstreams?.filter(
     ({ waiting, in_use, running, paused_until }) =>
       waiting + in_use + running > 0 || paused_until !== null,
   );

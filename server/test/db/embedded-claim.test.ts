@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { claimFolder } from '../../src/db/embedded.ts';
 import { claim } from '../../src/db/embedded/claim.ts';
-import { startScript, tempFolder } from './embedded_kit.ts';
+import { startScript, tempFolder } from './embedded-kit.ts';
 
 const claimOnce = `
   const result = await claimFolder(dataDir, 'service ' + process.pid);

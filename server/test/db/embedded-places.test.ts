@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startEmbedded } from '../../src/db/embedded.ts';
-import { connect, isRoot, start, startScript, tempFolder, value } from './embedded_kit.ts';
+import { connect, isRoot, start, startScript, tempFolder, value } from './embedded-kit.ts';
 
 const NOBODY = 65534;
 
