@@ -112,6 +112,10 @@ declare module 'fastify' {
     belongsTo: (owner: string) => void;
     /** From now on the call only waits: it gives its slot to one that works. */
     yieldSlot: () => void;
+    /** Of a call whose key was accepted. */
+    caller?: Spender;
+    /** For a poll: the row, requested while the key was checked. */
+    row?: Promise<StatusRow | null>;
   }
 }
 
@@ -122,8 +126,6 @@ export type KeyedRequest = FastifyRequest & {
   grant: Grant;
   /** Work that continues after its caller has left; until it ends, its body is held. */
   work?: Promise<unknown>;
-  /** For a poll: the row, requested while the key was checked. */
-  row?: Promise<StatusRow | null>;
 };
 
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

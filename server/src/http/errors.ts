@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
@@ -6,7 +6,7 @@ import { JsonError } from '../lib/json.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import { isUnavailable } from '../lib/sql/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
-import { codeOf } from '../lib/unknown.ts';
+import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 
@@ -86,7 +86,7 @@ export function asApiError(thrown: unknown): ApiError {
   if (isNoRoom || thrown instanceof StorageAway || isUnavailable(thrown)) {
     return new ApiError('capacity_unavailable', { cause: thrown });
   }
-  const { statusCode, code } = thrown as FastifyError;
+  const statusCode = fieldOf(thrown, 'statusCode');
   if (statusCode === 413) return new ApiError('payload_too_large');
   if (statusCode === 415) {
     return new ApiError('unsupported_media_type', {
@@ -96,10 +96,10 @@ export function asApiError(thrown: unknown): ApiError {
       param: 'content-type',
     });
   }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     // The framework's own message names its parts, which callers do not know.
     return new ApiError('bad_request', {
-      ...(code === 'FST_ERR_BAD_URL' && { message: badPath }),
+      ...(codeOf(thrown) === 'FST_ERR_BAD_URL' && { message: badPath }),
       cause: thrown,
     });
   }

@@ -13,11 +13,10 @@ import type {
   Parameter,
   ReplyDocs,
   RouteDocs,
-  Schema,
 } from './docs/route-docs.ts';
 import { ErrorBody } from './error-schema.ts';
 import type { Route } from './routes.ts';
-import type { TSchema } from './schema.ts';
+import type { Schema, TSchema } from './schema.ts';
 
 /** Makes the OpenAPI document out of the table of routes, their schemas and their prose. */
 
@@ -41,7 +40,7 @@ export function openapiDocument(table: Route[]): Json {
     paths[path] ??= route.prefixed ? {} : { servers: [{ url: documentedOrigin }] };
     paths[path][route.method.toLowerCase()] = operation(route, used);
   }
-  const replies = [...used.replies].map((code) => [code, errorReply([code], [], used)]);
+  const replies = [...used.replies].map((code) => [code, errorReply([code], [], used)] as const);
   return {
     openapi: '3.0.3',
     info: about,
@@ -58,7 +57,7 @@ export function openapiDocument(table: Route[]): Json {
         [...used.headers].map((name) => [name, headerObject(name, true)]),
       ),
       examples: errorExamples,
-      responses: Object.fromEntries(replies) as Json,
+      responses: Object.fromEntries(replies),
     },
   };
 }
@@ -110,11 +109,11 @@ function inPath(path: string): Parameter[] {
 function inQuery({ docs, shapes }: Route): Parameter[] {
   const fields = { ...shapes.query?.properties, ...shapes.rawQuery?.properties };
   return Object.entries(fields).map(([name, field]) => {
-    const { description, example, ...schema } = field as Schema;
+    const { description, example, ...schema }: Schema = field;
     return {
       name,
       in: 'query',
-      description: docs.query?.[name] ?? (description as string),
+      description: docs.query?.[name] ?? description ?? '',
       schema: documented(schema),
       ...(example !== undefined && { example }),
     };
@@ -154,7 +153,7 @@ function securityOf({ who }: Route): Json[] | null {
 }
 
 function successes({ docs, who, shapes }: Route, used: Used): Json {
-  const entries = Object.entries(docs.replies).map(([status, reply]) => {
+  const entries = Object.entries(docs.replies).map(([status, reply]): [string, Json] => {
     const { description, headers: own = [] } = reply;
     const content = Number(status) < 300 ? contentOf(reply, shapes) : {};
     return [
@@ -166,7 +165,7 @@ function successes({ docs, who, shapes }: Route, used: Used): Json {
       },
     ];
   });
-  return Object.fromEntries(entries) as Json;
+  return Object.fromEntries(entries);
 }
 
 function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes']): Content {
@@ -186,9 +185,7 @@ function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes'])
 /** A call that needs no key but came with one counts against that key's rate. */
 function rateOf(who: Route['who']): HeaderUse[] {
   if (who === 'key') return rateHeaders;
-  return who === 'key_or_signature'
-    ? rateHeaders.map((name): HeaderUse => `${name as HeaderName}?`)
-    : [];
+  return who === 'key_or_signature' ? rateHeaders.map((name): HeaderUse => `${name}?`) : [];
 }
 
 /** Codes that follow from the kind of a route, and its own. */
@@ -234,11 +231,11 @@ function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used): Json {
   const { status } = errors[codes[0]!];
   const said = codes.map((code) => `- \`${code}\`: ${advice[code].when}`);
   const description = codes.length === 1 ? advice[codes[0]!].when : said.join('\n');
-  const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]);
+  const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
   const content = {
     'application/json': {
       schema: documented(ErrorBody),
-      examples: Object.fromEntries(examples) as Json,
+      examples: Object.fromEntries(examples),
     },
   };
   const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
@@ -246,14 +243,15 @@ function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used): Json {
 }
 
 function headerObjects(uses: HeaderUse[], used: Used): Json {
-  const entries = uses.map((use) => {
+  const entries = uses.map((use): [string, Json] => {
     const optional = use.endsWith('?');
+    // The type of `use` says so.
     const name = (optional ? use.slice(0, -1) : use) as HeaderName;
     if (optional) return [headers[name].name, headerObject(name, false)];
     used.headers.add(name);
     return [headers[name].name, { $ref: `#/components/headers/${name}` }];
   });
-  return Object.fromEntries(entries) as Json;
+  return Object.fromEntries(entries);
 }
 
 function headerObject(header: HeaderName, required: boolean): Json {

@@ -32,7 +32,7 @@ type Method = 'GET' | 'POST' | 'PUT';
 type Row<Request> = [Method, string, docs.RouteDocs, ApiEndpoint<Request>, Ahead?];
 type OpenRow = Row<FastifyRequest>;
 /** Begins the call's first look-up while its key is still checked. */
-export type Ahead<Params = unknown> = (req: At<Params, KeyedRequest>, deps: HttpDeps) => void;
+export type Ahead<Params = unknown> = (req: At<Params>, deps: HttpDeps) => void;
 
 /** A row of a table. It compiles only if the path has the parameters that the handler needs. */
 function row<const Path extends string, Request extends FastifyRequest>(

@@ -15,6 +15,33 @@ import {
 
 export type { Static, TObject, TSchema } from 'typebox';
 
+/** JSON Schema as OpenAPI 3.0 knows it, as far as this service reads it. */
+export interface Schema {
+  $ref?: string;
+  title?: string;
+  description?: string;
+  type?: string;
+  format?: string;
+  pattern?: string;
+  /** The rule in words, if the other keywords do not say it well. */
+  rule?: string;
+  nullable?: boolean;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  default?: unknown;
+  example?: unknown;
+}
+
 /** More keywords of a schema: `minimum`, `maxLength`, `default` … */
 type Keywords = Record<string, unknown>;
 
@@ -93,7 +120,7 @@ export function onlyTrue(description?: string): TUnsafe<true> {
 }
 
 export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
-  const { enum: members } = schema as { enum?: unknown[] };
+  const { enum: members }: Schema = schema;
   return Type.Unsafe<Static<S> | null>({
     ...schema,
     ...(members && { enum: [...members, null] }),
@@ -168,10 +195,11 @@ export function pageQuery(usual: number, max = 100) {
 }
 
 /** A page of a list; `next_cursor` is null on the last one. */
-export function pageOf<S extends TSchema, P extends TProperties>(entry: S, more?: P) {
-  return object({
-    data: list(entry),
-    next_cursor: nullable(text()),
-    ...(more ?? ({} as P)),
-  });
+export function pageOf<S extends TSchema>(entry: S) {
+  return pageWith(entry, {});
+}
+
+/** A page with more fields beside its list. */
+export function pageWith<S extends TSchema, P extends TProperties>(entry: S, more: P) {
+  return object({ data: list(entry), next_cursor: nullable(text()), ...more });
 }

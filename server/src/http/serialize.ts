@@ -35,5 +35,5 @@ export function serialize<S extends TSchema>(schema: S, value: Sendable<Static<S
 export function bodyOf(reply: FastifyReply, schema: TSchema | undefined, answer: unknown): unknown {
   if (schema === undefined) return answer;
   reply.type('application/json; charset=utf-8');
-  return serialize(schema, answer as Sendable<Static<TSchema>>);
+  return serialize(schema, answer);
 }

@@ -92,7 +92,7 @@ export function createServer(
 
 /** Only calls with a key: a refusal on the pages is seen by the person there. */
 function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
-  const { caller } = req as Partial<KeyedRequest>;
+  const { caller } = req;
   if (caller && !req.routeOptions.url?.startsWith('/api/'))
     refusals.note(caller, asApiError(thrown));
 }
@@ -187,7 +187,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
         route: req.routeOptions.url ?? 'none',
         status: reply.raw.statusCode,
         ms: Math.round(reply.elapsedTime),
-        key_id: (req as Partial<KeyedRequest>).caller?.key_id,
+        key_id: req.caller?.key_id,
       };
       logger.debug(facts, 'call');
     });
@@ -263,15 +263,21 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
-      const keyed = req as KeyedRequest;
       const judged = authenticate(req, reply, deps);
-      route.ahead?.(keyed, deps);
+      route.ahead?.(req, deps);
       const { caller, grant } = await judged;
-      keyed.belongsTo(caller.account_id);
-      Object.assign(keyed, { caller, grant });
+      req.belongsTo(caller.account_id);
+      Object.assign(req, { caller, grant });
     },
-    handler: (req, reply) => route.handler(req as KeyedRequest, reply),
+    handler: (req, reply) => {
+      if (!isKeyed(req)) throw new Error('a keyed call reached its handler without a key');
+      return route.handler(req, reply);
+    },
   };
+}
+
+function isKeyed(req: FastifyRequest): req is KeyedRequest {
+  return req.caller !== undefined;
 }
 
 /**

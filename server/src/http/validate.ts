@@ -3,7 +3,8 @@ import { ApiError } from '../core/errors.ts';
 import type { Why } from '../core/reasons.ts';
 import { isCalendarDay } from '../lib/calendar-day.ts';
 import { isUuid } from '../lib/id.ts';
-import type { Static, TObject, TSchema } from './schema.ts';
+import type { Schema, Static, TObject, TSchema } from './schema.ts';
+import { objectOf } from '../lib/json.ts';
 
 /** Reads what a call brings by its schema, or refuses it with `bad_request` and the field. */
 
@@ -21,13 +22,14 @@ const compiled = new WeakMap<TSchema, ValidateFunction>();
 export function readBody<S extends TObject>(schema: S, body: Record<string, unknown>): Static<S> {
   let validate = compiled.get(schema);
   if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
+  // `Static` is the type of what the schema lets through.
   if (validate(body)) return body as Static<S>;
   throw refusal(validate.errors![0]!);
 }
 
 /** The parameters of an address, of which numbers and flags come as texts. */
 export function readQuery<S extends TObject>(schema: S, query: unknown): Static<S> {
-  const given = query as Record<string, unknown>;
+  const given = objectOf(query);
   const read = Object.entries(schema.properties).flatMap(([name, field]) => {
     const value = given[name];
     if (value === undefined) return [];
@@ -39,7 +41,7 @@ export function readQuery<S extends TObject>(schema: S, query: unknown): Static<
   return readBody(schema, Object.fromEntries(read));
 }
 
-function fromText(value: unknown, { type }: TSchema & { type?: unknown }): unknown {
+function fromText(value: unknown, { type }: Schema): unknown {
   if (typeof value !== 'string') return value;
   if (type === 'integer' && /^(0|[1-9]\d{0,14})$/.test(value)) return Number(value);
   if (type === 'number' && /^\d{1,15}(\.\d{1,3})?$/.test(value)) return Number(value);
@@ -49,10 +51,13 @@ function fromText(value: unknown, { type }: TSchema & { type?: unknown }): unkno
 
 function refusal(error: ErrorObject): ApiError {
   const { keyword, params } = error;
+  // One of ours; `verbose` keeps it.
+  const rule = (error.parentSchema ?? {}) as Schema;
+  const { properties = {} } = rule;
   const at = error.instancePath.slice(1).split('/').filter(Boolean).map(unescaped);
   if (keyword === 'additionalProperties') {
     const odd = String(params.additionalProperty).slice(0, 50);
-    const allowed = Object.keys((error.parentSchema as TObject).properties ?? {});
+    const allowed = Object.keys(properties);
     const name = fieldName([...at, odd]);
     const message = `There is no field ${name}. Allowed: ${allowed.join(', ')}.`;
     return new ApiError('bad_request', {
@@ -65,10 +70,9 @@ function refusal(error: ErrorObject): ApiError {
   if (keyword === 'required') {
     const missing = String(params.missingProperty);
     const name = fieldName([...at, missing]);
-    const field = (error.parentSchema as TObject).properties[missing]!;
-    return badField(name, ...ruleOf(field as Rule));
+    return badField(name, ...ruleOf(properties[missing] ?? {}));
   }
-  return badField(fieldName(at), ...ruleOf(error.parentSchema as Rule));
+  return badField(fieldName(at), ...ruleOf(rule));
 }
 
 /** `bad_request` for a field that is not what it must be. */
@@ -86,29 +90,13 @@ function unescaped(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-interface Rule {
-  /** The rule in words, if the other keywords do not say it well. */
-  rule?: string;
-  type?: string;
-  enum?: unknown[];
-  pattern?: string;
-  format?: string;
-  minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  nullable?: boolean;
-}
-
 /** The rule for a field, in words and in values. */
-function ruleOf(rule: Rule): [words: string, limits: Why | undefined] {
+function ruleOf(rule: Schema): [words: string, limits: Why | undefined] {
   const words = valueRule(rule);
   return [rule.nullable ? `${words}, or null` : words, rule.rule ? undefined : limitsOf(rule)];
 }
 
-function limitsOf(rule: Rule): Why {
+function limitsOf(rule: Schema): Why {
   const { type, minimum, maximum, minItems: min_items, maxItems: max_items } = rule;
   const { minLength: min_length, maxLength: max_length } = rule;
   const one_of = rule.enum?.filter((each) => each !== null);
@@ -116,7 +104,7 @@ function limitsOf(rule: Rule): Why {
   return { type, format, one_of, minimum, maximum, min_length, max_length, min_items, max_items };
 }
 
-function valueRule(rule: Rule): string {
+function valueRule(rule: Schema): string {
   if (rule.rule) return rule.rule;
   if (rule.enum) return `one of ${rule.enum.filter((each) => each !== null).join(', ')}`;
   switch (rule.type) {
@@ -135,7 +123,7 @@ function valueRule(rule: Rule): string {
   }
 }
 
-function textRule({ format, pattern, minLength, maxLength }: Rule): string {
+function textRule({ format, pattern, minLength, maxLength }: Schema): string {
   if (format === 'date-time') return 'a time in UTC, such as 2027-01-31T00:00:00.000Z';
   // A plus sign in an address is read as a space.
   if (format === 'moment')

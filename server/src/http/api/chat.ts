@@ -20,6 +20,7 @@ import { hijackHeaders } from '../hijack.ts';
 import { either } from '../schema.ts';
 import { ChatChunk, ChatCompletion, ChatRequest } from './chat-schema.ts';
 import { keyedEndpoint } from './endpoint.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 
 const bufferMaxBytes = 1024 * 1024;
 
@@ -154,7 +155,7 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
 
 /** `charged`: the amount of this very call; a repeat is not charged again. */
 function answer(reply: FastifyReply, completion: Json, charged?: string): string {
-  const cost = charged ?? (completion.usage as Json | undefined)?.cost_usd_micro;
+  const cost = charged ?? fieldOf(completion.usage, 'cost_usd_micro');
   if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
   reply.type('application/json; charset=utf-8');
   return JSON.stringify(completion);

@@ -7,6 +7,7 @@ import { quoteChat } from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';
+import { isObject } from '../../lib/json.ts';
 
 const shapes = { body: EstimateRequest, reply: Estimate };
 
@@ -16,13 +17,13 @@ export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const model = findModel(deps.catalog(), body.model_id);
   demandModel(req.caller, model.id, 'model_id');
   const input = body.input ?? {};
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+  if (!isObject(input)) {
     throw new ApiError('unpriceable', {
       message: 'input must be a JSON object: the full model input.',
       param: 'input',
     });
   }
-  const given = withoutNulls(input as Record<string, unknown>);
+  const given = withoutNulls(input);
   const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
   const priced = asked
     ? (await quoteChat({ ...input, model: model.id }, req.caller, deps)).quote

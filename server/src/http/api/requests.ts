@@ -69,7 +69,7 @@ export const WaitQuery = object({
 export type RequestCall = At<{ request_id: string }, KeyedRequest>;
 
 /** A poll then waits for one round trip to the database, not for two. */
-export function statusAhead(req: RequestCall, deps: HttpDeps): void {
+export function statusAhead(req: At<{ request_id: string }>, deps: HttpDeps): void {
   const id = idInPath(req);
   if (id === null) return;
   req.row = deps.operations.status(id);
@@ -270,7 +270,7 @@ export function requestId(req: RequestCall): string {
   return id;
 }
 
-function idInPath({ params }: RequestCall): string | null {
+function idInPath({ params }: Pick<RequestCall, 'params'>): string | null {
   // Some clients write UUIDs in capitals; they mean the same.
   const request_id = params.request_id.toLowerCase();
   return isUuid(request_id) ? request_id : null;

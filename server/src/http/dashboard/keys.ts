@@ -25,7 +25,7 @@ import {
   nullable,
   object,
   optional,
-  pageOf,
+  pageWith,
   pageQuery,
   text,
   time,
@@ -107,7 +107,7 @@ const NewKeySettings = form({ name, ...settings });
 export const list = endpoint(
   {
     query: object({ state: optional(choice(['active', 'all'])), ...pageQuery(50) }),
-    reply: pageOf(Key, {
+    reply: pageWith(Key, {
       studio: Key,
       defaults: object({ rpm: integer(), open_jobs: integer() }),
       ceilings: Ceilings,

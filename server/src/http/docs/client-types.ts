@@ -1,5 +1,5 @@
 import { bodyOf, comment, type Printing } from './printed-types.ts';
-import type { Schema } from './route-docs.ts';
+import type { Schema } from '../schema.ts';
 
 /**
  * The types of the client library, out of the schemas that the OpenAPI document is made of. They

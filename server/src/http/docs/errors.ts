@@ -1,4 +1,5 @@
 import { errors, type ErrorCode } from '../../core/errors.ts';
+import { entriesOf } from '../../lib/records.ts';
 
 /** Examples of errors. */
 
@@ -36,9 +37,9 @@ const params: Partial<Record<ErrorCode, string>> = {
 
 /** One reply for each code, as it looks on the wire. */
 export const errorExamples = Object.fromEntries(
-  Object.entries(errors).map(([code, { message, type, status }]) => {
-    const known = details[code as ErrorCode];
-    const param = params[code as ErrorCode] ?? null;
+  entriesOf(errors).map(([code, { message, type, status }]) => {
+    const known = details[code];
+    const param = params[code] ?? null;
     const request_id = 'req_k3v9XzQ21f';
     const error = { code, message, type, param, request_id, ...(known && { details: known }) };
     return [code, { summary: `${status} ${code}`, value: { error } }];

@@ -1,4 +1,4 @@
-import type { Schema } from './route-docs.ts';
+import type { Schema } from '../schema.ts';
 
 /** Reply headers by the name they have in the document. */
 interface Header {
@@ -123,7 +123,7 @@ export type HeaderName = keyof typeof headers;
 export type HeaderUse = HeaderName | `${HeaderName}?`;
 
 /** On every success that a key asked for, and where its calls are used up. */
-export const rateHeaders: HeaderUse[] = [
+export const rateHeaders: HeaderName[] = [
   'RateLimitPolicy',
   'RateLimit',
   'RateLimitLimit',

@@ -1,4 +1,4 @@
-import type { Schema } from './route-docs.ts';
+import type { Schema } from '../schema.ts';
 
 /** TypeScript types, printed from JSON Schemas. */
 
@@ -18,28 +18,28 @@ export function typeOf(schema: Schema, printing: Printing, indent = ''): string 
 /** The type that a name stands for. */
 export function bodyOf(schema: Schema, printing: Printing, indent = ''): string {
   const { enum: members, anyOf, type, items } = schema;
-  if (Array.isArray(members)) return members.map(literal).join(' | ');
-  if (Array.isArray(anyOf)) {
-    const types = (anyOf as Schema[]).map((each) => typeOf(each, printing, indent));
+  if (members) return members.map(literal).join(' | ');
+  if (anyOf) {
+    const types = anyOf.map((each) => typeOf(each, printing, indent));
     return types
       .sort((a, b) => Number(a.endsWith('null')) - Number(b.endsWith('null')))
       .join(' | ');
   }
-  if (type === 'array') return `Array<${typeOf(items as Schema, printing, indent)}>`;
+  if (type === 'array') return `Array<${typeOf(items ?? {}, printing, indent)}>`;
   if (type === 'object') return objectType(schema, printing, indent);
   if (type === 'integer') return 'number';
   if (type === 'string' && isAmount(schema)) return printing.amount;
-  return String(type ?? 'unknown');
+  return type ?? 'unknown';
 }
 
 /** A doc comment of the description, or nothing. */
 export function comment({ description }: Schema, indent: string): string {
-  return typeof description === 'string' ? `${indent}/** ${description} */\n` : '';
+  return description !== undefined ? `${indent}/** ${description} */\n` : '';
 }
 
 function namedType({ $ref, title }: Schema, { nameOf }: Printing): string | null {
-  if (typeof $ref === 'string') return nameOf($ref.split('/').at(-1)!);
-  return typeof title === 'string' ? nameOf(title) : null;
+  if ($ref !== undefined) return nameOf($ref.split('/').at(-1)!);
+  return title === undefined ? null : nameOf(title);
 }
 
 function literal(member: unknown): string {
@@ -52,12 +52,12 @@ function isAmount({ pattern, example }: Schema): boolean {
 
 function objectType(schema: Schema, printing: Printing, indent: string): string {
   const { properties = {}, required = [], additionalProperties: more } = schema;
-  const fields = Object.entries(properties as Record<string, Schema>);
-  const rest = more === true ? 'unknown' : more ? typeOf(more as Schema, printing, indent) : null;
+  const fields = Object.entries(properties);
+  const rest = more === true ? 'unknown' : more ? typeOf(more, printing, indent) : null;
   if (fields.length === 0) return `Record<string, ${rest ?? 'unknown'}>`;
   const inner = `${indent}  `;
   const lines = fields.map(([name, field]) => {
-    const isGiven = (required as string[]).includes(name) && field.default === undefined;
+    const isGiven = required.includes(name) && field.default === undefined;
     const type = typeOf(field, printing, inner);
     const line = `${name}${isGiven ? '' : '?'}: ${type};`;
     const said = comment(field, inner);

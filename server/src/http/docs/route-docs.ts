@@ -1,10 +1,8 @@
 import type { ErrorCode } from '../../core/errors.ts';
+import type { Schema } from '../schema.ts';
 import type { HeaderUse } from './headers.ts';
 
 /** The OpenAPI documentation of a route besides its row in the table and its schemas. */
-
-/** JSON Schema as OpenAPI 3.0 knows it. */
-export type Schema = Record<string, unknown>;
 
 export interface Parameter {
   name: string;

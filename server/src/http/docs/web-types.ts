@@ -2,7 +2,7 @@ import type { WebRoute } from '../session/routes.ts';
 import { clientTypeNames } from './client-types.ts';
 import { collectNamed } from './named.ts';
 import { bodyOf, comment, oneLine, typeOf, type Printing } from './printed-types.ts';
-import type { Schema } from './route-docs.ts';
+import type { Schema } from '../schema.ts';
 
 /** The types of the web pages' calls, out of the schemas beside their handlers. */
 
@@ -27,7 +27,7 @@ export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, 
     const given = Object.entries({ query, body, reply }).flatMap(([name, each]) => {
       if (each === undefined) return name === 'reply' ? ['reply: unknown;'] : [];
       collectNamed(each, named);
-      return [`${name}: ${typeOf(each as Schema, printing, '    ')};`];
+      return [`${name}: ${typeOf(each, printing, '    ')};`];
     });
     return [`  '${method} ${path}': ${oneLine(given, '  ')};\n`];
   });
@@ -72,5 +72,5 @@ function printedFields(schema: Schema): string[] {
 }
 
 function fieldsOf({ properties = {} }: Schema): [string, Schema][] {
-  return Object.entries(properties as Record<string, Schema>);
+  return Object.entries(properties);
 }

@@ -39,6 +39,7 @@ import { keyBounds } from '../session/studio.ts';
 import type { Visit } from '../session/visit.ts';
 import { accountFields, view } from './accounts.ts';
 import { action } from './action.ts';
+import { keysOf } from '../../lib/records.ts';
 
 /** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
 
@@ -203,8 +204,8 @@ function change<Wanted extends Partial<accounts.Switches>>(
   return async (db: Database) => {
     const switches = await accounts.lock(db, account_id);
     await work(db);
-    const [name] = Object.keys(wanted) as [keyof accounts.Switches];
-    const details = { ...wanted, before: { [name]: switches[name] } };
+    const before = keysOf<keyof accounts.Switches>(wanted).map((name) => [name, switches[name]]);
+    const details = { ...wanted, before: Object.fromEntries(before) };
     return { answer: wanted, account_id, target, details };
   };
 }

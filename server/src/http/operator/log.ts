@@ -8,7 +8,7 @@ import {
   nullable,
   object,
   optional,
-  pageOf,
+  pageWith,
   pageQuery,
   text,
   time,
@@ -38,7 +38,7 @@ export const list = endpoint(
       action: optional(text(undefined, { maxLength: 100 })),
       ...pageQuery(50),
     }),
-    reply: pageOf(LogEntry, { authors: listOf(text()) }),
+    reply: pageWith(LogEntry, { authors: listOf(text()) }),
   },
   async ({ query }, { db }) => {
     const { account_id, by = null, action = null, cursor = null, limit } = query;

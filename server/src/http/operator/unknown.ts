@@ -23,7 +23,7 @@ import {
   nullable,
   object,
   optional,
-  pageOf,
+  pageWith,
   pageQuery,
   text,
   time,
@@ -94,7 +94,7 @@ export const list = endpoint(
       ...pageQuery(25),
       cursor: optional(text()),
     }),
-    reply: pageOf(UnknownOutcome, {
+    reply: pageWith(UnknownOutcome, {
       waiting: listOf(UnknownOutcome),
       open: integer(),
       by_upstream: listOf(UnknownOutcomes),

@@ -93,13 +93,21 @@ function openProvider(options: AuthOptions): () => Promise<Library> {
   };
 }
 
-function sessionOf(found: { session: { id: string }; user: Record<string, unknown> }): Session {
+interface LibraryUser {
+  id: string;
+  email: string;
+  name: string;
+  emailVerified: boolean;
+  twoFactorEnabled?: boolean | null;
+}
+
+function sessionOf(found: { session: { id: string }; user: LibraryUser }): Session {
   const { id, email, name, emailVerified, twoFactorEnabled } = found.user;
   return {
     session_id: found.session.id,
-    person_id: id as string,
-    email: email as string,
-    name: name as string,
+    person_id: id,
+    email,
+    name,
     email_verified: emailVerified === true,
     two_factor_enabled: twoFactorEnabled === true,
   };

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import { authPath } from './auth-library.ts';
 import { fetchHeaders, readForm, type WebDeps } from './visit.ts';
+import { isObject, objectOf } from '../../lib/json.ts';
 
 /** A call of the sign-in library: judged before it is handed over, and its answer made ours. */
 export interface LibraryCall {
@@ -110,7 +111,7 @@ function refusalOf({ status, headers }: Response, text: string): ApiError {
 
 function parse(text: string): Record<string, unknown> {
   try {
-    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
+    return objectOf(JSON.parse(text));
   } catch {
     return {};
   }
@@ -118,7 +119,7 @@ function parse(text: string): Record<string, unknown> {
 
 function withoutToken(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutToken);
-  if (typeof value !== 'object' || value === null) return value;
-  const { token: _token, session: _session, ...rest } = value as Record<string, unknown>;
+  if (!isObject(value)) return value;
+  const { token: _token, session: _session, ...rest } = value;
   return Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, withoutToken(each)]));
 }

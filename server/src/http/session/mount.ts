@@ -35,10 +35,15 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       },
       handler: (req, reply) =>
         typeof route.handler === 'function'
-          ? route.handler(req as Visit, reply, deps)
-          : route.handler.handle(req as Visit, reply, deps),
+          ? route.handler(visitOf(req), reply, deps)
+          : route.handler.handle(visitOf(req), reply, deps),
     });
   }
+}
+
+function visitOf(req: FastifyRequest): Visit {
+  // `judge` sets what the route's need stands for; only that much is read by its handler.
+  return req as Visit;
 }
 
 async function judge(
@@ -48,7 +53,7 @@ async function judge(
   deps: WebDeps,
 ): Promise<void> {
   if (need === 'anyone') return;
-  const visit = req as Visit;
+  const visit = visitOf(req);
   visit.session = await demandSession(req, reply, deps);
   visit.belongsTo(visit.session.person_id);
   if (need === 'signed_in') return;

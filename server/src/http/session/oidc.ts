@@ -1,5 +1,6 @@
 import type { GenericOAuthConfig } from 'better-auth/plugins/generic-oauth';
 import { unseen } from '../../core/account/name.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 
 /** Signing in at an identity provider (OpenID Connect). */
 export interface Oidc {
@@ -30,7 +31,7 @@ export async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
 /** Whom the signed token names; what else was asked for has to be about the same person. */
 function subject(idToken: string | undefined, told: unknown): string {
   const [, payload = ''] = idToken?.split('.') ?? [];
-  const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sub?: unknown };
+  const sub = fieldOf(JSON.parse(Buffer.from(payload, 'base64url').toString()), 'sub');
   if (typeof sub === 'string' && sub !== '' && sub === told) return sub;
   throw new Error('the identity provider tells of somebody else');
 }

@@ -13,10 +13,12 @@ export interface SealKey {
 
 /** Newest first; a secret has the same number wherever it stands. */
 export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
-  return secrets.map((secret) => ({
+  const [newest, ...older] = secrets.map((secret) => ({
     version: createHash('sha256').update(secret).digest().readUInt32BE() >>> 1,
     value: secret.toString('base64url'),
-  })) as [SealKey, ...SealKey[]];
+  }));
+  if (!newest) throw new Error('there is no secret to seal with');
+  return [newest, ...older];
 }
 
 /**
