@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -35,6 +34,7 @@ import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
+import { fieldOf } from './lib/unknown.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same services. */
 
@@ -165,8 +165,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 async function listen(server: FastifyInstance, host: string, wanted: number) {
   await server.listen({ port: wanted, host });
-  const { port } = server.server.address() as AddressInfo;
-  return { host, port };
+  return { host, port: Number(fieldOf(server.server.address(), 'port')) };
 }
 
 function workerDeps(services: Services, config: Config, times: Times) {

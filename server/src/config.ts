@@ -260,6 +260,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   });
   const variable = (name: string) =>
     readSetting(env, name, { read: String, default: null, secret: true, says: '' });
+  // A setting that could not be read is null until its problem is thrown.
   const config = { ...Object.fromEntries(entries), variable } as Config;
   if (problems.length === 0) problems.push(...relations(config));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));

@@ -31,7 +31,7 @@ export function rememberFolder(config: Config): void {
 /** An unreadable list counts as empty: only this service writes it. */
 function known(config: Config): string[] {
   try {
-    const folders = JSON.parse(readFileSync(pathOf(config), 'utf8')) as unknown;
+    const folders: unknown = JSON.parse(readFileSync(pathOf(config), 'utf8'));
     return Array.isArray(folders) ? folders.filter((each) => typeof each === 'string') : [];
   } catch {
     return [];

@@ -43,9 +43,11 @@ function commandLine(terminal: Terminal): { program: Command; exitCode(): number
   const run: Run =
     (load) =>
     async (...args) => {
-      const command = args.at(-1) as Command;
+      const command = args.at(-1);
+      if (!(command instanceof Command)) throw new TypeError('Commander gives the command last');
       const json = Boolean(command.optsWithGlobals().json);
       const config = readConfig(terminal.env);
+      // Commander fills a verb's parameters from the arguments and options that are declared below.
       const verbOf = (await load()) as unknown as Verb<unknown>;
       exitCode = (await verbOf({ ...terminal, config, json }, ...args.slice(0, -1))) ?? 0;
     };

@@ -76,7 +76,7 @@ export async function cancel(context: Context, requestId: string): Promise<void>
       throw new Refused(`Only a waiting request can be cancelled; this one is ${found.status}.`);
     }),
   );
-  print(context, answer as object, `${id} is cancelled. Nothing was charged.`);
+  print(context, answer, `${id} is cancelled. Nothing was charged.`);
 }
 
 export async function resolve(

@@ -29,6 +29,5 @@ async function change(
   const folder = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   if (!folder.rows.some((row) => row.id === id))
     throw new Refused(`No catalog file has a row "${id}".`);
-  const done = await withDatabase(context, (db) => stopOrResume(db, commandLine, id, wanted));
-  return done as object;
+  return withDatabase(context, (db) => stopOrResume(db, commandLine, id, wanted));
 }

@@ -64,12 +64,11 @@ export async function resume(
 ): Promise<void> {
   const names = await definedNames(context.config);
   if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
-  const was_paused = await withDatabase(context, async (db) => {
-    const ended = runAction(db, commandLine, 'upstream.wake', async (within) => {
+  const was_paused = await withDatabase(context, (db) => {
+    return runAction(db, commandLine, 'upstream.wake', async (within) => {
       const answer = await endPause(within, name, model);
       return { answer, target: name, details: { model, was_paused: answer } };
     });
-    return (await ended) as boolean;
   });
   const what = model === null ? name : `${name} ${model}`;
   const text = was_paused ? `${what} is called again.` : `${what} was not paused.`;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { sql, type Database } from '../lib/sql/sql.ts';
+import { errorOf } from '../lib/unknown.ts';
 
 /**
  * Hints between processes: "this request changed", "there is work to claim". They are only hints:
@@ -137,7 +138,7 @@ class Notifier implements Hints {
     try {
       await this.#db.run(sql`select pg_notify(${channel}, ${payload})`);
     } catch (error) {
-      this.#options.onError(error as Error);
+      this.#options.onError(errorOf(error));
     }
   }
 
@@ -160,7 +161,7 @@ class Notifier implements Hints {
         );
         await this.#watch(await opened);
       } catch (error) {
-        if (!this.#closed) this.#options.onError(error as Error);
+        if (!this.#closed) this.#options.onError(errorOf(error));
       }
       await pause(reconnectMs, undefined, { ref: false });
     }

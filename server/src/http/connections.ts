@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Times } from './times.ts';
+import { fieldOf } from '../lib/unknown.ts';
 
 /** Calls in progress on one connection; Node begins pipelined ones all at once. */
 export const callsPerConnectionMax = 4;
@@ -75,11 +76,9 @@ function cutStalled(
   { stallMs, stallLeastBytes }: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
 ): void {
   // For a large chunk only the handle knows how much has left; Node's idle timer uses it too.
-  const { _handle: handle } = socket as {
-    _handle?: { bytesWritten: number; writeQueueSize: number } | null;
-  };
+  const handle = fieldOf(socket, '_handle');
   if (!handle) return;
-  const taken = handle.bytesWritten - handle.writeQueueSize;
+  const taken = Number(fieldOf(handle, 'bytesWritten')) - Number(fieldOf(handle, 'writeQueueSize'));
   const waiting = socket.bytesWritten - taken;
   if (waiting === 0 || taken - line.taken >= line.due) {
     // A client that took everything is not slow, however little it was: a stream may be quiet.

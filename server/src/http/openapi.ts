@@ -65,7 +65,9 @@ export function openapiDocument(table: Route[]): Json {
 /** Every schema of the document that has a name. */
 export function namedSchemas(table: Route[]): Map<string, Schema> {
   const named = new Map<string, Schema>();
-  const shapes = table.flatMap((route) => Object.values(route.shapes) as TSchema[]);
+  const shapes = table.flatMap(({ shapes: { params: _params, ...schemas } }): TSchema[] =>
+    Object.values(schemas),
+  );
   for (const schema of [...shapes, ErrorBody]) collectNamed(schema, named);
   return named;
 }

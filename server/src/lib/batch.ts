@@ -88,6 +88,7 @@ export function batch<T, R>(
 
   function answer(member: Waiting<T, R>, result: R | Error | undefined): void {
     if (result instanceof Error) member.reject(result);
+    // `many` answers each item.
     else member.resolve(result as R);
   }
 

@@ -215,6 +215,14 @@ export function itemsOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/**
+ * JSON that this service has written itself, and that therefore has its writer's type. Throws a
+ * SyntaxError for what is no JSON.
+ */
+export function fromJson<T>(text: string): T {
+  return JSON.parse(text) as T;
+}
+
 /** A whole number ≥ 0. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;

@@ -51,6 +51,7 @@ function serializeError(error: unknown): object {
     const { name: type, message, stack } = error;
     return { type, message, stack };
   }
+  // It returns what is no error as it is.
   const fields = Object.entries(pino.stdSerializers.err(error as Error));
   const shown = fields.filter(([name, value]) => !rowFields.has(name) && isPlain(value));
   // A host with several addresses fails with one error for each and no message of its own.

@@ -84,6 +84,7 @@ export async function firstName(file: FileHandle): Promise<string> {
 /** The entries in order. Does not check the seal. */
 export async function* readEntries(file: FileHandle): AsyncGenerator<TarEntry, undefined> {
   const end = (await file.stat()).size - sealBytes;
+  // Without an encoding, a file is read as bytes.
   const bytes = Readable.toWeb(bytesOf(file, end)) as ReadableStream<Uint8Array>;
   for await (const { header, body } of bytes.pipeThrough(createTarDecoder()))
     yield { name: header.name, size: header.size, body };

@@ -9,6 +9,11 @@ export function messageOf(error: unknown): string {
   return String(fieldOf(error, 'message') ?? error);
 }
 
+/** What was thrown, as an error. */
+export function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+}
+
 /** SQLSTATE or errno of an error, or an empty string. */
 export function codeOf(error: unknown): string {
   const code = fieldOf(error, 'code');

@@ -92,7 +92,7 @@ async function load(
   options: ImportOptions & { tell: (what: string) => void },
 ): Promise<ImportResult> {
   const source = await Source.open(file);
-  const header = (await source.take(entryNames.header)) as SnapshotHeader;
+  const header = await source.take<SnapshotHeader>(entryNames.header);
   const known = await snapshot.keptTables(db);
   const migrations = await snapshot.appliedMigrations(db);
   const reason = mismatch(header, { migrations, tables: known });
@@ -109,7 +109,7 @@ async function load(
     options.tell('proving the books');
     const { checked } = await proven(tx);
     const loaded = await pulsing(tx, () => loadMedia(storage, source, options.tell));
-    const manifest = (await source.take(entryNames.manifest)) as SnapshotManifest;
+    const manifest = await source.take<SnapshotManifest>(entryNames.manifest);
     for (const { name } of tables)
       if (manifest.rows[name] !== counts.get(name))
         throw new DamagedArchive(`rows of ${name} are missing`);
@@ -159,11 +159,12 @@ class Source {
   }
 
   /** The JSON of the entry that has to come now. */
-  async take(name: string): Promise<unknown> {
+  async take<Entry>(name: string): Promise<Entry> {
     if (this.entry.name !== name) throw new DamagedArchive('its parts are out of order');
     const value = await json(this.entry.body);
     await this.next();
-    return value;
+    // The seal proves that an export wrote it.
+    return value as Entry;
   }
 }
 

@@ -1,4 +1,4 @@
-import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { Document, Node } from 'yaml';
 import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
@@ -91,7 +91,7 @@ function rowNote(row: Node): string {
     Pair(_, { key, value }) {
       if (!isScalar(key) || !/^(cost|price|usd|extras)/.test(String(key.value))) return;
       said.push(key.commentBefore);
-      if (!isPair(value)) said.push((value as Node | null)?.comment);
+      if (isNode(value)) said.push(value.comment);
     },
   });
   return plain(said);
@@ -115,10 +115,8 @@ function withLine(problem: Problem, doc: Document.Parsed, lines: LineCounter): P
     .slice(1)
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
   for (let n = keys.length; n >= 0; n--) {
-    const node = doc.getIn(keys.slice(0, n), true) as
-      | { range?: [number, number, number] }
-      | undefined;
-    if (node?.range) return { ...problem, line: lines.linePos(node.range[0]).line };
+    const node = doc.getIn(keys.slice(0, n), true);
+    if (isNode(node) && node.range) return { ...problem, line: lines.linePos(node.range[0]).line };
   }
   return problem;
 }

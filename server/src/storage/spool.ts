@@ -4,6 +4,7 @@ import { createBudget, type Budget } from '../lib/budget.ts';
 import { freeBytesAt } from '../lib/free-bytes.ts';
 import type { Bytes } from '../lib/streams.ts';
 import { DiskStorage } from './disk.ts';
+import { fromJson } from '../lib/json.ts';
 
 /** A result that was fetched but not stored yet: the bytes, and the details that came with them. */
 export interface SpooledResult {
@@ -132,7 +133,7 @@ export class Spool {
 
   async #marker(id: string): Promise<Marker | null> {
     const bytes = await this.#disk.open(`${id}/${markerName}`);
-    return bytes && (JSON.parse((await gathered(bytes)).toString()) as Marker);
+    return bytes && fromJson<Marker>((await gathered(bytes)).toString());
   }
 
   async *#counted(source: Bytes, owner: string, held: { bytes: number }): Bytes {

@@ -11,7 +11,7 @@ import type { EndTransition, Output, Transition } from '../core/request/request.
 import { routeTo } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
-import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
+import { isWithinDepth, objectOf, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { measure, sniff, sniffBytes, Unmeasurable } from '../storage/media.ts';
@@ -151,7 +151,7 @@ function fieldsOf({ fields }: FinishedJob): Record<string, unknown> {
     const message = `The model returned fields nested deeper than ${fieldsDepthMax} levels.`;
     throw new UnusableOutput('output_unusable', message);
   }
-  const kept = withoutAddresses(fields) as Record<string, unknown>;
+  const kept = objectOf(withoutAddresses(fields));
   if (Buffer.byteLength(storableJson(kept)) > fieldsMaxBytes) throw tooLarge();
   return kept;
 }

@@ -47,13 +47,18 @@ export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, '
   return { [mark]: { media: [], fields: {}, spooled: true, ...told } satisfies KeptHandle };
 }
 
+function keptIn(handle: Handle): KeptHandle | undefined {
+  // Only the functions above write under this mark.
+  return handle[mark] as KeptHandle | undefined;
+}
+
 export function isHeldElsewhere(handle: Handle): boolean {
-  return (handle[mark] as KeptHandle | undefined)?.spooled === true;
+  return keptIn(handle)?.spooled === true;
 }
 
 /** The result that such a handle holds; null for an upstream's own handle. */
 export function resultIn(handle: Handle): Result | null {
-  const finished = handle[mark] as KeptHandle | undefined;
+  const finished = keptIn(handle);
   if (finished === undefined) return null;
   const { cost, spooled: _spooled, ...result } = finished;
   return { ...result, ...(cost !== undefined && { cost_usd_micro: BigInt(cost) }) };

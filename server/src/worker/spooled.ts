@@ -71,6 +71,7 @@ export async function findSpooled(
 ): Promise<{ result: FinishedJob; upstream: string; attempt: number } | null> {
   const found = await spool.find(id);
   if (found === null || Date.now() - found.kept_at > keptMaxMs) return null;
+  // `keepSpooled` wrote it.
   const told = found.told as KeptMarker;
   const { upstream, fields, quantity, cost } = told;
   const result = {

@@ -24,6 +24,8 @@ import { parseUsd } from '../price/money.ts';
 import type { Rates } from '../price/rates.ts';
 import { definitionOf } from './upstream-definition.ts';
 import type { DefinitionForm, UpstreamDefinition } from './upstream-definition.ts';
+import { objectOf } from '../../lib/json.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 
 /**
  * Turns the content of one catalog file into rows, or says in sentences what is wrong with it.
@@ -127,7 +129,7 @@ const finishedAgeSeconds = 3600;
 /** The natural unit of each kind; a row priced by request may be of any kind. */
 const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
-let validate: ValidateFunction | undefined;
+let validate: ValidateFunction<FileForm> | undefined;
 
 /**
  * `content` is the file's parsed YAML. Rows are returned only if the whole file has the right form.
@@ -139,13 +141,13 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-  }).compile(fileSchema);
+  }).compile<FileForm>(fileSchema);
   if (!validate(content)) {
     const faults = schemaFaults(validate.errors ?? [], content).slice(0, problemsMax);
     const problems = faults.map(({ path, message }) => ({ file, path, message }));
     return { upstream: null, rows: [], problems };
   }
-  const form = content as FileForm;
+  const form = content;
   const upstream = typeof form.upstream === 'object' ? definitionOf(form.upstream) : null;
   const rows: Model[] = [];
   const problems: Problem[] = [];
@@ -268,11 +270,10 @@ function extraOf(form: ExtraForm, input_schema: Record<string, unknown>): Extra 
 
 /** An omitted field goes upstream with its schema default, so it is priced as that default. */
 function defaultOf(input_schema: Record<string, unknown>, field: string) {
-  const properties = (input_schema.properties ?? {}) as Record<
-    string,
-    { default?: string | boolean }
-  >;
-  return Object.hasOwn(properties, field) ? properties[field]!.default : undefined;
+  const given = fieldOf(objectOf(input_schema.properties)[field], 'default');
+  const isScalar =
+    typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean';
+  return isScalar ? given : undefined;
 }
 
 function upstreamOf(

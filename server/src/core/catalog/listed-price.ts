@@ -4,6 +4,7 @@ import type { Model, PriceRules, Unit } from './catalog.ts';
 import { marginsOf, ratesOf, type Rate } from './margin.ts';
 import { divideUp, formatUsd } from '../price/money.ts';
 import type { Fraction } from '../price/money.ts';
+import { hasKey } from '../../lib/records.ts';
 
 export interface ListedPrice {
   /** The counted unit; null if no row can be priced by that. */
@@ -43,7 +44,10 @@ export function statedLosses(model: Model): string[] {
     const states = `its stated cost at ${route.upstream} is`;
     const rates =
       rules.unit === '1M tokens'
-        ? marginsOf(model, route).map((each) => ({ ...each, what: tokens[each.of as Token] }))
+        ? marginsOf(model, route).map((each) => ({
+            ...each,
+            what: hasKey(tokens, each.of) ? tokens[each.of] : each.of,
+          }))
         : ratesOf(model, route).map((each) => ({ ...each, what: unitWords(rules, each) }));
     return rates.flatMap(({ what, price, cost }) =>
       cost === null ? [] : (lossOn(what, price, { n: cost, d: 1n }, states) ?? []),
@@ -54,10 +58,8 @@ export function statedLosses(model: Model): string[] {
 function unitWords({ unit }: PriceRules, { of, resolution }: Rate): string {
   const at = resolution === null ? '' : ` at ${resolution}`;
   const extras = of === 'with_extras' ? ' with all extras' : '';
-  return `${one[unit as keyof typeof one]}${at}${extras}`;
+  return `${hasKey(one, unit) ? one[unit] : unit}${at}${extras}`;
 }
-
-type Token = keyof typeof tokens;
 
 const tokens = { input: 'a million prompt tokens', output: 'a million completion tokens' };
 const one = { sec: 'a second', image: 'an image', request: 'a request', MP: 'a megapixel' };

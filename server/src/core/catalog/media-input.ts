@@ -13,6 +13,7 @@ export const mediaInputsMax = 64;
  * sandbox makes them itself, so an example works without any network.
  */
 export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
+export const sampleKinds = ['photo', 'film', 'voice'] as const;
 
 export interface MediaInputs {
   /** UUIDs of uploaded files, without repeats, with the path of the first field that names them. */

@@ -299,10 +299,8 @@ function messageOf(error: ErrorObject): string {
 
 /** The broken rule in values, named as in the details of other errors. */
 function ruleOf({ keyword, params, schema }: ErrorObject): Why {
-  const { limit, type, multipleOf, allowedValues, allowedValue } = params as Record<
-    string,
-    unknown
-  >;
+  const values: Record<string, unknown> = params;
+  const { limit, type, multipleOf, allowedValues, allowedValue } = values;
   const fields = requiredByChoice(schema);
   switch (keyword) {
     case 'required':

@@ -146,12 +146,12 @@ function readPart(part: unknown, at: string): Json {
   const { is, fields, test } = parts[type]!;
   const own = others[type];
   if (!test(own)) throw badMessages(at, `must have ${is}`);
-  return { type, [type]: fields === null ? own : texts(own as Json, fields, `${at}.${type}`) };
+  return { type, [type]: fields === null ? own : texts(objectOf(own), fields, `${at}.${type}`) };
 }
 
 function texts(own: Json, fields: Readonly<Record<string, Check>>, at: string): Json {
   const filled = Object.entries(own).filter(([, value]) => value !== '');
-  return rebuilt(Object.fromEntries(filled), { fields }, at, mustBe) as Json;
+  return objectOf(rebuilt(Object.fromEntries(filled), { fields }, at, mustBe));
 }
 
 type Taking = { id: string; input_modalities?: readonly Modality[] };

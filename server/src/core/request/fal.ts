@@ -1,5 +1,6 @@
-import type { ApiError, ErrorCode, FailureCode } from '../errors.ts';
+import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Links, StatusView } from './views.ts';
+import { itemsOf, objectOf } from '../../lib/json.ts';
 
 /** Our answers in the words and shapes of fal's queue, for fal's own client. Pure. */
 
@@ -79,23 +80,26 @@ export function falRefusal(error: ApiError): {
   body: { message: string; detail: string | Fault[] };
 } {
   const { code, message, param, details } = error;
-  const failure = details?.error as { code: FailureCode; message: string } | undefined;
-  if (code === 'request_not_ready' && failure) {
-    const isInput = failure.code === 'upstream_rejected';
-    const fault = { loc: ['body'], msg: failure.message, type: failure.code };
+  const { code: failed, message: why } = objectOf(details?.error);
+  if (code === 'request_not_ready' && typeof failed === 'string' && typeof why === 'string') {
+    const isInput = failed === 'upstream_rejected';
+    const fault = { loc: ['body'], msg: why, type: failed };
     return {
       status: isInput ? 422 : 500,
-      body: { message: failure.message, detail: isInput ? [fault] : failure.message },
+      body: { message: why, detail: isInput ? [fault] : why },
     };
   }
   if (code === 'request_not_ready' && details?.status === 'CANCELLED')
     return { status: 499, body: { message: cancelled, detail: cancelled } };
   const status = statuses[code] ?? error.status;
   if (status !== 422) return { status, body: { message, detail: message } };
-  const errors = details?.errors as { path: string; message: string }[] | undefined;
-  const faults = errors?.map(({ path, message: msg }) => ({ loc: locOf(path), msg, type: code }));
+  const faults = itemsOf(details?.errors).map((fault): Fault => {
+    const { path, message: msg } = objectOf(fault);
+    return { loc: locOf(String(path)), msg: String(msg), type: code };
+  });
   const loc = ['body', ...(param === null ? [] : [param])];
-  return { status, body: { message, detail: faults ?? [{ loc, msg: message, type: code }] } };
+  const detail = faults.length > 0 ? faults : [{ loc, msg: message, type: code }];
+  return { status, body: { message, detail } };
 }
 
 /** The steps of a JSON pointer, list positions as numbers. */

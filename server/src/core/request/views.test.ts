@@ -379,7 +379,7 @@ test("a failure has its own words, or the catalogue's", () => {
     message: 'No cats.',
   });
   assert.equal(
-    failureOf({ error_code: 'timeout', error_message: null }).message,
+    failureOf({ error_code: 'timeout', error_message: null })?.message,
     'The generation took longer than its model allows.',
   );
 });

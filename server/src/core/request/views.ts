@@ -5,6 +5,7 @@ import { failures, type FailureCode } from '../errors.ts';
 import { fileId } from './id.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
+import { itemsOf } from '../../lib/json.ts';
 
 /**
  * A request as callers see it. Written as JSON, amounts become decimal texts of micro-USD and
@@ -47,7 +48,7 @@ interface StatusRow extends Pick<
 export interface CardRow extends Row {
   input: Record<string, unknown>;
   quote: QuoteJson;
-  output: Record<string, unknown> | null;
+  output: (Record<string, unknown> & { usage?: Usage }) | null;
   error_message: string | null;
   webhook_url: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
@@ -119,6 +120,7 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
     ...(started_at && { queue_ms: started_at.getTime() - created_at.getTime() }),
     ...(started_at && completed_at && { run_ms: completed_at.getTime() - started_at.getTime() }),
   };
+  const failure = failureOf(row);
   return {
     request_id,
     model_id,
@@ -131,7 +133,7 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
     ...(started_at && { started_at }),
     ...(completed_at && { completed_at }),
     ...addresses(request_id, links),
-    ...(row.error_code !== null && { error: failureOf(row) }),
+    ...(failure && { error: failure }),
     ...(started_at && { metrics }),
   };
 }
@@ -153,10 +155,9 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
       unit_price_usd_micro,
       quantity: completed ? (row.quantity ?? quantity) : quantity,
     },
-    ...(row.kind === 'text' &&
-      row.output?.usage !== undefined && { usage: row.output.usage as Usage }),
+    ...(row.kind === 'text' && row.output?.usage !== undefined && { usage: row.output.usage }),
     output_urls: completed ? outputs.map((output) => outputUrl(row, output.index, links)) : [],
-    error: row.error_code === null ? null : failureOf(row),
+    error: failureOf(row),
     input: row.input,
     created_at: row.created_at,
     started_at: row.started_at,
@@ -218,16 +219,17 @@ export function responseView(
       file_name: output.file_name,
     };
     // A plural name makes a list, as callers know it from other services.
-    const list = (fields[output.field] ?? []) as unknown[];
+    const list = itemsOf(fields[output.field]);
     fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
   }
   // Our fields replace the upstream's of the same name, which hold its own addresses.
   return { ...row.output, ...fields };
 }
 
-export function failureOf(row: { error_code: string | null; error_message: string | null }) {
-  const code = row.error_code as FailureCode;
-  return { code, message: row.error_message ?? failures[code] };
+/** Why a request failed; null if it did not. */
+export function failureOf(row: { error_code: FailureCode | null; error_message: string | null }) {
+  const { error_code: code, error_message } = row;
+  return code && { code, message: error_message ?? failures[code] };
 }
 
 /** When the outputs of a completed request stop being served, in whole seconds. */

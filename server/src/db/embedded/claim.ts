@@ -15,6 +15,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeFolders } from '../../lib/make-folders.ts';
 import { maxSocketPathBytes, shortFolder } from './files.ts';
+import { fromJson } from '../../lib/json.ts';
 
 /** `mute`: it is alive but gave no readable answer; treated like `held`. */
 type State = 'entering' | 'held' | 'mute';
@@ -134,8 +135,7 @@ async function probe(socketPath: string): Promise<{ state: State | null; info: s
     if (answer === 'nobody') return { state: null, info: '' };
     if (answer === 'silence') break;
     try {
-      const { state, info } = JSON.parse(answer.text) as { state: State; info: string };
-      return { state, info };
+      return fromJson(answer.text);
     } catch {
       await delay(20);
     }

@@ -65,9 +65,9 @@ export function noteFailure(
       select busy, extract(epoch from now())::float8 as at from upstreams
       where name = ${upstream} and model in ('', ${model}) order by model for update`);
     const { account_id, account_wide = false } = failure;
-    const [whole, own] = rows.map(({ busy, at }) =>
+    const [whole = [], own = []] = rows.map(({ busy, at }) =>
       withReply(busy ?? [], { model, account_id, at }),
-    ) as [BusyReply[], BusyReply[]];
+    );
     return writeFailure(tx, upstream, failure, [
       { model: '', pause: upstreamPause(whole, pause_seconds, account_wide), busy: whole },
       { model, pause: modelPause(own, pause_seconds), busy: own },

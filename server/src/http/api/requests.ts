@@ -148,9 +148,10 @@ export async function readOutput(
 ): Promise<Record<string, unknown>> {
   const row = own(req, await deps.operations.card(requestId(req)));
   if (row.status !== 'COMPLETED') {
+    const failure = failureOf(row);
     throw new ApiError('request_not_ready', {
       message: notReady[row.status],
-      details: { status: row.status, ...(row.error_code !== null && { error: failureOf(row) }) },
+      details: { status: row.status, ...(failure && { error: failure }) },
     });
   }
   if (row.cleared_at !== null) throw cleared();

@@ -146,7 +146,7 @@ export function detailOf(row: CardRow, beside: Beside, links: Links) {
     progress: progress?.progress ?? null,
     logs: progress?.logs ?? [],
     queue_position,
-    error: row.error_code === null ? null : failureOf(row),
+    error: failureOf(row),
     delivered_quantity: row.quantity,
     attempts: attempts.map(({ created_at: at, outcome }) => ({ at, outcome })),
     outputs: outputs.map((output) => ({

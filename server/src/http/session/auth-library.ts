@@ -298,6 +298,7 @@ async function openAdapter(db: Database) {
     import('kysely'),
   ]);
   const pool = { connect: () => db.checkout(), end: async () => {} };
+  // Kysely only connects and ends a pool, although its type is the whole of the driver's.
   const dialect = new PostgresDialect({ pool: pool as never });
   return kyselyAdapter(new Kysely({ dialect }), { type: 'postgres', transaction: true });
 }

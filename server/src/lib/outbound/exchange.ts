@@ -177,9 +177,10 @@ function onIdle(exchange: Exchange): void {
 }
 
 function joined(headers: IncomingHeaders): ReplyHeaders {
+  const reply: ReplyHeaders = {};
   for (const name in headers) {
     const value = headers[name];
-    if (Array.isArray(value)) headers[name] = value.join(', ');
+    if (value !== undefined) reply[name] = Array.isArray(value) ? value.join(', ') : value;
   }
-  return headers as ReplyHeaders;
+  return reply;
 }

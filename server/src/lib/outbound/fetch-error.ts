@@ -1,4 +1,5 @@
 import { codeOf } from '../unknown.ts';
+import { keysOf } from '../records.ts';
 
 /** Kinds of failure of an outbound call. */
 export type FetchErrorKind =
@@ -95,8 +96,7 @@ export type Fault = keyof typeof faults;
 
 /** The fault that the message of a `FetchError` names; null if it names none. */
 export function faultIn(message: string): Fault | null {
-  const names = Object.keys(faults) as Fault[];
-  return names.find((name) => message.endsWith(`: ${faults[name]}`)) ?? null;
+  return keysOf(faults).find((name) => message.endsWith(`: ${faults[name]}`)) ?? null;
 }
 
 /** The reason in words for the person who gave the address. */

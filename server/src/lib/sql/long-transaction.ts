@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Database, Statement, Transaction } from './sql.ts';
+import { rowsIn, type Database, type Statement, type Transaction } from './sql.ts';
 
 /**
  * Runs `work` in one transaction on its own connection and without time limits: for work that takes
@@ -46,7 +46,7 @@ function inTurn(client: pg.Client): { tx: Transaction; settled(): Promise<void> 
     return result;
   };
   const tx: Transaction = {
-    run: async <Row extends object>(statement: Statement) => (await next(statement)).rows as Row[],
+    run: async (statement) => rowsIn(await next(statement)),
     send: (statement) => void next(statement),
   };
   return { tx, settled: async () => void (await last) };

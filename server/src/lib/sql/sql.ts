@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import pg from 'pg';
-import { codeOf, messageOf } from '../unknown.ts';
+import { keysOf } from '../records.ts';
+import { codeOf, fieldOf, messageOf } from '../unknown.ts';
 import { arrayLiteral, jsonTexts, type Item } from './sql-array.ts';
 
 /**
@@ -162,7 +163,7 @@ export function rowsOf<Row>(
   columns: { [Name in keyof Row]?: Row[Name] extends Item | undefined ? ColumnType : never },
 ): Fragment {
   return (bind) => {
-    const names = Object.keys(columns) as (keyof Row & string)[];
+    const names = keysOf<keyof Row & string>(columns);
     const isJson = (name: keyof Row) => columns[name] === 'json';
     const lists = names.map((name) => {
       const items = rows.map((row) => (row[name] ?? null) as Item);
@@ -178,6 +179,11 @@ export function rowsOf<Row>(
 /** A statement assembled at its use, such as a list with optional filters; not prepared by name. */
 export function rawSql(text: string, values: unknown[] = []): Statement {
   return { text, values };
+}
+
+/** The rows of a result; `run` has their type from its caller, which a test compares. */
+export function rowsIn<Row extends object>(result: pg.QueryResult): Row[] {
+  return result.rows as Row[];
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
@@ -218,8 +224,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 
   return {
-    run: <Row extends object>(statement: Statement) =>
-      judged(async () => (await pool.query(statement)).rows as Row[]),
+    run: (statement) => judged(async () => rowsIn(await pool.query(statement))),
     tx: (work) => judged(() => transact(pool, work)),
     async connect() {
       const { max: _max, pipeline: _pipeline, ...rest } = config;
@@ -304,7 +309,9 @@ function idleOf(pool: pg.Pool): () => void {
 
 /** The driver's types do not declare it. */
 function socketOf(client: pg.PoolClient): Socket {
-  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+  const stream = fieldOf(fieldOf(client, 'connection'), 'stream');
+  if (!(stream instanceof Socket)) throw new TypeError('The driver has no socket');
+  return stream;
 }
 
 const held = new WeakSet<pg.PoolClient>();
@@ -328,23 +335,22 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
   const client = await pool.connect();
   const sent: Promise<unknown>[] = [];
   let failure: unknown;
-  const send = (statement: Statement | string) => {
+  const send = (statement: Statement) => {
     holdTogether(client);
-    const promise = client.query(statement as Statement);
+    const promise = client.query(statement);
     // An awaiting caller gets the error too; without one it must not count as unhandled.
     promise.catch((error: unknown) => (failure ??= error));
     return promise;
   };
   let broken: Error | undefined;
   try {
-    sent.push(send('begin'));
+    sent.push(send(rawSql('begin')));
     const tx: Transaction = {
-      run: async <Row extends object>(statement: Statement) =>
-        (await send(statement)).rows as Row[],
+      run: async (statement) => rowsIn(await send(statement)),
       send: (statement) => void sent.push(send(statement)),
     };
     const value = await work(tx);
-    const commit = send('commit');
+    const commit = send(rawSql('commit'));
     await Promise.all(sent);
     // After a failed pipelined statement the server answers COMMIT with ROLLBACK and no error.
     const { command } = await commit;

@@ -23,6 +23,7 @@ import {
   type ChatRun,
   type RoutedRun,
 } from './chat-call.ts';
+import { fromJson, objectOf } from '../../lib/json.ts';
 
 /**
  * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly
@@ -325,9 +326,9 @@ const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
 /** Removes what the upstream charges the operator, whatever it calls that. */
 function statedUsage({ usage }: Json): { usage: Json; cost: unknown } {
-  const said = (usage ?? {}) as Json;
+  const said = objectOf(usage);
   const shown = JSON.stringify(said, (name, value) => (ofMoney.test(name) ? undefined : value));
-  return { usage: JSON.parse(shown) as Json, cost: said.cost };
+  return { usage: fromJson<Json>(shown), cost: said.cost };
 }
 
 /** Other usage details of the upstream stay, for example the kinds of tokens. */

@@ -107,12 +107,12 @@ async function takeWebhook(
   if (given.length === 0) return { webhook_url: null, input };
   const bad = (rule: string) => badWebhook('webhook_url', rule, deps);
   const [url] = given;
-  if (given.some((value) => typeof value !== 'string'))
+  if (typeof url !== 'string' || given.some((value) => typeof value !== 'string'))
     throw bad('must be one address, as a string');
   if (given.length === 2 && inQuery !== inBody)
     throw bad('differs between the query and the body; give it once');
-  await judgeWebhook(url as string, 'webhook_url', deps);
-  return { webhook_url: url as string, input };
+  await judgeWebhook(url, 'webhook_url', deps);
+  return { webhook_url: url, input };
 }
 
 /** Checks the input against its schema, and every file and address that it names. */

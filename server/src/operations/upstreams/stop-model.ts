@@ -36,7 +36,7 @@ export function stopOrResume(
   by: Author,
   model_id: string,
   wanted: { stop: boolean; reason: string | null },
-): Promise<unknown> {
+): Promise<object> {
   const action = wanted.stop ? 'model.stop' : 'model.resume';
   return runAction(db, by, action, (within) =>
     wanted.stop ? stopModel(within, by, model_id, wanted.reason) : resumeModel(within, model_id),

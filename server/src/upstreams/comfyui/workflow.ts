@@ -45,6 +45,7 @@ export const seedField = 'seed';
 
 /** @throws Error if a name leads nowhere, in words for the operator. */
 export function readWorkflows(options: Record<string, unknown>): Map<string, Workflow> {
+  // The schema of a catalog file has checked them.
   const { workflows = {} } = options as Options;
   const read = Object.entries(workflows).map(([name, form]): [string, Workflow] => {
     const { prompt, inputs = {}, files = {}, outputs = 'all' } = form;

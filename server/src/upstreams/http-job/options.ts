@@ -100,6 +100,7 @@ const ownId = '$idempotency_key';
 
 /** Throws Error, in words for the operator, if the options contradict themselves. */
 export function readOptions(options: Record<string, unknown>): Options {
+  // The schema of a catalog file has checked them.
   const form = options as unknown as OptionsForm;
   const { submit, poll, callback } = form;
   const idIsOurs = form.id === ownId;
@@ -173,8 +174,10 @@ function pathsOf(form: PathForm | undefined): readonly Path[] {
 }
 
 function wordsOf(form: OptionsForm['words']): Readonly<Record<string, JobWord>> {
-  const words = Object.entries(form ?? {}).map(([word, state]) => [stateWord(word), state]);
-  return Object.fromEntries(words) as Record<string, JobWord>;
+  const words = Object.entries(form ?? {}).map(
+    ([word, state]) => [stateWord(word), state] as const,
+  );
+  return Object.fromEntries(words);
 }
 
 function okWhen(form: OptionsForm['ok_when']): Options['ok_when'] {

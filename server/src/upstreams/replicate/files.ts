@@ -51,7 +51,7 @@ export async function placedInput(
   });
   const given = Object.entries(filled).filter(([, value]) => value !== null);
   const input = Object.fromEntries(given);
-  return (await lightened(input, 'input', once, 0)) as Record<string, unknown>;
+  return objectOf(await lightened(input, 'input', once, 0));
 }
 
 type Once = (key: string, file: InputFile) => Promise<string>;

@@ -6,6 +6,7 @@ import * as installation from '../../db/installation.ts';
 import { unfinished } from '../../db/requests/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
 import { isUnavailable, type Database } from '../../lib/sql/sql.ts';
+import { isCount, objectOf } from '../../lib/json.ts';
 
 /** Detects that the database is a restored copy, and that clocks differ. */
 
@@ -162,8 +163,8 @@ const restoredSentence =
 /** An unreadable file counts as missing: only this process writes it. */
 function readRemembered(path: string): RememberedInstallation | null {
   try {
-    const { id, beat } = JSON.parse(readFileSync(path, 'utf8')) as RememberedInstallation;
-    return typeof id === 'string' && Number.isSafeInteger(beat) ? { id, beat } : null;
+    const { id, beat } = objectOf(JSON.parse(readFileSync(path, 'utf8')));
+    return typeof id === 'string' && isCount(beat) ? { id, beat } : null;
   } catch {
     return null;
   }

@@ -74,32 +74,26 @@ const paletteWords: [RegExp, string][] = [
 ];
 
 /** Four colours of the sky, then light, far, near and accent. */
-const colours: Record<string, string> = {
-  dawn: '#2c2b60 #7a4c8e #ee8a7d #ffd9a2 #fff4d6 #b46c88 #1b1838 #ffb08a',
-  dusk: '#1c1745 #5b2b6e #d6536f #ffa957 #ffe3b0 #8e3f6a #130d28 #ffcf7a',
-  day: '#2f7fcb #6bb0ea #b4dcf6 #f4f9fb #fffdf0 #8fb4cc #1d4550 #ffffff',
-  meadow: '#58b0bd #97d3c9 #d3eccf #fbf6d8 #fffef2 #84b79d #10332c #f7e8a0',
-  desert: '#d9643a #f0954f #f8c48a #fde9c8 #fff8e6 #e09a63 #4f1d14 #ffdf9e',
-  winter: '#6f92bd #a3bedb #d2e0ee #fbfbfa #ffffff #b6c9db #304862 #e8f4ff',
-  rose: '#4d3575 #a8598f #f09cad #ffe2d4 #fff2ea #bd7c9e #331a40 #ffc9b5',
-  tropic: '#0e4a80 #1d8ca6 #6fd0bd #fdeab8 #fffae0 #3b97a2 #04303f #ffe28a',
-  night: '#050818 #0b1834 #1a315f #3d6a92 #f3f6ff #284b70 #040914 #ffd98a',
-  aurora: '#02060f #061629 #0a3042 #185c62 #eefcff #14464e #01070c #5dffb4',
-  ember: '#12080d #471222 #a12a22 #f47a2b #ffdc92 #7c2526 #100509 #ffb347',
-  violet: '#100a2a #331f6c #7b50b8 #eba9dc #fff0fb #6b459f #0d0721 #ff9de1',
+const colours: Record<string, [...Palette['sky'], string, string, string, string]> = {
+  dawn: ['#2c2b60', '#7a4c8e', '#ee8a7d', '#ffd9a2', '#fff4d6', '#b46c88', '#1b1838', '#ffb08a'],
+  dusk: ['#1c1745', '#5b2b6e', '#d6536f', '#ffa957', '#ffe3b0', '#8e3f6a', '#130d28', '#ffcf7a'],
+  day: ['#2f7fcb', '#6bb0ea', '#b4dcf6', '#f4f9fb', '#fffdf0', '#8fb4cc', '#1d4550', '#ffffff'],
+  meadow: ['#58b0bd', '#97d3c9', '#d3eccf', '#fbf6d8', '#fffef2', '#84b79d', '#10332c', '#f7e8a0'],
+  desert: ['#d9643a', '#f0954f', '#f8c48a', '#fde9c8', '#fff8e6', '#e09a63', '#4f1d14', '#ffdf9e'],
+  winter: ['#6f92bd', '#a3bedb', '#d2e0ee', '#fbfbfa', '#ffffff', '#b6c9db', '#304862', '#e8f4ff'],
+  rose: ['#4d3575', '#a8598f', '#f09cad', '#ffe2d4', '#fff2ea', '#bd7c9e', '#331a40', '#ffc9b5'],
+  tropic: ['#0e4a80', '#1d8ca6', '#6fd0bd', '#fdeab8', '#fffae0', '#3b97a2', '#04303f', '#ffe28a'],
+  night: ['#050818', '#0b1834', '#1a315f', '#3d6a92', '#f3f6ff', '#284b70', '#040914', '#ffd98a'],
+  aurora: ['#02060f', '#061629', '#0a3042', '#185c62', '#eefcff', '#14464e', '#01070c', '#5dffb4'],
+  ember: ['#12080d', '#471222', '#a12a22', '#f47a2b', '#ffdc92', '#7c2526', '#100509', '#ffb347'],
+  violet: ['#100a2a', '#331f6c', '#7b50b8', '#eba9dc', '#fff0fb', '#6b459f', '#0d0721', '#ff9de1'],
 };
 const dark = new Set(['night', 'aurora', 'ember', 'violet']);
 
 export const paletteNames = Object.keys(colours);
 
 export function paletteOf(name: string): Palette {
-  const [a, b, c, d, light, far, near, accent] = colours[name]!.split(' ') as [
-    ...Palette['sky'],
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [a, b, c, d, light, far, near, accent] = colours[name]!;
   return { sky: [a, b, c, d], light, far, near, accent, dark: dark.has(name) };
 }
 

@@ -5,6 +5,7 @@ import { makePrivate } from '../../../lib/make-folders.ts';
 import { codeOf } from '../../../lib/unknown.ts';
 import type { Rendering } from '../media/render.ts';
 import type { Order } from '../orders/order.ts';
+import { fromJson } from '../../../lib/json.ts';
 
 /**
  * The sandbox's memory: a folder that the processes of one machine share.
@@ -113,7 +114,7 @@ async function becomes(folder: string, name: string): Promise<boolean> {
 
 async function readJson<T>(path: string): Promise<T | null> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as T;
+    return fromJson<T>(await readFile(path, 'utf8'));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;

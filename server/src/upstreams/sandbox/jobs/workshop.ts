@@ -102,6 +102,7 @@ export class Workshop {
     const ended = (): void => {
       if (this.#child === fresh) this.#stop(new WorkshopDied('the rendering process ended'));
     };
+    // The workbench sends nothing else.
     fresh.on('message', (answer) => this.#answered(answer as Answer));
     fresh.on('error', ended);
     fresh.on('exit', ended);

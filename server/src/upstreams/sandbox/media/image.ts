@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { Sharp } from 'sharp';
+import type { Matrix3x3, Sharp } from 'sharp';
 import { labelsOf } from '../drawing/labels.ts';
 import { drawLandscape } from '../drawing/landscape.ts';
 import { paletteNames, paletteOf, rgbOf } from '../drawing/scene.ts';
@@ -116,7 +116,7 @@ function encode(image: Sharp, format: Order['format']): Promise<Buffer> {
   return image.png({ compressionLevel: 6 }).toBuffer();
 }
 
-const sepia = [
+const sepia: Matrix3x3 = [
   [0.393, 0.769, 0.189],
   [0.349, 0.686, 0.168],
   [0.272, 0.534, 0.131],
@@ -125,7 +125,7 @@ const sepia = [
 /** Words in a prompt and what they do; the first that is found counts. */
 const words: [RegExp, (image: Sharp, size: Size) => Sharp][] = [
   [/black.?and.?white|monochrome|gr[ae]y|ч[её]рно-бел/i, (image) => image.greyscale()],
-  [/\b(sepia|vintage|retro|old photo)|сепия|ретро/i, (image) => image.recomb(sepia as never)],
+  [/\b(sepia|vintage|retro|old photo)|сепия|ретро/i, (image) => image.recomb(sepia)],
   [/\bblur|размы/i, (image, size) => image.blur(Math.max(1, size.width / 120))],
   [/\b(invert|negative)|негатив/i, (image) => image.negate({ alpha: false })],
   [/\b(mirror|flip)|отраз|зеркал/i, (image) => image.flop()],
@@ -141,11 +141,13 @@ function applyWords(image: Sharp, prompt: string, seed: number, size: Size): Sha
   const palette = paletteOf(paletteNames[hashText(`${seed}:${prompt}`) % paletteNames.length]!);
   const [near, light] = [rgbOf(palette.near), rgbOf(palette.light)];
   // Two colours: shadows in the palette's darkest, lights in its brightest.
-  const grey = [0.2126, 0.7152, 0.0722];
-  const toTwo = light.map((part, c) => grey.map((share) => (share * (part - near[c]!)) / 255));
+  const grey = (c: 0 | 1 | 2): Matrix3x3[0] => {
+    const span = light[c] - near[c];
+    return [(0.2126 * span) / 255, (0.7152 * span) / 255, (0.0722 * span) / 255];
+  };
   return image
     .removeAlpha()
-    .recomb(toTwo as never)
+    .recomb([grey(0), grey(1), grey(2)])
     .linear([1, 1, 1], near);
 }
 

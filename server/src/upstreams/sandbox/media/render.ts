@@ -147,7 +147,8 @@ function editVideo(order: Order, path: string): Promise<Uint8Array> {
     const { video } = atSpeed(cut, speed);
     // Audio cannot be played slower or faster without decoding it.
     const kept = mute || speed !== 1 ? null : await cutAudio(audio, cut.from, cut.seconds);
-    const rotation = (((video.rotation ?? 0) + turn) % 360) as 0 | 90 | 180 | 270;
+    const turned = ((video.rotation ?? 0) + turn) % 360;
+    const rotation = ([90, 180, 270] as const).find((each) => each === turned) ?? 0;
     return writeMp4({ ...video, rotation }, kept);
   });
 }

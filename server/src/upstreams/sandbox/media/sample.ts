@@ -5,6 +5,7 @@ import { makeAudio, wavOf } from './audio.ts';
 import { flacTrack } from './flac.ts';
 import { writeMp4 } from './mp4.ts';
 import { landscapeVideo } from './video.ts';
+import { sampleKinds } from '../../../core/catalog/media-input.ts';
 
 /**
  * Media of the sandbox's own, for inputs that name `sandbox:photo`, `sandbox:film` or
@@ -12,7 +13,7 @@ import { landscapeVideo } from './video.ts';
  * process; the same kind and number give the same bytes.
  */
 
-export type SampleKind = 'photo' | 'film' | 'voice';
+export type SampleKind = (typeof sampleKinds)[number];
 
 const prompt = 'hills by the sea';
 const photo = { width: 640, height: 480 };

@@ -1,13 +1,13 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { sampleForm } from '../../../core/catalog/media-input.ts';
+import { sampleForm, sampleKinds } from '../../../core/catalog/media-input.ts';
 import { openMedia, mapMedia } from '../../inputs.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../../upstream.ts';
 import type { Workshop } from '../jobs/workshop.ts';
-import type { SampleKind } from '../media/sample.ts';
 import { Refusal } from '../refusal.ts';
 import type { Media } from './order.ts';
+import { isOneOf } from '../../../lib/records.ts';
 
 /** Finds the caller's media in an input, and copies them into the job's folder. */
 
@@ -34,7 +34,7 @@ export async function gatherInputs(
   for (const [i, { field, value }] of found.entries()) {
     const path = join(folder, String(i));
     const [, kind, number = '1'] = sampleForm.exec(value) ?? [];
-    if (kind !== undefined) await workshop.sample(kind as SampleKind, Number(number), path);
+    if (isOneOf(sampleKinds, kind)) await workshop.sample(kind, Number(number), path);
     else {
       const source = await openMedia(value, field, job, { download });
       room -= await copy(source, path, field, Math.min(fileBytesMax, room), job.signal);
