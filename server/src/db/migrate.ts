@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rawSql, sql, type Database } from '../lib/sql/sql.ts';
+import { sql, type Database } from '../lib/sql/sql.ts';
 
 const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service uses the same one. */
@@ -195,7 +195,8 @@ const durable = { fsync: 'on', full_page_writes: 'on' } as const;
 export async function unsafeSettings(db: Database): Promise<string[]> {
   const rows = await db.run<{ name: string; setting: string }>(sql`
     select name, setting from pg_settings
-    where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num')`);
+    where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num',
+      'server_encoding')`);
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
   const wrong = Object.entries(durable)
     .filter(([name, value]) => settings[name] !== value)
@@ -206,9 +207,8 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
   if (Number(settings.server_version_num) < 150_000) {
     wrong.push(`PostgreSQL is version ${settings.server_version_num}; Farebox needs 15 or later.`);
   }
-  const [encoding] = await db.run<{ server_encoding: string }>(rawSql('show server_encoding'));
-  if (encoding?.server_encoding !== 'UTF8') {
-    wrong.push(`The database's encoding is ${encoding?.server_encoding}; Farebox needs UTF8.`);
+  if (settings.server_encoding !== 'UTF8') {
+    wrong.push(`The database's encoding is ${settings.server_encoding}; Farebox needs UTF8.`);
   }
   return wrong;
 }

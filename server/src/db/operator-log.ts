@@ -1,4 +1,4 @@
-import { sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
+import { fragment, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /** An operator's action. */
 export interface LogRow {
@@ -40,13 +40,16 @@ export interface LogFilter {
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
+const columns = fragment(`l.id, l.person_id, l.by_email, l.action, l.account_id,
+  a.email as account_email, l.target, l.details, l.created_at`);
+
 /** Newest first. */
 export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
   const below = filter.below_id ?? lastId;
   const { account_id, by_email, action, limit } = filter;
   if (account_id !== null) {
     return db.run<LogRow>(sql`
-      select l.*, a.email as account_email
+      select ${columns}
       from operator_log l left join accounts a on a.id = l.account_id
       where l.account_id = ${account_id} and l.id < ${below}
         and (${by_email}::text is null or l.by_email = ${by_email})
@@ -55,7 +58,7 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
   }
   if (action !== null) {
     return db.run<LogRow>(sql`
-      select l.*, a.email as account_email
+      select ${columns}
       from operator_log l left join accounts a on a.id = l.account_id
       where l.action = ${action} and l.id < ${below}
         and (${by_email}::text is null or l.by_email = ${by_email})
@@ -63,12 +66,12 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
   }
   if (by_email !== null) {
     return db.run<LogRow>(sql`
-      select l.*, a.email as account_email
+      select ${columns}
       from operator_log l left join accounts a on a.id = l.account_id
       where l.by_email = ${by_email} and l.id < ${below} order by l.id desc limit ${limit}`);
   }
   return db.run<LogRow>(sql`
-    select l.*, a.email as account_email
+    select ${columns}
     from operator_log l left join accounts a on a.id = l.account_id
     where l.id < ${below} order by l.id desc limit ${limit}`);
 }

@@ -1,7 +1,7 @@
 import { keyHintIn } from '../../core/account/key.ts';
 import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../../core/account/voucher.ts';
 import { isUuid } from '../../lib/id.ts';
-import { rawSql, type Connection } from '../../lib/sql/sql.ts';
+import { rawSql, type Connection, type Statement } from '../../lib/sql/sql.ts';
 import type { AccountRow } from './accounts.ts';
 import { monthStart } from './month.ts';
 
@@ -49,7 +49,7 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
     const more = only === null ? '' : `and ${conditions[only]}`;
     const page = `select a.id, '[]'::jsonb as matched from accounts a where a.id < $1 ${more}
       order by a.id desc limit ${limit}`;
-    return db.run<FoundRow>(rawSql(withFigures(page), values));
+    return db.run<FoundRow>(withFigures(page, values));
   }
   // One look-up per account, because only few of all accounts are wanted.
   const more =
@@ -61,18 +61,18 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
     )
     select id, jsonb_agg(distinct jsonb_build_object('by', f.by, 'said', f.said)) as matched
     from page join found f using (id) group by id`;
-  const rows = await db.run<FoundRow>(rawSql(withFigures(page), [...values, ...tracesOf(words)]));
+  const rows = await db.run<FoundRow>(withFigures(page, [...values, ...tracesOf(words)]));
   return rows.map((row) => ({ ...row, matched: row.matched.slice(0, matchedMax) }));
 }
 
 export async function findWithFigures(db: Connection, id: string): Promise<FoundRow | null> {
   const page = `select $1::uuid as id, '[]'::jsonb as matched`;
-  const [row] = await db.run<FoundRow>(rawSql(withFigures(page), [id]));
+  const [row] = await db.run<FoundRow>(withFigures(page, [id]));
   return row ?? null;
 }
 
-function withFigures(page: string): string {
-  return `
+function withFigures(page: string, values: unknown[]): Statement {
+  const text = `
     select a.id, a.email, a.status, a.is_operator, a.name, a.price_ppm, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro,
@@ -81,6 +81,7 @@ function withFigures(page: string): string {
         where k.account_id = a.id and u.month = ${monthStart}::date) as month_usd_micro, p.matched
     from (${page}) p join accounts a on a.id = p.id join balances b on b.account_id = a.id
     order by a.id desc`;
+  return rawSql(text, values);
 }
 
 /** Written as in the indexes. */

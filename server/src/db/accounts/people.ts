@@ -137,8 +137,9 @@ export async function takeEmailLink(
   db: Connection,
   name: string,
 ): Promise<{ person_id: string; identifier: string } | null> {
+  const beginning = `${name} `;
   const [row] = await db.run<{ person_id: string; identifier: string }>(sql`
-    delete from verifications where starts_with(identifier, ${`${name} `}) and expires_at > now()
+    delete from verifications where starts_with(identifier, ${beginning}) and expires_at > now()
     returning value as person_id, identifier`);
   return row ?? null;
 }

@@ -135,7 +135,9 @@ export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
 export function topAccounts(db: Connection, days: number, limit: number): Promise<SpendingRow[]> {
   return db.run<SpendingRow>(
     rawSql(
-      `select t.*, a.email, a.name from (
+      `select t.account_id, a.email, a.name, t.completed, t.failed, t.charged_usd_micro,
+        t.cost_usd_micro
+      from (
       select account_id, ${totals}
       from (
         select account_id, completed, failed, charged_usd_micro, cost_usd_micro

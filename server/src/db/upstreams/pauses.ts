@@ -234,10 +234,11 @@ export async function endPause(
   upstream: string,
   model: string | null,
 ): Promise<boolean> {
+  const keys = `${upstream}#`;
   const rows = await db.run<{ was_paused: boolean }>(sql`
     with before as (
       select name, model, paused_until > now() as was_paused from upstreams
-      where (name = ${upstream} or starts_with(name, ${`${upstream}#`}))
+      where (name = ${upstream} or starts_with(name, ${keys}))
         and (${model}::text is null or model = ${model}) for update
     ), woken as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
