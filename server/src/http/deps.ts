@@ -112,7 +112,7 @@ declare module 'fastify' {
     belongsTo: (owner: string) => void;
     /** From now on the call only waits: it gives its slot to one that works. */
     yieldSlot: () => void;
-    /** Of a call whose key was accepted. */
+    /** The key's holder, once the key was accepted. */
     caller?: Spender;
     /** For a poll: the row, requested while the key was checked. */
     row?: Promise<StatusRow | null>;

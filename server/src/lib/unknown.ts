@@ -9,7 +9,7 @@ export function messageOf(error: unknown): string {
   return String(fieldOf(error, 'message') ?? error);
 }
 
-/** What was thrown, as an error. */
+/** The thrown value as an error. */
 export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
 }
