@@ -1,4 +1,4 @@
-/** The file system, where there is one. */
+/** The file system, if there is one. */
 
 type Files = typeof import('node:fs');
 

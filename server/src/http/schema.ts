@@ -180,7 +180,7 @@ export function form<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-/** Where a page begins: an id, which is nothing to callers. */
+/** The beginning of a page: an id that callers treat as opaque. */
 function cursor() {
   const rule = 'a next_cursor of this list';
   return text('The `next_cursor` of the page before.', { format: 'cursor', rule });

@@ -1,7 +1,7 @@
 /**
  * The guards of the books, as PostgreSQL prints them after the migrations (15 and 18 print the
  * same). The audit proves that they exist, word for word. They are not read from the migrations,
- * because whoever removes a guard may change those too.
+ * because anyone who removes a guard may change those too.
  */
 export const guards = {
   constraint: {

@@ -104,7 +104,7 @@ export class SpoolWatch {
     this.#found = new Set(spool.ids());
   }
 
-  /** The due ids, and those among them that may be claimed whoever holds their lease. */
+  /** The due ids, and those among them that may be claimed in spite of a lease. */
   due(isAway: boolean, limit: number): { ids: string[]; orphans: string[] } {
     if (this.#wasAway && !isAway) this.#next.clear();
     this.#wasAway = isAway;

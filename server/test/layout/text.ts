@@ -79,7 +79,7 @@ function findAll(project: Project, pattern: RegExp): [string, string][] {
 }
 
 const badOpening = /(?:^|[.!?:] )(?:Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)[^.]*/;
-const badWord = /\b(?:anew|lest|comes of it|at hand|any more|dearest|sisters)\b/i;
+const badWord = /\b(?:anew|lest|comes of it|at hand|any more|dearest|sisters|whoever)\b/i;
 
 /** Checks comments, and literals of several words. */
 export function checkPlainWords(project: Project): string[] {

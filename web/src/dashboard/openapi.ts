@@ -50,7 +50,7 @@ export interface Operation {
   summary: string;
   description: string;
   parameters: Parameter[];
-  /** An example of the JSON body; null where there is none. */
+  /** An example of the JSON body; null if there is none. */
   body: unknown;
   takesFile: boolean;
   replies: { status: string; text: string }[];

@@ -20,7 +20,7 @@ export function useGoOn(to: string | undefined): () => Promise<void> {
   };
 }
 
-/** True where a second factor is still needed. */
+/** True if a second factor is still needed. */
 export async function signInWithPassword(email: string, password: string): Promise<boolean> {
   const answer = await authCall<{ twoFactorRedirect?: boolean }>('/sign-in/email', {
     email,

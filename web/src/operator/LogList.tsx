@@ -93,7 +93,7 @@ const quiet = new Set(['transfer_id', 'replayed', 'first_id', 'key_id']);
 const isNothing = (value: unknown) =>
   value === null || (Array.isArray(value) && value.length === 0);
 
-/** Amounts formatted, and other fields in words where there are some. */
+/** Amounts formatted, and other fields in words if possible. */
 function Details({ row }: { row: LogEntry }) {
   const { t } = useTranslation('operator_log');
   const entries = Object.entries(row.details ?? {}).filter(

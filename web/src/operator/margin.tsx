@@ -54,7 +54,7 @@ export function Reason({ row }: { row: CatalogRow }) {
   );
 }
 
-/** The missing variables, where they are the reason; else the reason as reported. */
+/** The missing variables if they are the reason; else the reason as reported. */
 export function needed(reason: string, inWords: (variables: string) => string): string {
   const reasons = reason
     .split('; ')

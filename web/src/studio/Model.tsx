@@ -258,7 +258,7 @@ function useFilling(
   }, [failure]);
 }
 
-/** One line where there is room, so that price and button stay in view. */
+/** One line if there is room, so that price and button stay in view. */
 function ModelHeading({ model }: { model: ModelRow }) {
   const { t } = useTranslation('studio');
   useEffect(() => {

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { Why } from '../reasons.ts';
 import { parseFileId } from '../request/id.ts';
 
-/** Where a model input names media: a URL, or a caller's file, in any field whose name says so. */
+/** Media in a model input: a URL, or a caller's file, in any field whose name says so. */
 
 /** Media references of one input at most: each costs a look-up and a download. */
 export const mediaInputsMax = 64;

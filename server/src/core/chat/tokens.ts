@@ -2,7 +2,7 @@ import { isBase64 } from '../../lib/base64.ts';
 import { isObject } from '../../lib/json.ts';
 
 /**
- * Tokens without a tokeniser: an upper bound to reserve by, and a plain count for where an upstream
+ * Tokens without a tokeniser: an upper bound to reserve by, and a plain count for when an upstream
  * reports no usage.
  *
  * The charge is clamped to the reservation, so a bound that is too low costs the operator; one that
@@ -25,7 +25,7 @@ import { isObject } from '../../lib/json.ts';
  * cl100k none of 30,000 passes it.
  */
 
-/** Figures of the rule besides text, in tokens unless stated otherwise. */
+/** Numbers of the rule besides text, in tokens unless stated otherwise. */
 export interface TokenRule {
   /** Added once by templates: start token, a system text of their own (gpt-oss about 80). */
   fixed: number;
@@ -61,7 +61,7 @@ export const boundRule: TokenRule = {
   per_unknown: Infinity,
 };
 
-/** The smallest figures known, because what is counted without proof goes on the caller's bill. */
+/** The smallest known values, because what is counted without proof goes on the caller's bill. */
 export const countRule: TokenRule = {
   fixed: 0,
   per_message: 3,
@@ -261,7 +261,7 @@ const next = [
 ];
 
 /**
- * Thirds of a token, by kind and by what stands before: other, vowel, consonant, Russian, one
+ * Thirds of a token, by kind and by the unit before: other, vowel, consonant, Russian, one
  * space, several spaces. A Latin word's first letter is paid by the single space before it, as
  * every vocabulary joins the two. Vocabularies are made from words: letters join less where no word
  * has them side by side, so vowels behind vowels, consonants behind consonants, the rarest letters

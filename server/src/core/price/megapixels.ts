@@ -6,7 +6,7 @@ import type { Priceable } from './priced-fields.ts';
 import { pixelsOf } from './size.ts';
 import type { Size } from './size.ts';
 
-/** The pixels of one output at a resolution; the asked size where there is one. */
+/** The pixels of one output at a resolution; the asked size if there is one. */
 export type PixelsOf = (resolution: Resolution) => number;
 
 export function pixelsFor(size: Size | undefined, aspect_ratio: string | undefined): PixelsOf {

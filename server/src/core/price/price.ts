@@ -263,7 +263,7 @@ function millions(tokens: unknown): number | undefined {
 }
 
 /**
- * An upstream's figures are hostile: an unusable value must neither throw nor make the request
+ * An upstream's numbers are hostile: an unusable value must neither throw nor make the request
  * free.
  */
 function quantityOr(value: unknown, otherwise: number): Fraction {

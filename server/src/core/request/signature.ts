@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { isUuid } from '../../lib/id.ts';
 
 /**
- * Signed output links: whoever holds one may fetch one output until `exp`, without a key.
+ * Signed output links: the holder may fetch one output until `exp`, without a key.
  *
  * `sig` is unpadded base64url of HMAC-SHA256 over `v1\nGET\n<request_id>\n<index>\n<exp>\n<kid>`;
  * HEAD uses the same link. `kid`, the first 8 hex digits of the secret's SHA-256, ties a signature

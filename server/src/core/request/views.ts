@@ -67,14 +67,14 @@ interface Usage {
 /** How long an upstream may fetch a caller's file: its job begins soon. */
 const fileLinkSeconds = 3600;
 
-/** Where an upstream may fetch an uploaded file for a while; null if it cannot reach us. */
+/** The address of an uploaded file for an upstream, for a while; null if it cannot reach us. */
 export function fileUrl(id: string, nowSeconds: number, links: Links): string | null {
   const exp = nowSeconds + fileLinkSeconds;
   const query = signFile(links.secret, { id, exp });
   return links.isPublic ? `${links.baseUrl}/files/${fileId(id)}?${query}` : null;
 }
 
-/** Where an upstream may call back about an attempt; null if it cannot reach us. */
+/** The address for callbacks about an attempt; null if it cannot reach us. */
 export function callbackUrl(link: CallbackLink, { baseUrl, secret, isPublic }: Links) {
   const { upstream, request_id, attempt } = link;
   const sig = signCallback(secret, link);

@@ -28,7 +28,7 @@ export interface StartLatency {
   start_p95_ms: number | null;
 }
 
-/** Most requests that are read, the newest: enough for stable figures. */
+/** Most requests that are read, the newest: enough for a stable result. */
 export const latencyRowsMax = 10_000;
 
 /** Requests made in the last so many seconds, by upstream. */

@@ -4,7 +4,7 @@ import type { Visit, WebDeps } from '../session/visit.ts';
 
 /**
  * GET /events: what changes in the account, as server-sent events: `requests` {data} with their
- * lines, `balance`, `changed` where there is too much to tell, and `end` {reason, message}.
+ * lines, `balance`, `changed` if there is too much to send, and `end` {reason, message}.
  */
 export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();

@@ -100,7 +100,7 @@ const KeySettings = form(settings);
 const NewKeySettings = form({ name, ...settings });
 
 /**
- * GET /keys: newest first. `defaults` are the figures of a key that has none of its own, `ceilings`
+ * GET /keys: newest first. `defaults` are the limits of a key without its own, `ceilings`
  * what the operator has set for new keys, `refused` the refused calls of the last hour by key and
  * error code.
  */

@@ -149,7 +149,7 @@ export const invite = endpoint(
   },
 );
 
-/** False where there is no mail, or the server did not take it: the link goes another way then. */
+/** False if there is no mail, or the server refused it: the link goes another way then. */
 async function write(
   email: string,
   url: string,

@@ -131,7 +131,7 @@ const CatalogRowDetail = named(
   }),
 );
 
-/** GET /catalog: every row that stands in a file, and what is wrong with the files. */
+/** GET /catalog: every row of a file, and what is wrong with the files. */
 export const list = endpoint(
   {
     reply: object({
@@ -280,7 +280,7 @@ function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][nu
   };
 }
 
-/** Where a request goes first, as things are: what it costs there is its cost. */
+/** The route that a request takes first now: its cost there is its cost. */
 function routeOf({ upstreams }: Model, { connected }: WebDeps): ModelUpstream {
   return upstreams.find(({ upstream }) => connected.usable(upstream) === true) ?? upstreams[0]!;
 }

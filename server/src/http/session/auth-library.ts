@@ -53,7 +53,7 @@ function isSecure(origin: string): boolean {
   return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
-/** How the library names a link to a new password; what stands in the link follows. */
+/** How the library names a link to a new password; the part in the link follows. */
 const resetPrefix = 'reset-password:';
 
 /** Behind a colon it repeats what callers sent: their addresses, or a page full of nonsense. */
@@ -244,7 +244,7 @@ async function openPlugins(origin: string, oidc: Oidc | null) {
     rpID: new URL(origin).hostname,
     rpName: 'Farebox',
     origin,
-    // It stands for the password and the second factor: the device has to know who holds it.
+    // It replaces the password and the second factor: the device has to verify its holder.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     registration: {
       afterVerification: async ({ verification }) =>

@@ -46,7 +46,7 @@ export interface Auth {
   handle(request: Request): Promise<Response>;
   /** Null: nobody is signed in. `cookies` are to be set: they move the end of the session on. */
   session(headers: Headers): Promise<{ session: Session; cookies: string[] } | null>;
-  /** Sends the link that proves an address, where there is mail. */
+  /** Sends the link that proves an address, if mail is set up. */
   sendVerification(email: string): Promise<void>;
 }
 

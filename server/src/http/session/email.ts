@@ -59,7 +59,7 @@ export const ask = endpoint(
   },
 );
 
-/** POST /api/email: whoever reads the new address has opened the link. */
+/** POST /api/email: the reader of the new address has opened the link. */
 export const confirm = openEndpoint(
   { body: form({ token: linkToken }), reply: object({ email: text() }) },
   async ({ visit, body }, deps) => {

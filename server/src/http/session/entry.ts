@@ -195,7 +195,7 @@ async function write(
   web.post?.(person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url));
 }
 
-/** POST /api/invitation: what the link is good for. */
+/** POST /api/invitation: the invitation of a link. */
 export const invitation = openEndpoint(
   {
     body: form({ token: linkToken }),

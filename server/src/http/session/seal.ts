@@ -6,12 +6,12 @@ import type { Database } from '../../lib/sql/sql.ts';
 /** Sealing with the signing secret, and sealing again after a new secret. */
 
 export interface SealKey {
-  /** Stands before what is sealed with it. */
+  /** Prefix of everything sealed with it. */
   version: number;
   value: string;
 }
 
-/** Newest first; a secret has the same number wherever it stands. */
+/** Newest first; a secret has the same number in any position. */
 export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
   const [newest, ...older] = secrets.map((secret) => ({
     version: createHash('sha256').update(secret).digest().readUInt32BE() >>> 1,

@@ -27,7 +27,7 @@ export async function throttle(
   });
 }
 
-/** The same where nobody is to be told. */
+/** As `throttle`, but returns false instead of throwing. */
 export function mayTry(db: Database, what: string, who: string, limit: Throttle): Promise<boolean> {
   const key = `${what} ${createHash('sha256').update(who).digest('base64url')}`;
   return people.countTry(db, { id: newId(), key, ...limit });

@@ -40,7 +40,7 @@ export interface WebDeps extends HttpDeps {
   /** How upstreams are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
-  /** For the log and the figures. */
+  /** For the log and the metrics. */
   events: { ended(ending: EndTransition): void };
   thumbnails: Thumbnails;
 }
@@ -129,7 +129,7 @@ export async function demandOperator({ session }: Visit, { db }: WebDeps): Promi
   if (!(await people.isOperator(db, session.person_id))) throw new ApiError('not_found');
 }
 
-/** The JSON object of a call's body; an empty one where there is none. */
+/** The JSON object of a call's body; an empty one if there is none. */
 export async function readForm(
   req: FastifyRequest,
   deps: HttpDeps,

@@ -99,7 +99,7 @@ function Try({ made }: { made: NewKey }) {
   );
 }
 
-/** The price of the example; null where it is not fixed in advance. */
+/** The price of the example; null if it is not fixed in advance. */
 function usePrice(model: Model | null): string | null {
   const { data } = useAccountQuery(
     'POST /v1/estimate',

@@ -7,7 +7,7 @@ import { Dimmed, Heading, RowButton } from '../../components/styles.ts';
 import type { Overview } from '../../api-types.ts';
 import { useMay } from '../../session.tsx';
 
-/** The steps a new account still has to take; shown in place of its figures. */
+/** The steps a new account still has to take; shown in place of its numbers. */
 export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
   const { t } = useTranslation('overview');
   const pays = useMay('pay');

@@ -294,7 +294,7 @@ function useColumns(): Column<Delivery>[] {
           <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'}>
             {row.status ?? t('no_answer')}
           </Badge>
-          {/* Where there was an answer, its status is the reason. */}
+          {/* The status of an answer is the reason. */}
           {row.status === null && row.error && <Clipped text={errorOf(row)} dimmed />}
         </Box>
       ),

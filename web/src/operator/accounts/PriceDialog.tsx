@@ -42,7 +42,7 @@ export function PriceDialog({ account, onClose }: { account: AccountDetail; onCl
   );
 }
 
-/** `0.85` → 850000 millionths; null where it is not a multiplier. */
+/** `0.85` → 850000 millionths; null if it is not a multiplier. */
 function ppmOf(text: string): number | null {
   const [, whole, decimals = ''] = /^\s*(\d{1,3})(?:[.,](\d{1,6}))?\s*$/.exec(text) ?? [];
   if (whole === undefined) return null;

@@ -86,7 +86,7 @@ export function inOrder(all: Conversation[]): Conversation[] {
   return all.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at));
 }
 
-/** The id in a storage name; null where it is not a conversation of this account. */
+/** The id in a storage name; null if it is not a conversation of this account. */
 export function idOf(account_id: string, place: string): string | null {
   const head = placeOf(account_id, '');
   return place.startsWith(head) ? place.slice(head.length) : null;

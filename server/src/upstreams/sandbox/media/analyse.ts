@@ -1,6 +1,6 @@
 import { openMedia } from './probe.ts';
 
-/** A video's true properties, in words and in figures. Its frames are not looked at. */
+/** A video's true properties, in words and in numbers. Its frames are not decoded. */
 export async function analyse(path: string, question: string): Promise<Record<string, unknown>> {
   const input = openMedia(path);
   try {

@@ -12,7 +12,7 @@ import type { Planes, View } from './planes.ts';
 
 export interface VideoPlan extends Size {
   seconds: number;
-  /** Stands beside "sandbox" on every frame; may be empty. */
+  /** Shown beside "sandbox" on every frame; may be empty. */
   note: string;
   text: string;
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../refusal.ts';
 import { aspectOf, asksSize, isGiven, sideMax, sizeOf } from './size.ts';
 import type { Size, SizeRules } from './size.ts';
 
-/** A job worked out: what to make, in figures. Kept with the job, so that it can be made again. */
+/** A job worked out: the output, in numbers. Kept with the job, so that it can be made again. */
 
 export type MediaKind = 'image' | 'video' | 'audio';
 
