@@ -1,4 +1,4 @@
-/** What the image is made from, without an engine to make it with. */
+/** The contents of the image, without an engine to make it with. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -22,7 +22,7 @@ function isLeftOut(file: string, rules: string[]): boolean {
   return last !== undefined && !last.startsWith('!');
 }
 
-/** What a clone has there. */
+/** The files of a clone. */
 function filesOf(source: string): string[] {
   const place = path.join(root, source);
   if (!statSync(place).isDirectory()) return [source];

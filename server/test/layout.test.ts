@@ -258,11 +258,12 @@ const rules: Rule[] = [
       },
       'web/src/a.tsx:1 says "Such': { 'web/src/a.tsx': "const words = { a: 'Such a key' };" },
       'tools/a/a.ts:1 says "anew': { 'tools/a/a.ts': "say('begin anew');" },
+      'server/test/a.test.ts:1 says "What': { 'server/test/a.test.ts': '// What it cost.' },
     },
     kept: [
       { [`${src}http/a.ts`]: "say('What did it cost?');\nsay('Office hours');" },
       { [`${src}http/a.ts`]: "// Why? What is it?\nsay('Of');" },
-      { [`${src}http/a.test.ts`]: "// Of two, one.\ntest('What it cost is booked', run);" },
+      { [`${src}http/a.test.ts`]: "// One of two.\ntest('What it cost is booked', run);" },
     ],
   },
   {

@@ -107,7 +107,7 @@ describe('why a call had no reply', () => {
     ['refused', false, 'unreachable'],
     ['tls', false, 'unreachable'],
     ['connect_timeout', false, 'unreachable'],
-    // What was to be sent may have brought these about.
+    // These may have been caused by the data that was to be sent.
     ['aborted', false, 'busy'],
     ['blocked', false, 'busy'],
     ['protocol', false, 'busy'],

@@ -18,7 +18,7 @@ export interface Wares {
   wav: string[];
 }
 
-/** What becomes of a request after its submit. */
+/** The course of a request after its submit. */
 export type Course = 'left alone' | 'cancelled' | 'timed out';
 
 export interface Abuse {
@@ -89,7 +89,7 @@ function propertiesOf({ input_schema }: Model): Record<string, Schema> {
   return (input_schema.properties ?? {}) as Record<string, Schema>;
 }
 
-/** What may stand in a field; the last of each is the largest. */
+/** The possible values of a field; the last of each is the largest. */
 function candidates(field: string, schema: Schema, wares: Wares): unknown[] {
   if (schema.const !== undefined) return [schema.const];
   if (schema.enum) return schema.enum;
@@ -191,7 +191,7 @@ function isTaken(row: Model, input: Input): boolean {
   return validateInput(row, input) === null;
 }
 
-/** What would be charged for each dollar of cost, worked out without a service: it only chooses. */
+/** The charge for each dollar of cost, worked out without a service: it only chooses. */
 function ratioOf(row: Model, input: Input, biller: Biller, files: Map<string, Buffer>): number {
   const quote = price(row, input);
   const [route] = row.upstreams as [Model['upstreams'][0]];

@@ -7,7 +7,7 @@ import { vendorRules, type VendorRule } from './rules.ts';
 type Input = Record<string, unknown>;
 type Files = ReadonlyMap<string, Buffer>;
 
-/** What an unknown field holds that a caller added; one that reaches a vendor costs a dollar. */
+/** The value of an unknown field that a caller added; one that reaches a vendor costs a dollar. */
 export const addedValue = 97;
 /** The longest side that the formats hold in which large pictures come. */
 const sideMax = 65_535;
@@ -101,14 +101,14 @@ function unitsOf({ bills, block }: VendorRule, { size, seconds, count, input }: 
   }
 }
 
-/** Of one square picture of OpenAI's, by quality. */
+/** The tokens of one square image of OpenAI's, by quality. */
 const outputTokens: Record<string, Record<string, number>> = {
   low: { '1024x1024': 196 },
   medium: { '1024x1024': 439 },
   high: { '1024x1024': 1756 },
 };
 
-/** What OpenAI takes for the words that a picture is made from. */
+/** OpenAI's price of the words that an image is made from. */
 function extraUsd({ bills }: VendorRule, input: Input): number {
   return bills === 'image token' ? wordTokens(String(input.prompt ?? '')) * 5e-6 : 0;
 }

@@ -1,7 +1,7 @@
 import { addedValue, NotTaken, wordTokens } from './bill.ts';
 import { chatRules } from './chat-rules.ts';
 
-/** Works out what a vendor takes for a chat, whoever reads the reply. */
+/** Works out a vendor's price of a chat, for any reader of the reply. */
 
 type Json = Record<string, any>;
 

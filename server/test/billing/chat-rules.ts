@@ -1,6 +1,6 @@
 /**
- * What each vendor takes for the tokens of a chat, as its own price list says, with where and when
- * it was read. Kept apart from the catalog's costs, as `rules.ts` is.
+ * Each vendor's price of the tokens of a chat, by its own price list, with where and when it was
+ * read. Kept apart from the catalog's costs, as `rules.ts` is.
  */
 
 export type ModelRule = readonly [

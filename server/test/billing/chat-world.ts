@@ -29,7 +29,7 @@ export interface ChatWorld {
   close(): Promise<void>;
 }
 
-/** What one vendor is asked, by the mark in its prompt. */
+/** The calls to one vendor, by the mark in its prompt. */
 interface Vendor {
   upstream: string;
   fake: FakeOpenai;

@@ -1,6 +1,6 @@
 /**
- * What each vendor takes for a job, as its own pages say: the rule, its figures, and where and when
- * they were read. Kept apart from the catalog's costs, so that a wrong row shows. A model that the
+ * Each vendor's price of a job, by its own pages: the rule, its numbers, and where and when they
+ * were read. Kept apart from the catalog's costs, so that a wrong row shows. A model that the
  * catalog names and this table does not fails the suite.
  */
 
@@ -11,7 +11,7 @@ export interface VendorRule {
   bills: 'image' | 'begun megapixel' | 'output megapixel' | 'second' | 'request' | 'image token';
   /** US dollars for one of them: the first rate whose fields have these values. */
   rates: readonly { when?: Readonly<Record<string, unknown>>; usd: number }[];
-  /** What the vendor takes for a field that is not sent. */
+  /** The vendor's price of a field that is not sent. */
   defaults?: Readonly<Record<string, unknown>>;
   /** Fields that multiply what is billed. */
   counts?: readonly string[];

@@ -16,7 +16,9 @@ export function faultsIn(outcomes: readonly Outcome[]): Outcome[] {
   });
 }
 
-/** What the suite has found, as a table: row × abuse, charge, told cost, and the one by the other. */
+/**
+ * The results of the suite as a table: row × abuse, charge, told cost, and the one by the other.
+ */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const lines = outcomes.map(({ row, abuse, status, charged, billed, booked }) => [
     row.id,

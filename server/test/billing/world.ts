@@ -52,7 +52,7 @@ interface Definition {
   options?: Record<string, unknown>;
 }
 
-/** What came of one abuse of one row. */
+/** The outcome of one abuse of one row. */
 export interface Outcome {
   row: Model;
   abuse: Pick<Abuse, 'name' | 'refusable'> & { course?: Course };
@@ -60,7 +60,7 @@ export interface Outcome {
   status: string;
   /** Micro-USD. */
   charged: bigint;
-  /** What its vendor takes by the journal, and what our books say; null: no job was made. */
+  /** The vendor's bill by the journal, and our books; null: no job was made. */
   billed: bigint | null;
   booked: bigint | null;
   /** Whether its upstream was told to stop; null: it has no job, or cannot be told. */
@@ -150,7 +150,7 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
     return { row, abuse, input: tagged, request_id, message: body.error?.message ?? '' };
   }
 
-  /** Who cancels is told that it runs; whose time is over is given up. */
+  /** A cancel is answered that the request runs; a request whose time is over is given up. */
   async function disturb(tries: Try[]): Promise<void> {
     for (const { abuse, request_id } of tries) {
       if (request_id === null) continue;

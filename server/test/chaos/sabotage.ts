@@ -69,7 +69,7 @@ export const allGuards: Guard[] = [
   })),
 ];
 
-/** What has to change in `server` for the service to be without this guard. */
+/** The changes to `server` that remove this guard from the service. */
 export function changesWithout(name: string, server: string): Changes {
   const law = laws[name];
   if (law) {

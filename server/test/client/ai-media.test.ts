@@ -259,7 +259,7 @@ describe('films', () => {
     t.after(() => Object.assign(service.fake, { concurrency }));
     for (const poll of [undefined, { intervalMs: 5 }]) {
       const stop = new AbortController();
-      // It reaches the service, which does not know that nobody waits for its reply any more.
+      // It reaches the service, which does not know that its caller has left.
       proxy.spoil = ({ path }) => {
         if (path.startsWith('/v1/queue/')) stop.abort(new Error('mine'));
         return undefined;

@@ -36,7 +36,7 @@ after(async () => {
   await sandbox.close();
 });
 
-/** What each has to say, by page and the word behind its fence. */
+/** The expected output of each, by page and the word behind its fence. */
 const expected: Record<string, RegExp> = {
   'docs/client.md run': /costs \$0\.03\nuploaded [^]*COMPLETED[^]*paid \$0\.03 1\n$/,
   'docs/client.md resume': /^keep [0-9a-f-]{36}\n[^]*COMPLETED\nimage\/png\n$/,

@@ -35,7 +35,7 @@ after(async () => {
   await sandbox.close();
 });
 
-/** What each has to say, by the word behind its fence. */
+/** The expected output of each, by the word behind its fence. */
 const expected: Record<string, RegExp[]> = {
   openai: [/hello[\s\S]*micro-USD: \d+[\s\S]*hello/i, /^chatcmpl-/],
   'openai-environment': [/hello/i],

@@ -7,7 +7,7 @@ import { wake } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 import { falClient } from './fal-kit.ts';
 
-/** What fal's client throws where we refuse, and where a job fails: its own errors, our words. */
+/** The errors of fal's client when we refuse, and when a job fails: its own classes, our words. */
 
 let service: Service;
 let account: TestAccount;

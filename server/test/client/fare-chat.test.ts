@@ -255,7 +255,7 @@ describe('fare chat', () => {
   });
 });
 
-/** What a chat said that it cost, and what it did. */
+/** The cost that a chat printed, and the real one. */
 async function costOf(work: () => Promise<string>): Promise<{ said: string; real: string }> {
   const before = (await service.balance(account)).available;
   const said = await work();

@@ -11,7 +11,7 @@ const client = path.join(import.meta.dirname, '../../../client');
 const built = path.join(client, 'dist/cli/main.js');
 
 export const notBuilt = !fs.existsSync(built) && 'the client is not built: npm run build';
-/** What is published, where it was built; else its source. */
+/** The published program, if it was built; else its source. */
 export const program = notBuilt === false ? built : path.join(client, 'src/cli/main.ts');
 
 /** The fake upstream's models, one that is dear, and one whose output is a text. */
@@ -54,7 +54,7 @@ export interface Ran {
   all: string;
   /** The one JSON value that --json prints. */
   json: any;
-  /** Of verbs that print a value on each line. */
+  /** For verbs that print a value on each line. */
   lines: any[];
 }
 

@@ -27,7 +27,7 @@ let startsBefore = 0;
 beforeEach(() => (startsBefore = service.fake.starts.length));
 const nothingStarted = () => assert.equal(service.fake.starts.length, startsBefore);
 
-/** A dollar, since its dearest resolution is taken. */
+/** A dollar, since its most expensive resolution is taken. */
 const dear = ['run', 'fake/dear', '--prompt', 'a cat'];
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 

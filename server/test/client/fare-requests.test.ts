@@ -211,7 +211,7 @@ describe('completions', () => {
 
   const bash = spawnSync('bash', ['--version']).error ? 'there is no bash here' : false;
 
-  /** What stands in COMPREPLY after this, in a bash that has the script. */
+  /** COMPREPLY after this, in a bash that has the script. */
   async function inBash(does: string): Promise<string> {
     const fare = path.join(home.dir, 'fare');
     fs.writeFileSync(fare, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {

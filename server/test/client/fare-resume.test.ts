@@ -148,7 +148,7 @@ describe('an interrupted run', () => {
     const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
     faulty.meet('/queue/', { cutAt: 0 }, limited);
     refused(await home.run(cat, { env }), 5, /Not now: it is unknown whether[^]*fare resume/);
-    // Of a command that only now learns of a refusal nobody knows what the last one did.
+    // Nobody knows the result of the last command when a new one learns of a refusal.
     faulty.meet('/queue/', refusedBy(401, 'unauthorized'));
     refused(await home.run(['resume'], { env }), 3, /Not now/);
     const ran = well(await home.run(['resume'], { env }));
@@ -176,7 +176,7 @@ describe('an interrupted run', () => {
 
 interface Proxy {
   base: string;
-  /** Of the service. */
+  /** The service's port. */
   port: number;
   swallows: boolean;
   swallowed: number;

@@ -133,7 +133,7 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
     ['user', 'assistant', 'user'],
   );
   assert.equal(service.fake.chats.length, 2);
-  // What a model writes moves no cursor and names no window.
+  // A model's text moves no cursor and names no window.
   assert.ok(!terminal.shown().includes('\u001B]0;owned'));
 });
 

@@ -1,4 +1,4 @@
-/** What `fare` decides from words alone, and what its pages say. */
+/** Decisions of `fare` from words alone, and its pages. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';

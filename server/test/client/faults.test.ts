@@ -8,7 +8,7 @@ import { refused, startFaulty, type Faulty } from '../kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** What goes wrong with a call: nothing is lost, nothing is done twice, no key gets about. */
+/** Faults of a call: nothing is lost, nothing is done twice, no key gets about. */
 
 let service: Service;
 let faulty: Faulty;

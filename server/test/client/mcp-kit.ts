@@ -21,13 +21,13 @@ export interface Told {
 export interface Agent {
   client: Client;
   told: Told[];
-  /** What the person was asked, in order. */
+  /** The questions to the person, in order. */
   asked: string[];
-  /** What could not be understood as protocol. */
+  /** Lines that are not protocol. */
   strayed: Error[];
-  /** What the person answers from now on. */
+  /** The person's answer from now on. */
   answers(action: ElicitResult['action']): void;
-  /** What the server wrote for people. */
+  /** The server's text for people. */
   stderr(): string;
   /** Calls a tool; fails where it refuses. */
   use(name: string, args?: Record<string, unknown>, options?: UseOptions): Promise<Used>;
@@ -54,7 +54,7 @@ export interface Refusal {
 }
 
 export interface AgentOptions {
-  /** What the person answers when asked; without it the program cannot ask. */
+  /** The person's answer to a question; without it the program cannot ask. */
   answer?: ElicitResult['action'];
   /** Folders that the program says it works in. */
   roots?: string[];
@@ -157,7 +157,7 @@ export interface Scene {
     work: (agent: Agent) => Promise<void>,
     person?: AgentOptions,
   ): Promise<void>;
-  /** What this account has submitted, newest first. */
+  /** The requests of this account, newest first. */
   submits(): Promise<{ request_id: string; status: string }[]>;
   stop(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { until } from '../kit/until.ts';
 import { openScene, startAgent, type Scene } from './mcp-kit.ts';
 
-/** What an agent may spend: never more than its user allowed, however it calls. */
+/** Spending of an agent: never more than its user allowed, however it calls. */
 
 let scene: Scene;
 before(async () => {
@@ -30,7 +30,7 @@ test('ten calls at once spend what was allowed, and not a millionth more', async
     assert.equal((await scene.submits()).length, 5);
     assert.equal((await scene.service.balance(scene.account)).reserved, 50_000n);
 
-    // What did not cost what was reserved may be spent again; what was charged may not.
+    // The unused part of a reservation may be spent again; the charged part may not.
     let polls = 0;
     scene.service.fake.behave.start = () =>
       polls++ < 2

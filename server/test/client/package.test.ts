@@ -66,7 +66,7 @@ function assertWorks({ code, stdout, stderr }: Ended): void {
   assert.equal(stderr, '');
 }
 
-/** Of what an import of it loads, without the runtime's own. */
+/** The size of everything that an import of it loads, without the runtime's own. */
 function weight(entry: string, found = new Set<string>()): Set<string> {
   found.add(entry);
   const text = readFileSync(path.join(folder(), 'dist', entry), 'utf8');

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../kit/until.ts';
 
-/** What is typed, and what has to be on the screen before the next is. */
+/** The typed keys, and the text that has to be on the screen before the next ones. */
 type Step = [keys: string[], sees: RegExp];
 const line = (text: string): string[] => [text, 'Enter'];
 const prompt = /\$ $/;
@@ -44,7 +44,7 @@ async function writeAll({ base_url, key }: { base_url: string; key: string }): P
   let text = fs.readFileSync(page, 'utf8');
   let crowded = async () => {};
   for (const [name, steps] of Object.entries(scenes(base_url, key))) {
-    // What follows is not to wait for it.
+    // The next commands do not wait for it.
     if (name === 'cancel') crowded = await crowd(base_url, key, 12);
     if (name === 'resume') await crowded();
     const shown = (await play(steps))

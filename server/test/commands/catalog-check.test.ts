@@ -6,7 +6,7 @@ import { startService } from '../kit/service.ts';
 import { placeFor } from './cli.ts';
 import { chatRow, imageRow } from './upstream-kit.ts';
 
-/** What a catalog's files show without any call, though no variable is set. */
+/** Facts that a catalog's files show without any call, though no variable is set. */
 
 const workflow = JSON.stringify({
   prompt: { '1': { class_type: 'Any', inputs: { text: '', image: 'a.png' } } },

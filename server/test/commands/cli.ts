@@ -24,7 +24,7 @@ export interface Ran {
 /** A service or worker that runs. */
 export interface Running {
   pid: number;
-  /** Without /v1. Of a worker: of no use. */
+  /** Without /v1. Unused for a worker. */
   base: string;
   /** The one JSON object that it printed when it was ready. */
   said: Record<string, any>;
@@ -38,7 +38,7 @@ export interface Running {
 /** A data folder and the commands that work on it. */
 export interface Place {
   dir: string;
-  /** What every command of this place gets to see, over which a call may put its own. */
+  /** The environment of every command of this place; a call may override it. */
   env: Record<string, string>;
   /** Runs a command that ends by itself, in this process. */
   run(args: string[], env?: Record<string, string>): Promise<Ran>;

@@ -139,7 +139,7 @@ describe('a snapshot', () => {
     const { to_notify } = imported.unfinished;
     assert.deepEqual([requests, reserved_usd_micro, to_notify], [3, 30_000n, 1]);
 
-    // What follows goes on where the source stopped.
+    // The next steps go on where the source stopped.
     await submit(target.db, filled);
     await deposit(target.db, { account_id: filled.account_id, amount: 1n, reference: 'later' });
     const [next] = await target.db.run<{ id: bigint }>(

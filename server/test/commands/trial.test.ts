@@ -208,7 +208,7 @@ describe('with real upstreams set up', () => {
 });
 
 describe('killed', () => {
-  /** What is owned by the dead comes back soon. */
+  /** Leases of dead processes end soon. */
   const env = {
     FAREBOX_LEASE_SECONDS: '2',
     FAREBOX_STEP_TIMEOUT_SECONDS: '1.8',

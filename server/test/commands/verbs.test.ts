@@ -96,7 +96,7 @@ describe('a call that is none', () => {
       assertSaid(plain, says);
       assert.equal(plain.stdout, '', args);
     });
-    // Of each kind once.
+    // One of each kind.
     const inJson = wrong.slice(0, 10).map(async ([args, says]) => {
       const json = await place.run([...wordsOf(args), '--json']);
       assertSaid(json, says);

@@ -111,7 +111,7 @@ export async function connect(t: Cleaned, server: EmbeddedServer): Promise<pg.Cl
   return client;
 }
 
-/** What one SQL expression comes to. */
+/** The value of one SQL expression. */
 export async function value(client: pg.Client, sql: string): Promise<unknown> {
   const { rows } = await client.query<{ value: unknown }>(`select ${sql} as value`);
   return rows[0]!.value;

@@ -107,7 +107,7 @@ describe('the programs', () => {
   });
 });
 
-/** What a clone has of us, as npm 12 leaves it: without the symbolic links of the libraries. */
+/** The contents of a clone, as npm 12 leaves it: without the symbolic links of the libraries. */
 function cloneInto(folder: string): string {
   const modules = path.join(folder, 'node_modules');
   const sources = path.join(folder, 'src');

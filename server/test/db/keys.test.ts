@@ -106,7 +106,7 @@ describe('who a key belongs to', () => {
 
 const change = (key: Key, set: string) =>
   database.db.run(rawSql(`update keys set ${set} where id = $1`, [key.key_id]));
-/** What is said of one hash. */
+/** The verdict on one hash. */
 const judged = async (hash: Buffer) =>
   (await callers.authenticateMany(database.db, [hash], { key: 600, account: 3000 }))[0] ?? null;
 const lapsedOf = async (hash: Buffer) => {

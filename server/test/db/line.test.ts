@@ -6,7 +6,7 @@ import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
-/** Connections that fall silent: nothing comes back any more, and nobody is told. */
+/** Connections that fall silent: no byte comes back, and no error either. */
 
 const connections = 4;
 let server: TestDatabase;

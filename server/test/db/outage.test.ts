@@ -1,4 +1,4 @@
-/** What the log says while the database is away: enough, and not a line for each who notices. */
+/** The log while the database is away: enough, and not a line for each who notices. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -38,9 +38,9 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /**
- * What is asked all the time must not get slower with every request ever made: with many rows in the tables, no plan
- * of these statements reads a whole one. PostgreSQL plans a prepared statement either for its values or once for
- * all values, as it sees fit, so both plans count.
+ * Frequent statements must not get slower with every request ever made: with many rows in the
+ * tables, none of their plans reads a whole one. PostgreSQL plans a prepared statement either for
+ * its values or once for all values, as it sees fit, so both plans count.
  */
 
 let database: TestDatabase;
@@ -465,7 +465,7 @@ interface Node {
   Plans?: Node[];
 }
 
-/** What a function sends, without sending it. */
+/** The statements of a function, without sending them. */
 async function statementsOf(ask: Ask): Promise<Statement[]> {
   const sent: Statement[] = [];
   const connection: Connection = {
@@ -504,7 +504,7 @@ function executeWithNulls({ values }: Statement): string {
   return values.length === 0 ? 'execute asked' : `execute asked(${values.map(() => 'null')})`;
 }
 
-/** Of the node that reads most, whether it kept them or threw them away. */
+/** The rows of the node that reads most, whether it kept them or threw them away. */
 function rowsRead(node: Node): number {
   const rows =
     ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *

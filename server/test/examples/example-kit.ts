@@ -12,7 +12,7 @@ export interface World {
   account: TestAccount;
   /** For what a program writes. */
   dir: string;
-  /** What a reader exports before. */
+  /** The variables that a reader exports before. */
   env: Record<string, string>;
   run(command: string, args: string[], env?: Record<string, string>): Promise<Ran>;
   stop(): Promise<void>;

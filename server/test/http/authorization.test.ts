@@ -21,7 +21,7 @@ import {
 } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
-/** Who may do what: every route with every way to come without, or with, the right to it. */
+/** Rights: every route with every way to come without, or with, the right to it. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 

@@ -6,7 +6,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { requestIn } from '../kit/states.ts';
 
-/** What a key hears about the money it may spend. Two pictures cost $0.02. */
+/** A key's view of the money it may spend. Two pictures cost $0.02. */
 
 let service: Service;
 before(async () => {

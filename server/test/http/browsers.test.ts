@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
-/** What browsers may read from other origins, and what is compressed. */
+/** Routes that browsers may read from other origins, and compressed replies. */
 
 let service: Service;
 let account: TestAccount;

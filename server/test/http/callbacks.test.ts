@@ -15,7 +15,7 @@ const secret = Buffer.from('a secret of at least thirty-two characters');
 const base = 'https://callers.example.com/v1';
 let service: Service;
 let account: TestAccount;
-/** What the fake was called back with. */
+/** The callbacks that the fake received. */
 let heard: Callback[];
 before(async () => {
   service = await startService({ env: { FAREBOX_BASE_URL: base } });

@@ -8,7 +8,7 @@ import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 
-/** What a process takes on at once, and what it does when it is about to stop. */
+/** The load that a process takes at once, and its behaviour when it is about to stop. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
 let service: Service;
@@ -211,7 +211,7 @@ describe('a process that is about to stop', () => {
 
 describe('bytes of bodies under way', () => {
   const megabyte = 1024 * 1024;
-  /** Of so many bytes; nothing is spent for it. */
+  /** A body of so many bytes; nothing is spent for it. */
   const body = (bytes: number) =>
     `{"model_id":"fake/none","input":{},"pad":"${'x'.repeat(bytes - 46)}"}`;
 

@@ -8,7 +8,7 @@ import { fakeCatalog, startService, type Service, type TestAccount } from '../ki
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
-/** What all keys of an account may do together, and what is kept for it. */
+/** The shared limits of all keys of an account, and their counts. */
 
 const closedRow = `  - id: fake/closed
     kind: image

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
-/** What is left to read of a call that is over: tokens, charge, links. */
+/** The card of a finished call: tokens, charge, links. */
 
 let service: Service;
 let account: TestAccount;

@@ -51,7 +51,7 @@ after(async () => {
 interface Held {
   call: ChatCall;
   answer: (outcome: ChatOutcome) => void;
-  /** What the account had before. */
+  /** The account's balance before. */
   earlier: bigint;
 }
 
@@ -107,7 +107,7 @@ async function noticed(): Promise<void> {
   });
 }
 
-/** What the account lost once nothing is reserved any more, and how the newest request ended. */
+/** The account's loss once nothing is reserved, and how the newest request ended. */
 async function settled({ earlier }: Held): Promise<unknown[]> {
   await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
   const [row] = await service.db.run<{ status: string; error_code: string | null }>(
@@ -297,7 +297,7 @@ describe('who keeps the connection has not left', () => {
 });
 
 describe('the end of a connection', () => {
-  /** What is written on a socket for one call. */
+  /** The bytes of one call on a socket. */
   function lines(): string {
     const text = JSON.stringify(body);
     const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Key ${account.key}`];

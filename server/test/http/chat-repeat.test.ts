@@ -400,7 +400,7 @@ describe('a call whose process never came back', () => {
       charged_usd_micro: 0n,
     });
     assert.equal((await chat(key)).headers.get('idempotent-replayed'), null);
-    // It was only slow: its caller gets the reply for nothing, and nothing is written any more.
+    // It was only slow: its caller gets the reply for nothing, and nothing more is written.
     const books = await traces(service);
     answer(said('late'));
     const late = await first;

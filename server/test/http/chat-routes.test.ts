@@ -134,7 +134,7 @@ test('an upstream whose account is empty is left alone; callers are told of no m
   const [first, second] = called();
   // Whose account it is does not matter: the first answer pauses it, as soon as the service sees it.
   assert.ok(first! >= 1 && first! <= 3 && second === 3, String(called()));
-  // Who has no money takes no slot, and learns of the rest first.
+  // A call without money takes no slot, and learns of the pause first.
   const { key } = await service.account({ usd: 0 });
   await until('the service has seen it', async () => {
     const call = { key, body: { prompt: 'x' } };

@@ -14,8 +14,8 @@ import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
 
 /**
- * Chat as a stream: what comes through, and what is charged whoever breaks off and wherever. A
- * prompt token costs one micro-USD and a completion token two.
+ * Chat as a stream: the text that comes through, and the charge after a break by any side at any
+ * point. A prompt token costs one micro-USD and a completion token two.
  */
 
 const hello = [{ role: 'user', content: 'hello' }];
@@ -26,10 +26,10 @@ const pieces = ['ten bytes ', 'and again ', 'and so on ', 'to its end'];
 
 /** 128 once, 16 for the message, and what five Latin letters cost at most. */
 const helloBound = 128n + 16n + 4n;
-/** Of so many pieces: counted by the rule for words. */
+/** The bound of so many pieces: counted by the rule for words. */
 const boundOf = (delivered: 0 | 1 | 4): bigint => ({ 0: 0n, 1: 8n, 4: 27n })[delivered];
 
-/** What is charged where nobody reported usage: a quarter of the bytes delivered, rounded up. */
+/** The charge when nobody reported usage: a quarter of the delivered bytes, rounded up. */
 function countedCost(delivered: number): bigint {
   const bytes = pieces.slice(0, delivered).join('').length;
   return BigInt(helloCount + 2 * Math.ceil(bytes / 4));
@@ -53,7 +53,7 @@ interface Begun {
   events: Events;
   tap: Tap;
   call: ChatCall;
-  /** What the account lost since, once nothing is reserved any more. */
+  /** The account's loss since, once nothing is reserved. */
   cost(): Promise<bigint>;
 }
 
@@ -226,7 +226,7 @@ describe('a fault in the middle is a last chunk with an error, then [DONE]', () 
         const all = await events.rest();
         assert.equal(await events.closed, true);
         const charge = delivered === 0 ? 0n : countedCost(delivered);
-        // What is charged is told before the fault; where nothing is, there is nothing to tell.
+        // The charge comes before the fault; without a charge there is nothing before it.
         const told = parsed(all).filter(({ usage }) => (usage ?? null) !== null);
         assert.deepEqual(
           told.map(({ choices, usage }) => [choices, usage.cost_usd_micro]),

@@ -79,7 +79,7 @@ function chat(body: Record<string, unknown>, options: CallOptions = {}): Promise
   });
 }
 
-/** What the account has and holds, and the money movements so far. */
+/** The account's balance and holds, and the money movements so far. */
 async function books() {
   const { available, reserved } = await service.balance(account);
   return { available, reserved, transfers: await service.transfers() };
@@ -402,7 +402,7 @@ describe('what the upstream did not take is released', () => {
       failure: 'outcome_unknown',
     },
   ];
-  // Who asks for a pause gets it; each case begins after it.
+  // Each case begins after the pause that it asks for.
   beforeEach(() => wellAgain(service));
 
   for (const { name, outcome, code, failure, retryAfter } of cases) {

@@ -10,7 +10,7 @@ import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 
 /**
- * What one caller may hold: calls on a connection, replies that are not read, open chat calls and
+ * Limits of one caller: calls on a connection, replies that are not read, open chat calls and
  * uploads.
  */
 

@@ -32,10 +32,10 @@ before(async () => {
   const { host, port, user, database } = postgres.connection;
   const usual = process.env.FAREBOX_TEST_DATABASE;
   process.env.FAREBOX_TEST_DATABASE = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-  // What is under way waits so long for it to come back.
+  // Running calls wait so long for it to come back.
   const env = { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '1' };
   service = await startService({ running: true, env });
-  // Of the other files in this process.
+  // The database of the other files in this process.
   if (usual === undefined) delete process.env.FAREBOX_TEST_DATABASE;
   else process.env.FAREBOX_TEST_DATABASE = usual;
   account = await service.account();
@@ -212,7 +212,7 @@ describe('while PostgreSQL is away', () => {
     }
     assert.match((await watching.rest()).at(-1)!.data, /"COMPLETED"/);
     assert.equal((await service.call('GET', link)).status, 200);
-    // What could not be settled is released when it is due, for nothing.
+    // A request that could not be settled is released when it is due, for nothing.
     await until(
       'nothing is reserved',
       async () => (await service.balance(account)).reserved === 0n,

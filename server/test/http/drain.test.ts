@@ -298,7 +298,7 @@ describe('a process', { concurrency: true }, () => {
     await released(account);
   });
 
-  /** What a process could not settle is reserved still, and comes back once it is due. */
+  /** A request that a process could not settle is still reserved, and comes back once it is due. */
   async function released(account: TestAccount): Promise<void> {
     assert.ok((await reserved(account)) > 0n);
     const makeDue =

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { chat, streamOf, type Scenario } from './error-world.ts';
 
-/** What is wrong with the call itself. */
+/** Faults of the call itself. */
 export const inputScenarios = {
   bad_request: [
     {

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { sign } from '../../src/core/request/signature.ts';
 import { absent, chat, nextMonth, secret, type Scenario } from './error-world.ts';
 
-/** What stands against a call that is good in itself: rights, money, states, and faults of ours. */
+/** Obstacles to a valid call: rights, money, states, and faults of ours. */
 export const stateScenarios = {
   unauthorized: [
     {

@@ -96,7 +96,7 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
   };
 
   /**
-   * A submit while a change of the database keeps the queue closed. What the service knows of its
+   * A submit while a change of the database keeps the queue closed. The service's knowledge of its
    * queues is a moment old, so it takes a moment to close, and to open for those that come after.
    */
   const closed = async (change: string, undo: string): Promise<Reply> => {

@@ -1,4 +1,4 @@
-/** The plain-text guide: whoever does what it says, and knows nothing else, gets to a finished job. */
+/** The plain-text guide leads a reader who knows nothing else to a finished job. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { errors, failures } from '../../src/core/errors.ts';

@@ -9,7 +9,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
-/** What an operator changes of a key or an account holds at once: there is no time in which a key is remembered. */
+/** An operator's change of a key or an account applies at once: no process remembers a key. */
 
 const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
 let service: Service;
@@ -29,7 +29,7 @@ describe('a change holds from the next call on, on every process', () => {
 
   interface Change {
     name: string;
-    /** What the call that shows it is answered before and after. */
+    /** The answer to the call that shows it, before and after. */
     call: { method: string; path: string; body?: unknown };
     change: (account: TestAccount) => Promise<unknown>;
     expected: [before: number, after: number, code: ErrorCode | null];

@@ -9,7 +9,7 @@ import { accept } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { wellAgain } from '../kit/well.ts';
 
-/** What an operator hears of outages and failed jobs: in the log and in the figures. */
+/** The operator's view of outages and failed jobs: log and metrics. */
 
 let service: Service;
 let account: TestAccount;

@@ -25,7 +25,7 @@ const chatBody = {
   messages: [{ role: 'user', content: 'hello' }],
   max_tokens: 100,
 };
-/** What 5 tokens in and 2 out cost. */
+/** The cost of 5 tokens in and 2 out. */
 const chatCost = 9n;
 const imageCost = 10_000n;
 
@@ -87,7 +87,7 @@ const work = async () => {
   while ((await app.worker!.runOnce()) > 0);
 };
 
-/** What the call left behind, while the answers of `count` commits were lost to it. */
+/** The traces of the call, while the answers of `count` commits were lost to it. */
 async function through<T>(count: number, work: () => Promise<T>, of = books) {
   const earlier = await traces(service);
   const before = line.lostCommits;

@@ -291,7 +291,7 @@ function visit(node: unknown, at: string, see: (node: Json, at: string) => void)
       // A map: its names are those of the wire, such as "example".
       for (const [field, schema] of Object.entries(child)) visit(schema, `${at}.${field}`, see);
     } else if (name !== 'example' && name !== 'examples') {
-      // What stands in an example is data, whatever its fields are called.
+      // The contents of an example are data, whatever its fields are called.
       visit(child, `${at}/${name}`, see);
     }
   }

@@ -473,7 +473,7 @@ test('a changed secret: old links stay good while the one before is known, and o
   );
 });
 
-/** Of stored media, by this process. */
+/** The open files of stored media in this process. */
 function open(): string[] {
   const root = join(service.dir, 'media');
   return readdirSync('/proc/self/fd').filter((fd) => {

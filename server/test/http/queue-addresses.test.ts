@@ -26,7 +26,7 @@ const addresses: Record<string, string[]> = {
   both: ['93.184.216.34', '::ffff:127.0.0.1'],
 };
 
-/** What names mean here; those that are not told do not exist. */
+/** The addresses of names; unknown names do not exist. */
 async function lookup(hostname: string): Promise<string[]> {
   const found = addresses[hostname.replace('.farebox-test.org', '')];
   if (!found) throw new Error('no such name');

@@ -115,7 +115,7 @@ describe('an accepted submit', () => {
 
   test('gives positions in the order of the queue', async () => {
     await service.work();
-    // What a process knows of its queues is a moment old.
+    // A process's knowledge of its queues is a moment old.
     const { base } = service;
     await until('the queue is seen to be empty', async () => {
       const { body } = await submit({ prompt: 'x' }, { base });

@@ -7,7 +7,7 @@ import { startService, type Reply, type Service, type TestAccount } from '../kit
 import { requestIn, states, wake, type State } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 
-/** What callers see of a request, and may do with it, in each of its states. */
+/** A request as callers see it, and their actions, in each of its states. */
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 let service: Service;

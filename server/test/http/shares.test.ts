@@ -10,7 +10,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
-/** What many accounts share: one of them cannot take it from the others. */
+/** Resources shared by many accounts: one of them cannot take them from the others. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 1 };
 let service: Service;

@@ -31,12 +31,12 @@ const answers: Record<string, (res: ServerResponse) => void> = {};
 
 let receiver: LocalServer;
 let garbage: TcpServer;
-/** Nobody has allowed these: whoever gets there has passed the guard. */
+/** Nobody has allowed these: a call that arrives has passed the guard. */
 let forbidden: LocalServer;
 let closedPort: number;
 let service: Service;
 let account: TestAccount;
-/** What a name leads to; any other is not found. */
+/** The addresses of a name; any other is not found. */
 const names = new Map<string, string[]>();
 
 before(async () => {
@@ -369,7 +369,7 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
       await deliveries(id).then((all) => all.map(({ status, error }) => [status, error])),
       [[200, null]],
     );
-    // What lies in the sockets' buffers was sent too, and read by nobody.
+    // Bytes in the sockets' buffers were sent too, and read by nobody.
     assert.ok(written < 16 * 1024 * 1024, `${written} bytes were taken`);
   });
 

@@ -1,4 +1,4 @@
-/** What the test files of a process share is closed after the last of them. */
+/** Resources shared by the test files of a process are closed after the last of them. */
 const closings: (() => Promise<void>)[] = [];
 
 export function atEnd(close: () => Promise<void>): void {

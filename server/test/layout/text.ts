@@ -81,18 +81,17 @@ function findAll(project: Project, pattern: RegExp): [string, string][] {
 const badOpening = /(?:^|[.!?:] )(?:Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)[^.]*/;
 const badWord = /\b(?:anew|lest|comes of it|at hand|any more|dearest|sisters|whoever)\b/i;
 
-/** Checks comments, and literals of several words. */
+/** Checks comments and, outside of tests, literals of several words. */
 export function checkPlainWords(project: Project): string[] {
-  return sources(project, /^(server\/src|client\/src|web\/src|tools|bench|bin)\//)
-    .filter(({ path }) => !isTest(path))
-    .flatMap((source) =>
-      [...source.literals.filter(({ text }) => text.includes(' ')), ...source.comments].flatMap(
-        ({ start, text }) => {
-          const bad = badOpening.exec(text) ?? badWord.exec(text);
-          return bad ? [`${place(source, start)} says "${bad[0].replace(/^[.!?:] /, '')}"`] : [];
-        },
-      ),
-    );
+  return sources(project, /^(server|client|web|tools|bench|bin)\//).flatMap((source) => {
+    const literals = isTest(source.path)
+      ? []
+      : source.literals.filter(({ text }) => text.includes(' '));
+    return [...literals, ...source.comments].flatMap(({ start, text }) => {
+      const bad = badOpening.exec(text) ?? badWord.exec(text);
+      return bad ? [`${place(source, start)} says "${bad[0].replace(/^[.!?:] /, '')}"`] : [];
+    });
+  });
 }
 
 export function checkColumns(project: Project): string[] {

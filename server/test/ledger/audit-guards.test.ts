@@ -18,7 +18,10 @@ import {
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
-/** What somebody with the database in his hands may do to it, in its own schema, guards and all: the audit sees it. */
+/**
+ * Changes by somebody with the database in his hands, in its own schema, guards and all: the audit
+ * sees them.
+ */
 
 let database: TestDatabase;
 let who: Customer;
@@ -374,7 +377,7 @@ interface Node {
   Plans?: Node[];
 }
 
-/** Of transfers, over all nodes of a plan. */
+/** The rows read from transfers, over all nodes of a plan. */
 function rowsRead(node: Node): number {
   const each = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
   const own = node['Relation Name'] === 'transfers' ? each * node['Actual Loops'] : 0;

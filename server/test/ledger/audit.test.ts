@@ -25,8 +25,9 @@ import {
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /**
- * Each law is broken on purpose, in SQL and in a database whose own guards are taken away; the audit has to name it.
- * What else breaks with it is named too, so that a law which becomes blind shows as well.
+ * Each law is broken on purpose, in SQL and in a database whose own guards are taken away; the
+ * audit has to name it. Other laws that break with it are named too, so that a law which becomes
+ * blind shows as well.
  */
 interface Sabotage {
   what: string;

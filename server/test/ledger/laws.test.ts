@@ -17,7 +17,7 @@ import {
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
-/** What the schema refuses whoever asks, with every line of the service's own code left out. */
+/** Refusals by the schema alone, with every line of the service's own code left out. */
 
 const refusedChange = '23001';
 const brokenCheck = '23514';

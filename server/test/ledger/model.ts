@@ -122,7 +122,7 @@ export class LedgerModel {
     return ['accepted', this.requests.length - 1];
   }
 
-  /** Of the requests that wait, the oldest of each account may be claimed. */
+  /** The oldest waiting request of each account may be claimed. */
   claimable(): number[] {
     const seen = new Set<number>();
     return this.requests.flatMap(({ key, status, slot }, i) => {

@@ -74,7 +74,7 @@ describe('names', () => {
     return fetch.request({ url: `http://hook.example-farm.com:${forbidden.port}/`, ...limits });
   }
 
-  /** What the customer's server answers comes back as it is; nothing further is called. */
+  /** The answer of the customer's server comes back unchanged; nothing further is called. */
   async function assertReturned(path: string, status: number): Promise<void> {
     const lookup: Lookup = async () => ['127.0.0.1'];
     const fetch = guarded({

@@ -1,5 +1,5 @@
 /**
- * What the tests of the outbound client have in common. All that is opened here is closed after the
+ * Shared parts of the tests of the outbound client. All that is opened here is closed after the
  * file's tests.
  */
 import assert from 'node:assert/strict';

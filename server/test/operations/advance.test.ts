@@ -383,7 +383,7 @@ describe('a move under another attempt changes nothing', () => {
       const before = await picture(claimed.id);
       for (const attempt of [claimed.attempt - 1, claimed.attempt + 1]) {
         const moved = await moveMany(db, [move({ id: claimed.id, attempt })]);
-        // What was sent was sent: its delivery is on record although the state is another's.
+        // A sent notification was sent: its delivery is on record although the state is another's.
         if (to === 'notified')
           await db.run(
             rawSql('delete from webhook_deliveries where request_id = $1', [claimed.id]),

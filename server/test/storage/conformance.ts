@@ -1,4 +1,4 @@
-/** What every store must do, whatever is behind it. A new store runs these cases unchanged. */
+/** Duties of every store, whatever is behind it. A new store runs these cases unchanged. */
 import { createHash, randomBytes } from 'node:crypto';
 import { access, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';

@@ -15,8 +15,8 @@ export interface S3Call {
 }
 
 /**
- * What a call meets instead of its answer: an error, a broken connection, or what the function
- * does.
+ * The reply to a call instead of its answer: an error, a broken connection, or the effect of the
+ * function.
  */
 type Fault = { status: number; code: string } | 'cut' | ((res: ServerResponse) => void) | null;
 

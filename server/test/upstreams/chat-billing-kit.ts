@@ -36,7 +36,7 @@ interface Kept {
 interface Outcome {
   verdict: Verdict;
   row: Kept;
-  /** What the caller got. */
+  /** The text that the caller got. */
   text: string;
   status: number | null;
 }
@@ -137,7 +137,7 @@ export async function openBench(): Promise<Bench> {
       playing.set(user, played);
       const calling = call(service, account, scene, bodyOf(scene, user), played, key);
       const got = await calling.catch((error: unknown) => {
-        // Who wanted to leave in the middle was refused before that.
+        // A caller that wanted to leave in the middle was refused before that.
         if (played.calls > 0) throw error;
         return { text: String(error), status: 503 };
       });
@@ -362,7 +362,7 @@ function assertFits(scene: Scene, { verdict, row, text, status }: Outcome): void
   } else assertShown(scene, verdict, text);
 }
 
-/** What a caller who stays is shown of a stream. */
+/** The stream as a caller sees it who stays. */
 function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): void {
   const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
   const data = events.map((event) => event.slice('data: '.length));

@@ -10,7 +10,7 @@ import { randomScene } from './chat-scenes.ts';
  * again. Every run prints its seed, and a failure the call that failed.
  */
 const rounds = Number(process.env.CHAT_ROUNDS ?? (isLong ? 300 : 60));
-/** What is rare may not come in so few; then it goes on until it has. */
+/** Rare cases may be missing in so few rounds; then it goes on until they have come. */
 const roundsMax = Math.max(rounds * 5, 1500);
 const least = rounds / 100;
 const seed = Number(process.env.CHAT_SEED ?? Date.now() % 1_000_000);

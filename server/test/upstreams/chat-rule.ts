@@ -1,5 +1,5 @@
 /**
- * What a chat call costs, worked out from docs/pricing.md and docs/api.md alone: nothing of the
+ * The cost of a chat call, worked out from docs/pricing.md and docs/api.md alone: nothing of the
  * service's own arithmetic is used here, so that the two can disagree, except for the bound of any
  * text, which is measured against real tokenisers elsewhere.
  */
@@ -22,7 +22,7 @@ export interface Message {
   pictures: number;
 }
 
-/** What an upstream sends as a stream. A text is sent as it is: no chunk. */
+/** An upstream's stream. A text is sent as it is: no chunk. */
 export interface Sent {
   events: (Json | string)[];
   /** [DONE], nothing more, or the connection breaks. */
@@ -40,9 +40,9 @@ export interface Scene {
   messages: readonly Message[];
   max_tokens: number;
   include_usage: boolean;
-  /** What the caller asks for. */
+  /** The caller's wishes. */
   streamed: boolean;
-  /** What the upstream answers: a stream, or a body. */
+  /** The upstream's answer: a stream, or a body. */
   answer: Sent | Whole;
   /** The caller leaves after so many chunks; null: stays. */
   leaves: number | null;
@@ -98,7 +98,7 @@ function promptCount(messages: readonly Message[], pictureTokens: number): numbe
   return tokens;
 }
 
-/** What came of a call: the pieces of the reply in order, and how it ended. */
+/** The outcome of a call: the pieces of the reply in order, and how it ended. */
 interface Course {
   pieces: Json[];
   /** The last report. */
@@ -185,7 +185,7 @@ function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; 
     if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown };
     const usage = usageIn(event);
     if (isRecord(usage)) Object.assign(course, { usage, outrun: false });
-    // Whoever reports usage and an error at once has reported its usage.
+    // An upstream that reports usage and an error at once has reported its usage.
     if (errorIn(event) !== null) return { course: { ...course, end: 'broken' }, shown };
     const [choice] = (event.choices ?? []) as Json[];
     if (choice === undefined) isClosed ||= isRecord(usage);
@@ -229,7 +229,7 @@ function bill(
   quote: bigint,
 ): Omit<Verdict, 'http' | 'shown' | 'broken'> {
   const bytes = deliveredBytes(pieces);
-  // Of what was delivered 0 is a figure only as the last word on all of it.
+  // A report of 0 for a delivered text counts only as the last word on all of it.
   const isFinal = !outrun && (end === 'whole' || !streamed || bytes === 0);
   const isZero = readUsage(reported)?.completion === 0;
   const usage = isZero && !isFinal ? undefined : reported;
@@ -243,7 +243,7 @@ function bill(
       cost: told,
       counted: false,
     };
-  // What an outside service bills without a report is charged by its bound.
+  // The bill of an outside service without a report is charged by its bound.
   const isBound = row !== 'stop' && end === 'whole';
   const count = (tokens: number) =>
     isBound ? promptBound(messages) : promptCount(messages, tokens);

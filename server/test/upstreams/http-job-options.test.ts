@@ -9,7 +9,7 @@ import { parsePath, valuesAt } from '../../src/upstreams/http-job/path.ts';
 import { fill, fillPath } from '../../src/upstreams/http-job/template.ts';
 import { plain } from './http-job-kit.ts';
 
-/** What a catalog file with these options is refused for. */
+/** The refusals of a catalog file with these options. */
 function refusals(options: unknown): string[] {
   const upstream = { name: 'own', adapter: 'http-job', url: 'https://own.test', options };
   const { problems } = parseCatalogText(stringify({ upstream, models: [] }), 'own.yaml');

@@ -27,7 +27,7 @@ export interface Made {
 export interface Ask {
   key?: string;
   files?: Record<string, InputFile>;
-  /** Of the input, those the row knows; default all. */
+  /** Fields of the input that the row knows; default all. */
   fields?: string[];
   signal?: AbortSignal;
 }

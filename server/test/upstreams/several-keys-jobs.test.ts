@@ -246,7 +246,7 @@ describe('several keys, jobs', () => {
   test('keep a start with its key: repeated with it, and there is one job', async () => {
     const id = await lost(world);
     await world.restarted('b', 'a');
-    // What is said of the repeat is not of the first start: no other key is shown it.
+    // The answer to the repeat does not belong to the first start: no other key is shown it.
     server.answers.a = limited();
     await world.step(id);
     assert.deepEqual((await startsOf(world.service, id)).slice(-2), ['a unknown', 'a unknown']);

@@ -18,7 +18,7 @@ export const nameOf = (letter: Letter) =>
 export interface Keyed extends Served {
   /** The letter of the key that each call showed; `?` for another. */
   shown(path?: RegExp): string;
-  /** What it answers to calls with this key, in place of the usual. */
+  /** Its answer to calls with this key, in place of the usual. */
   answers: Partial<Record<Letter, (call: Call) => Answer | Promise<Answer> | null>>;
   forget(): void;
 }
@@ -63,7 +63,7 @@ export const wrongKey = (): Answer => ({
   json: { error: { message: 'this key was revoked' } },
 });
 
-/** What is paused: `own` is the upstream, `a`, `b` … its keys; a model stands behind them. */
+/** The paused things: `own` is the upstream, `a`, `b` … its keys; a model follows them. */
 export async function paused({ db }: Service, upstream: string): Promise<string[]> {
   const rows = await db.run<{ name: string; model: string }>(
     rawSql('select name, model from upstreams where paused_until > now()'),

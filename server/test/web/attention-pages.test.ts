@@ -1,4 +1,4 @@
-/** What the operator's overview says is to be seen to, in a real browser. */
+/** The part "Needs attention" of the operator's overview, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

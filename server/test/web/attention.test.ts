@@ -1,4 +1,4 @@
-/** What the operator's overview says is to be seen to. */
+/** The part "Needs attention" of the operator's overview. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

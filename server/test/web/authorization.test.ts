@@ -1,4 +1,4 @@
-/** Who may call what: every route of the web pages with every sort of visitor. */
+/** Rights: every route of the web pages with every sort of visitor. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -26,7 +26,7 @@ const columns = [
 ] as const;
 type Column = (typeof columns)[number];
 
-/** What each need answers, in the order of the columns; `ok`: the handler is reached. */
+/** The answers of each need, in the order of the columns; `ok`: the handler is reached. */
 const cells = {
   //         none rev. oth. read bill dev. own. oper susp
   anyone: '   ok  ok   ok   ok   ok   ok   ok   ok   ok',

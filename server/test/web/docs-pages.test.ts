@@ -41,7 +41,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     return opened;
   }
 
-  /** What a program prints that imports the library. */
+  /** The output of a program that imports the library. */
   async function printedBy(code: string): Promise<unknown[]> {
     const printed: unknown[] = [];
     const body = code.replace(/^import .*/m, '');
@@ -50,7 +50,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     return printed;
   }
 
-  /** What a shell shows that has the fare command and the key. */
+  /** The output of a shell that has the fare command and the key. */
   async function fareSays(code: string): Promise<string> {
     const text = `fare() { "${process.execPath}" "${fare}" "$@"; }\n${code}`;
     const env = {

@@ -56,7 +56,7 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
       assert.equal((await ada.call('GET', '/api/me')).body.email, ada.email);
       await reader.page.getByRole('button', { name: 'Входить с этим адресом' }).click();
       await reader.page.getByText(`Теперь вы входите с адресом ${email}`).waitFor();
-      // What the service says against it is said in Russian too.
+      // The service's refusal is shown in Russian too.
       await reader.page.goto(`${links[0]!}x`);
       await reader.page.getByRole('button', { name: 'Входить с этим адресом' }).click();
       await reader.page.getByRole('alert').getByText('Ссылка использована').waitFor();

@@ -33,7 +33,7 @@ const confirm = (token: string) => stranger(service).call('POST', '/api/email', 
 const signIn = async (email: string) =>
   (await stranger(service).call('POST', '/api/auth/sign-in/email', { email, password })).status;
 const lettersTo = (email: string) => post.letters.filter(({ to }) => to === email);
-/** What stands in the link that was sent there. */
+/** The token in the link that was sent there. */
 async function tokenFor(email: string): Promise<string> {
   const { links } = await post.letterTo(email);
   return new URL(links[0]!).searchParams.get('token')!;
@@ -130,7 +130,7 @@ describe('another e-mail address', () => {
     assert.deepEqual([second.status, second.body.error.code], [400, 'bad_request']);
     const rows = await service.db.run(rawSql('select from people where email = $1', [email]));
     assert.equal(rows.length, 1);
-    // Who came too late is signed in as before.
+    // A visitor who came too late is signed in as before.
     const still = await Promise.all([ada, eve].map((each) => each.call('GET', '/api/me')));
     assert.deepEqual(
       still.map(({ status }) => status),

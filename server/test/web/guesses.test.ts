@@ -17,7 +17,7 @@ import {
   type Person,
 } from '../kit/web.ts';
 
-/** What the app shows next, which is taken already: each is good once. */
+/** The next code of the app, which is accepted already: each works once. */
 const nextCode = (secret: string) => totp(secret, Date.now() + 30_000);
 
 let service: Service;
@@ -28,7 +28,7 @@ after(() => service.stop());
 
 const signInAs = (who: Person, email: string, given = password, headers = {}) =>
   who.call('POST', '/api/auth/sign-in/email', { email, password: given }, headers);
-/** What a caller can tell two answers apart by. */
+/** The parts by which a caller can tell two answers apart. */
 const told = ({ status, headers, body }: Answer) => ({
   status,
   headers: [...headers]

@@ -245,7 +245,7 @@ describe('what an operator has set on one key', () => {
     assert.deepEqual(limitsOf({ body: between }), ['5000', 30, null]);
     await set({ rpm: null }, second.key_id);
     assert.deepEqual(limitsOf(await make()), ['5000', null, null]);
-    // What was made meanwhile keeps what it got.
+    // A key made meanwhile keeps its limits.
     const kept = await owner.call('PATCH', `/keys/${between.key_id}`, { rpm: null });
     refused(kept, null, /operator has set/);
   });

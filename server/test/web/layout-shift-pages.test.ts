@@ -1,4 +1,4 @@
-/** What is on the screen stays where it is when the rest comes. */
+/** Parts on the screen stay in place when the rest comes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -16,7 +16,7 @@ const watch = `
 /** Until all that has changed is drawn. */
 const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 
-/** Holds answers back, so that the page is drawn without them, whoever is quicker. */
+/** Holds answers back, so that the page is drawn without them in any case. */
 async function hold(page: Page, addresses: RegExp): Promise<() => Promise<void>> {
   const held: (() => Promise<void>)[] = [];
   let isHeld = true;

@@ -69,7 +69,7 @@ const attention = async () => {
   const line = data.find(({ what }: { what: string }) => what === 'unknown_outcomes');
   return line ? [line.count, line.of] : null;
 };
-/** What upstreams took, and how many calls of unknown cost there were, by upstream. */
+/** The costs at upstreams, and how many calls of unknown cost there were, by upstream. */
 const costs = async () => {
   const { by_upstream } = await look('/overview?days=7');
   return Object.fromEntries(

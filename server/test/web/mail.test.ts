@@ -1,4 +1,4 @@
-/** What is sent by e-mail, to whom, and what it opens. */
+/** E-mails: their texts, recipients and links. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';

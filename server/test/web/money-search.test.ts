@@ -1,4 +1,4 @@
-/** What of the money pages stands in their address, decided from values alone. */
+/** The state of the money pages in their address, decided from values alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statementSearch } from '../../../web/src/dashboard/money/money-search.ts';

@@ -151,7 +151,7 @@ describe('the overview', () => {
       const sum = seen.reduce((all: bigint, row: any) => all + BigInt(row.charged_usd_micro), 0n);
       const n = BigInt(Math.min(days, 40));
       assert.equal(sum, (n * (n + 1n)) / 2n, `${days} days`);
-      // The seven dearest by name, the others together.
+      // The seven most expensive by name, the others together.
       const named = new Set(seen.map((row: any) => row.model_id));
       assert.equal(named.size, days === 7 ? 7 : 8);
       const oldest = seen.find((row: any) => row.day === body.days[0]);

@@ -1,4 +1,4 @@
-/** What the service earns, as the operator's console tells it; vouchers, invitations and the log. */
+/** The service's revenue, as the operator's console shows it; vouchers, invitations and the log. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -67,7 +67,7 @@ describe('the overview', () => {
     await earn(1, 40);
     await earn(3, 3);
     await earn(2, 0);
-    // Days that were summed up before are summed up anew here: nothing ends in the past in truth.
+    // Days that were summed up before are summed up again here: really, nothing ends in the past.
     await service.db.run(rawSql('truncate revenue_days, revenue, spending'));
     assert.deepEqual(figures(await ask('/overview?days=7')), [5, '50000', '20000', '30000']);
     const month = await ask('/overview?days=90');

@@ -46,7 +46,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       for (const spread of await pointsOf(page))
         assert.ok(spread < 1, `points are ${spread} apart`);
 
-      // What ends while one looks on is gone from what runs.
+      // A request that ends while one looks on disappears from the running ones.
       await service.call('POST', `/v1/requests/${await waiting(busy)}/cancel`, { key: busy.key });
       await page.getByText('Nothing is running').waitFor();
       await service.call('POST', '/v1/queue/fake/image', {
@@ -58,7 +58,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     });
   }
 
-  /** Of each column of amounts, how far apart its decimal points stand, in pixels. */
+  /** The distances between the decimal points of each column of amounts, in pixels. */
   async function pointsOf(page: Page): Promise<number[]> {
     return page.evaluate(`(() => {
       const places = new Map();

@@ -57,7 +57,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
 
   async function ask(page: Page, text: string) {
     await page.keyboard.press('Control+k');
-    // What is typed before the field has the focus goes nowhere.
+    // Keys typed before the field has the focus go nowhere.
     await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type(text);
   }
@@ -107,7 +107,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await page.keyboard.press('Escape');
     await page.waitForURL(`${base}/cabinet/keys`);
 
-    // What was chosen last comes first.
+    // The last choice comes first.
     await ask(page, '');
     assert.deepEqual((await groups(page))[0], 'Recent');
     const recent = page.getByRole('group', { name: 'Recent' }).getByRole('option');
@@ -223,7 +223,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await overflowOf(page), 0);
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'palette-phone');
-    // Who only looks makes no key.
+    // A person who may only look makes no key.
     await offer(page, 'Top up the balance').waitFor();
     assert.equal(await offer(page, 'Create a key').count(), 0);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).tap();
@@ -235,7 +235,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await until('the other account', async () => (await chosen()) === second.account_id);
     await touch('язык', /Русский/);
     await page.locator('html[lang="ru"]').waitFor();
-    // What was loaded before speaks the other language at once as well.
+    // Texts loaded before change their language at once as well.
     await touch('создать', /Создать ключ/);
     const form = page.getByRole('dialog', { name: 'Создать ключ' });
     await form.getByRole('button', { name: 'Закрыть' }).tap();

@@ -19,9 +19,9 @@ import {
 
 const catalogue = [errors, failures, faults].flatMap((each) => Object.keys(each));
 
-/** What no Russian text needs other words for: formats, fields, commands. */
+/** Parts that need no Russian words: formats, fields, commands. */
 const names = /\b(http|https|base64|data|id|role|true|false|null|webhook_url)\b/g;
-/** Such as `/v1/models`, `PDF`, `Idempotency-Key`, `2027-01-31T00:00:00.000Z`. */
+/** For example `/v1/models`, `PDF`, `Idempotency-Key`, `2027-01-31T00:00:00.000Z`. */
 const signs = /\S*[\d/]\S*|\b[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z-]+\b|«voucher:»/g;
 
 function assertRussian(text: string | null, about: string): void {

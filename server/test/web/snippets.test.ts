@@ -40,7 +40,7 @@ const shell = (code: string) =>
     XDG_CONFIG_HOME: world.dir,
   });
 
-/** What each language says when its code has run. */
+/** The output of each language when its code has run. */
 const runs: Record<SnippetLanguage, (code: string) => Promise<string>> = {
   curl: async (code) => (await shell(code)).stdout,
   async fare(code) {

@@ -1,4 +1,4 @@
-/** Who has neither key nor session, against those who pay. */
+/** Visitors with neither key nor session, against those who pay. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';

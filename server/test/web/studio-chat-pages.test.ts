@@ -41,7 +41,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     return { ...one, account };
   }
 
-  /** What each request of the account was charged, the oldest first. */
+  /** The charge of each request of the account, the oldest first. */
   async function charges({ account_id }: TestAccount): Promise<(bigint | null)[]> {
     const rows = await service.db.run<{ charged_usd_micro: bigint | null }>(
       rawSql('select charged_usd_micro from requests where account_id = $1 order by id', [

@@ -67,7 +67,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
   }
 
   const spoken = /^(reply to )?(alpha|two|three)$/;
-  /** What stands in the conversation that is shown, in its order. */
+  /** The texts in the conversation that is shown, in their order. */
   const said = (page: Page) => page.getByRole('log').getByText(spoken).allInnerTexts();
   const list = (page: Page) => page.getByRole('navigation', { name: 'Conversations' });
   const titles = (page: Page) => list(page).locator('button:not([aria-label])');

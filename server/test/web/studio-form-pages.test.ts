@@ -1,4 +1,4 @@
-/** What goes into a model in the studio, and what is done with what came out, in a real browser. */
+/** The input of a model in the studio, and the uses of its output, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as keys from '../../src/db/accounts/keys.ts';

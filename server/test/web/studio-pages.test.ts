@@ -25,7 +25,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       await page.waitForURL(/q=landscape/);
       await page.locator('[data-model-card]').first().click();
       await page.getByRole('heading', { name: 'Canvas', exact: true }).waitFor();
-      // The dearest resolution, as none is chosen; nothing runs without a prompt.
+      // The most expensive resolution, as none is chosen; nothing runs without a prompt.
       await price(page, '60000');
       assert.equal(await run(page).isDisabled(), true);
       assert.equal(await page.locator('[data-reason]').innerText(), 'Required: Prompt');

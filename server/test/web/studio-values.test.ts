@@ -1,4 +1,4 @@
-/** What the studio decides from values alone: streams, texts of models, controls of a form. */
+/** Decisions of the studio from values alone: streams, texts of models, controls of a form. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,10 +17,13 @@ import {
   missing,
 } from '../../../web/src/studio/form/schema.ts';
 
-/** What grows with the square of a text's length takes far longer; what takes a line's time, far less. */
+/**
+ * A time that grows with the square of a text's length is far longer; one that grows with the
+ * length, far shorter.
+ */
 const lastsMax = 2;
 
-/** Of processor time: a busy machine counts for nothing. */
+/** Seconds of processor time: a busy machine counts for nothing. */
 function secondsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
@@ -116,7 +119,7 @@ describe('the text of a model', () => {
   });
 });
 
-/** What a reader sees of it. */
+/** The text that a reader sees. */
 function textOf(tokens: unknown): string {
   if (Array.isArray(tokens)) return tokens.map(textOf).join(' ');
   const { tokens: inside, items, header, rows, text } = tokens as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** What was trusted before somebody changed how they sign in is not trusted any more. */
+/** Browsers and sessions trusted before somebody changed how they sign in lose that trust. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';

@@ -113,7 +113,7 @@ test('without one each fails within its own time, and none waits for its deadlin
     );
     await minutePasses();
   }
-  // What came in during a pause was not sent, and waited for its end.
+  // Requests submitted during a pause were not sent, and waited for its end.
   await service.db.run(rawSql('update upstreams set paused_until = null'));
   await service.work();
   assert.deepEqual(await ends(ids), ['FAILED outcome_unknown']);

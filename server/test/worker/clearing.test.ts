@@ -9,7 +9,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, fenced, gate, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
-/** What goes when its time is over, and what does not go a moment sooner. */
+/** Data that goes when its time is over, and not a moment sooner. */
 
 let service: Service;
 let account: TestAccount;

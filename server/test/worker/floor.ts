@@ -3,7 +3,10 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { App } from '../../src/app.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 
-/** What tests of the worker do over and over: submit through the front door, look at the row, move the time when it is due. */
+/**
+ * Common steps of tests of the worker: submit through the front door, look at the row, move the
+ * time when it is due.
+ */
 
 export interface Row {
   status: string;
@@ -90,7 +93,7 @@ export interface Gate {
   open(): void;
 }
 
-/** Holds whoever comes until the test opens it. */
+/** Holds every caller until the test opens it. */
 export function gate(): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();

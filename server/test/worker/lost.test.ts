@@ -50,7 +50,7 @@ after(async () => {
 });
 const atOnce = new Set(['text-to-image']);
 beforeEach(async () => {
-  // Of its own: a route that lost three starts of an account is tried last for it.
+  // An account of its own: a route that lost three starts of an account is tried last for it.
   account = await service.account({ open_jobs: 1_000 });
   for (const each of [fake, other])
     Object.assign(each, { behave: {}, class: 'C', synchronous: atOnce, callback: undefined });

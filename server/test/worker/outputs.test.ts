@@ -13,7 +13,9 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { film, image, picture, pngOf, seconds, sound } from '../storage/media-fixtures.ts';
 import { card, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
-/** What an upstream hands back is copied, measured, priced and kept, or the request fails and nothing is. */
+/**
+ * An upstream's output is copied, measured, priced and kept, or the request fails and nothing is.
+ */
 
 let service: Service;
 let account: TestAccount;
@@ -21,7 +23,7 @@ let account: TestAccount;
 let trusting: App;
 let server: Server;
 let host: string;
-/** What the upstream's host answers, by path. */
+/** The answers of the upstream's host, by path. */
 const pages: Record<string, { status: number; body: Buffer; headers?: Record<string, string> }[]> =
   {};
 
@@ -271,7 +273,7 @@ describe('a generation that worked', () => {
     for (const [input, cost] of [
       [{ resolution: '480p', duration_seconds: 2 }, 20_000n],
       [{ resolution: '720p', duration_seconds: 2 }, 40_000n],
-      // Left out, it is the dearest that is reserved and asked for.
+      // Left out, the most expensive one is reserved and asked for.
       [{ duration_seconds: 2 }, 40_000n],
     ] as const) {
       const id = await finished(made, { prompt: 'x', ...input }, 'fake/film/text-to-video');

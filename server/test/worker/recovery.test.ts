@@ -73,7 +73,10 @@ beforeEach(async () => {
   await rounds(service, 3);
 });
 
-/** A process looks at its queues a few times a second. Who has no money learns of the rest first. */
+/**
+ * A process looks at its queues a few times a second. A call without money learns of the pause
+ * first.
+ */
 async function seen(state: 'rests' | 'works'): Promise<void> {
   const poor = await service.account({ usd: 0 });
   await until(`it shows that the upstream ${state}`, async () => {

@@ -6,7 +6,7 @@ import { createFake, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
-/** What a refusal leads to: who waits for it, who does not, and what the operator hears. */
+/** The effects of a refusal: who waits for it, who does not, and what the operator hears. */
 
 /** An upstream for each test: log lines are not repeated, and looks wait at each. */
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] as const;

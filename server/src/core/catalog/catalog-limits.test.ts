@@ -4,7 +4,7 @@ import { catalogEntry } from './catalog-entry.ts';
 import { parseCatalogFile } from './catalog-file.ts';
 import { validateInput } from './model-input.ts';
 
-/** What a row can say so that no request costs more than it brings. */
+/** Statements of a row that keep a request from costing more than it brings. */
 
 const parsed = (more: Record<string, unknown>) =>
   parseCatalogFile(

@@ -169,7 +169,7 @@ export const refused: Row[] = [
   ],
 ];
 
-/** Of a field given twice the last one counts. */
+/** The last of two values of a field counts. */
 const twice: [name: string, model: string, input: string, price: string][] = [
   ['count', 'fake/image', '"prompt":"x","num_images":4,"num_images":1', '10000'],
   [
