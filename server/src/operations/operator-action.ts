@@ -18,6 +18,37 @@ export interface Author {
 /** Someone with direct access to the database; the log has no better name for them. */
 export const commandLine: Author = { person_id: null, email: 'command line' };
 
+/** Every action that the log keeps. */
+export type OperatorAction =
+  | 'books.prove'
+  | 'account.create'
+  | 'account.credit'
+  | 'account.adjust'
+  | 'account.suspend'
+  | 'account.resume'
+  | 'account.price'
+  | 'account.operator'
+  | 'account.invite'
+  | 'team.invite'
+  | 'team.withdraw'
+  | 'team.join'
+  | 'team.role'
+  | 'team.remove'
+  | 'key.limits'
+  | 'person.reset'
+  | 'person.email'
+  | 'invitation.create'
+  | 'invitation.withdraw'
+  | 'voucher.create'
+  | 'voucher.void'
+  | 'model.stop'
+  | 'model.resume'
+  | 'upstream.wake'
+  | 'upstream.test'
+  | 'request.cancel'
+  | 'request.resolve'
+  | 'request.resolve_many';
+
 /** The result of an action: the answer, and what the log keeps of it, without secrets. */
 export interface ActionResult<Answer = unknown> {
   answer: Answer;
@@ -37,7 +68,7 @@ export interface ActionResult<Answer = unknown> {
 export function logAction(
   tx: Transaction,
   by: Author,
-  result: Omit<ActionResult, 'answer'> & { action: string },
+  result: Omit<ActionResult, 'answer'> & { action: OperatorAction },
 ): void {
   const { action, account_id = null, target = null, details } = result;
   const who = { person_id: by.person_id, by_email: by.email };
@@ -76,7 +107,12 @@ export function logBooking(
 export async function logTeamChange(
   tx: Transaction,
   by: Operator,
-  result: { action: string; account_id: string; target: string; details: Record<string, unknown> },
+  result: {
+    action: OperatorAction;
+    account_id: string;
+    target: string;
+    details: Record<string, unknown>;
+  },
 ): Promise<void> {
   if (!(await accounts.lock(tx, result.account_id)).is_operator) return;
   logAction(tx, by, result);
@@ -89,7 +125,7 @@ export async function logTeamChange(
 export async function runAction<Answer>(
   db: Database,
   by: Author,
-  action: string,
+  action: OperatorAction,
   work: (db: Database) => Promise<ActionResult<Answer>>,
 ): Promise<Answer> {
   const { answer, after } = await db.tx(async (tx) => {

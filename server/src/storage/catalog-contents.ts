@@ -3,7 +3,6 @@ import type { Problem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { Folder, LoadedFile } from './catalog-folder.ts';
-import type { RowOutline } from './catalog-text.ts';
 
 /** Everything that the files hold, including what callers do not see. */
 export interface CatalogContents {
@@ -33,14 +32,13 @@ export function contentsOf({
   upstreams,
   upstreamOwners,
 }: Folder): CatalogContents {
-  const outlines = new Map<string, RowOutline>();
-  for (const { file, parsed } of files) {
-    for (const row of parsed.outline) outlines.set(`${file} ${row.id}`, row);
-  }
+  const outlines = new Map(
+    files.map(({ file, parsed }) => [file, new Map(parsed.outline.map((row) => [row.id, row]))]),
+  );
   const problems = new Map(files.map(({ file, problems: own }) => [file, own]));
   const filed = rows.map((model): FiledRow => {
     const file = owners.get(model.id)!;
-    const { line = null, note = '' } = outlines.get(`${file} ${model.id}`) ?? {};
+    const { line = null, note = '' } = outlines.get(file)?.get(model.id) ?? {};
     return { model, file, line, note, problem: problems.get(file)?.[0] ?? null };
   });
   return {

@@ -34,8 +34,9 @@ export function report(
 }
 
 function newAmong<T extends Problem>(now: T[], before: T[]): T[] {
-  const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
-  return now.filter(({ file, message }) => !known.has(`${file} ${message}`));
+  return now.filter(
+    ({ file, message }) => !before.some((each) => each.file === file && each.message === message),
+  );
 }
 
 function consequence(problem: Problem, files: LoadedFile[]): string {
@@ -55,8 +56,9 @@ export function reportHidden(
   before: Catalog['hidden'],
   say: CatalogLog['info'],
 ): void {
-  const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
-  const rows = now.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
+  const rows = now.filter(
+    ({ id, reason }) => !before.some((each) => each.id === id && each.reason === reason),
+  );
   if (rows.length === 0) return;
   // Many rows share a reason: a line for each would bury the other lines of the log.
   const hidden = [...Map.groupBy(rows, ({ reason }) => reason)].map(([reason, of]) => {

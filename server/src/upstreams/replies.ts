@@ -2,7 +2,8 @@ import type { LostHow } from '../core/request/routing.ts';
 import { objectOf } from '../lib/json.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
-import { PollRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
+import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
+import type { Refusal } from '../core/catalog/upstream-key.ts';
 
 /** The meaning of an upstream's reply, or of a missing one, for a start. */
 

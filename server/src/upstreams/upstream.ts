@@ -1,6 +1,7 @@
 import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
+import type { Refusal } from '../core/catalog/upstream-key.ts';
 
 /**
  * The interface of every upstream adapter. An upstream is an outside service that we call and pay.
@@ -109,22 +110,6 @@ export type JobState =
   | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string }
   /** It knows no such job. After three such polls in a row the job is lost. */
   | { state: 'missing'; message: string };
-
-/**
- * Why a start was not accepted. busy: for a while. unreachable: no connection, which no input can
- * bring about. redirect: its address leads elsewhere. lost: no clear answer came, here to a call
- * before the start, which makes no job; an unknown outcome is told by this word too. account: the
- * operator's account there is out of credit. credential: it does not take our key. model: it has no
- * such model.
- */
-export type Refusal =
-  | 'busy'
-  | 'unreachable'
-  | 'redirect'
-  | 'lost'
-  | 'account'
-  | 'credential'
-  | 'model';
 
 /** Thrown for a poll that the upstream refused: it says nothing about the job. */
 export class PollRefused extends Error {

@@ -35,11 +35,8 @@ export async function routePauses(
   model: Model,
   deps: StepDeps,
 ): Promise<(route: ModelUpstream) => number> {
-  const pauses = await pausesOf(deps.db, model.upstreams);
-  return ({ upstream, model: name }) =>
-    deps.upstreams.has(upstream)
-      ? Math.max(pauses.get(upstream) ?? 0, pauses.get(`${upstream} ${name}`) ?? 0)
-      : Infinity;
+  const pauseOf = await pausesOf(deps.db, model.upstreams);
+  return (route) => (deps.upstreams.has(route.upstream) ? pauseOf(route) : Infinity);
 }
 
 /** This route may already have made the job, so it is not called again for this request. */

@@ -239,12 +239,11 @@ class ClaimingWorker implements Worker {
     const paused = await pausedQueues(db);
     if (paused.length === 0) return;
     const rows = [...catalog().models.values()];
-    const pauses = await pausesOf(
+    const pauseOf = await pausesOf(
       db,
       rows.flatMap((row) => row.upstreams),
     );
-    const isOpen = ({ upstream, model }: ModelUpstream) =>
-      upstreams.has(upstream) && !pauses.has(upstream) && !pauses.has(`${upstream} ${model}`);
+    const isOpen = (route: ModelUpstream) => upstreams.has(route.upstream) && pauseOf(route) === 0;
     for (const from of paused) {
       const isFrom = ({ upstream, model }: ModelUpstream) =>
         upstream === from.upstream && (from.model === '' || model === from.model);

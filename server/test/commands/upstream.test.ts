@@ -9,6 +9,7 @@ import { testDatabase } from '../kit/database.ts';
 import { nowhere, serve } from '../upstreams/fakes/kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
+import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
 test('upstream test asks all that are set up, at no cost, and finds them well', async (t) => {
   const fakes = await standIns(t);
@@ -119,7 +120,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
   t.after(() => database.close());
   const place = placeBefore(t, await standIns(t));
   const env = { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' };
-  const fail = (model: string, why: string, pause_seconds: number) =>
+  const fail = (model: string, why: Refusal, pause_seconds: number) =>
     noteFailure(database.db, 'fal', {
       account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
       message: `${model}: ${why}`,
@@ -179,7 +180,7 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
     const fal = json.data.find((each: { name: string }) => each.name === 'fal');
     return [fal.paused_until !== null, fal.paused_models.length];
   };
-  const fail = (why: string, model: string) =>
+  const fail = (why: Refusal, model: string) =>
     noteFailure(database.db, 'fal', {
       account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
       message: why,

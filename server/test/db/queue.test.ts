@@ -17,6 +17,7 @@ import {
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
+import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -515,7 +516,7 @@ describe('an upstream that fails', () => {
   });
 
   test('tells what begins to rest, be it all of it or a model, and else what rests longest', async () => {
-    const told = async (why: string, pause_seconds: number) => {
+    const told = async (why: Refusal, pause_seconds: number) => {
       const { model, was_paused, paused_seconds } = await upstreamPauses.noteFailure(db, upstream, {
         account_id: accounts[0]!,
         message: 'it broke',

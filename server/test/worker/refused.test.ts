@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { PollRefused, type Refusal, type StartOutcome } from '../../src/upstreams/upstream.ts';
+import { PollRefused, type StartOutcome } from '../../src/upstreams/upstream.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
+import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
 /** The effects of a refusal: who waits for it, who does not, and what the operator hears. */
 

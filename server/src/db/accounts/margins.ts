@@ -1,19 +1,21 @@
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Status } from '../../core/request/request.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
+import type { FailureCode } from '../../core/errors.ts';
+import type { Kind } from '../../core/catalog/catalog.ts';
 
 /** A request with its charge and its cost: for the operator only. */
 export interface MarginRow {
   id: string;
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   upstream: string;
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
   /** Including left starts, as far as their cost is known. Null: not known. */
   cost_usd_micro: bigint | null;
-  error_code: string | null;
+  error_code: FailureCode | null;
   created_at: Date;
   completed_at: Date | null;
 }

@@ -1,10 +1,11 @@
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 
 /** How many calls of a key got an error code. */
 export interface RefusedCalls {
   account_id: string;
   key_id: string;
-  code: string;
+  code: ErrorCode;
   calls: number;
 }
 
@@ -31,7 +32,7 @@ export async function forget(db: Connection): Promise<void> {
 export async function ofLastHour(
   db: Connection,
   accountId: string,
-): Promise<{ key_id: string; name: string; code: string; calls: number }[]> {
+): Promise<{ key_id: string; name: string; code: ErrorCode; calls: number }[]> {
   return db.run(sql`
     select r.key_id, k.name, r.code, sum(r.calls)::float8 as calls
     from refusals r join keys k on k.id = r.key_id

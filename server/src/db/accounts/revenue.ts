@@ -1,5 +1,6 @@
 import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import { monthStart } from './month.ts';
+import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
  * Revenue and cost of requests, by the day (UTC) on which they ended. A left start counts on the
@@ -96,7 +97,7 @@ interface Sum {
 
 export interface RevenueRow extends Sum {
   day: string;
-  kind: string;
+  kind: Kind;
   model_id: string;
   upstream: string;
   /** How many ran, or may have run, at an unknown cost. */

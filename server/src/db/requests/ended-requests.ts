@@ -1,6 +1,7 @@
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf, sql, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutputRow } from './requests.ts';
+import type { FailureCode } from '../../core/errors.ts';
 
 /** A cancelled request keeps its input up to this size. */
 const cancelledInputMaxBytes = 16 * 1024;
@@ -29,7 +30,7 @@ export interface EndedRequest {
   /** The upstream at which it ended; null: the one it had. */
   upstream: string | null;
   charged_usd_micro: bigint;
-  error_code: string | null;
+  error_code: FailureCode | null;
   error_message: string | null;
   error_cause: string | null;
   /** Null: it leaves no outputs. */

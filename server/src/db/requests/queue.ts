@@ -244,21 +244,24 @@ export function pausedQueues(db: Connection): Promise<{ upstream: string; model:
     order by name, model`);
 }
 
-/**
- * Which of these are paused now, and for how many seconds: an upstream by its name, a model as
- * `upstream model`.
- */
+interface Route {
+  upstream: string;
+  model: string;
+}
+
+/** For how many seconds each of these routes is paused, its whole upstream or its model. */
 export async function pausesOf(
   db: Connection,
-  routes: readonly { upstream: string; model: string }[],
-): Promise<Map<string, number>> {
+  routes: readonly Route[],
+): Promise<(route: Route) => number> {
   const rows = await db.run<{ name: string; model: string; seconds: number }>(sql`
     select name, model, extract(epoch from paused_until - now())::float8 as seconds from upstreams
     where paused_until > now() and name = any(${routes.map((r) => r.upstream)}::text[])
       and (model = '' or model = any(${routes.map((r) => r.model)}::text[]))`);
-  return new Map(
-    rows.map(({ name, model, seconds }) => [model === '' ? name : `${name} ${model}`, seconds]),
-  );
+  return ({ upstream, model }) => {
+    const pauses = rows.filter((row) => row.name === upstream && ['', model].includes(row.model));
+    return Math.max(0, ...pauses.map(({ seconds }) => seconds));
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
+import type { Kind } from '../../core/catalog/catalog.ts';
 
 /** The narrow row of a request, which everything reads. */
 export interface RequestRow {
@@ -31,7 +32,7 @@ export interface NewRequest {
   account_id: string;
   key_id: string;
   model_id: string;
-  kind: string;
+  kind: Kind;
   upstream: string;
   /** The upstream's own name of the model; null for chat calls. */
   upstream_model: string | null;
@@ -97,7 +98,7 @@ export interface EarlierRequest {
   idempotency_key: string;
   fingerprint: Buffer;
   model_id: string;
-  kind: string;
+  kind: Kind;
   quoted_usd_micro: bigint;
   queue_position: number;
   unknown_inputs: UnknownInput[] | null;

@@ -1,5 +1,7 @@
 import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutcomeId } from '../accounts/revenue.ts';
+import type { FailureCode } from '../../core/errors.ts';
+import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
  * Unknown outcomes and their resolutions: of requests that ended so, and of starts whose answer was
@@ -12,12 +14,12 @@ export interface UnknownRow {
   account_id: string;
   email: string;
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   /** The upstream where it may have run. */
   upstream: string;
   /** The status of the request. */
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  error_code: string | null;
+  error_code: FailureCode | null;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
   cost_usd_micro: bigint | null;
@@ -185,7 +187,7 @@ export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
 export interface UnknownEnd {
   id: string;
   account_id: string;
-  error_code: string | null;
+  error_code: FailureCode | null;
   is_final: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { modelPause, upstreamPause, withReply, type BusyReply } from '../../core/request/busy.ts';
 import { storableText } from '../../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
+import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
 /** The result of a failed start: the pause that begins or is longest. */
 export interface PauseRecord {
@@ -15,7 +16,7 @@ export interface PauseRecord {
 export interface Failure {
   account_id: string;
   message: string;
-  why: string;
+  why: Refusal;
   /** The upstream's own name of the model. */
   model: string;
   /**
@@ -178,7 +179,7 @@ export function pauseWithKeys(
 export async function noteRefusedPoll(
   db: Connection,
   upstream: string,
-  { message, why }: { message: string; why: string },
+  { message, why }: { message: string; why: Refusal },
 ): Promise<void> {
   await db.run(sql`
     insert into upstreams (name, last_error, last_error_at, last_why)

@@ -1,4 +1,5 @@
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
 /** State of an upstream for the operator. */
 export interface UpstreamState {
@@ -13,7 +14,7 @@ export interface UpstreamState {
   last_error: string | null;
   last_error_at: Date | null;
   /** The kind of failure; null: a start has succeeded since, or there was none. */
-  last_why: string | null;
+  last_why: Refusal | null;
 }
 
 /** Counting more would cost a scrape what the queue needs. */
@@ -62,7 +63,7 @@ export interface KeyState {
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
-  last_why: string | null;
+  last_why: Refusal | null;
 }
 
 /** A key to report on: `name` is the name of its pauses. */

@@ -1,5 +1,9 @@
 import type { Database } from '../../lib/sql/sql.ts';
-import { runAction, type ActionResult } from '../../operations/operator-action.ts';
+import {
+  runAction,
+  type ActionResult,
+  type OperatorAction,
+} from '../../operations/operator-action.ts';
 import type { ParamsOf, PathParams } from '../path.ts';
 import {
   endpoint,
@@ -24,7 +28,7 @@ type Work<A> = (db: Database) => Promise<ActionResult<A>>;
 
 /** Becomes an endpoint once its name in the log is known. */
 export interface Action<Params = unknown> {
-  named: (name: string) => Endpoint<Visit, Params>;
+  named: (name: OperatorAction) => Endpoint<Visit, Params>;
 }
 
 /** `prepare` checks the call outside any transaction and returns what is to be done. */
@@ -32,7 +36,7 @@ export function action<const S extends Shapes>(
   shapes: S,
   prepare: (call: Call<S>, deps: WebDeps) => Promise<Work<Answer<S>>>,
 ): Action<ParamsOf<S['params']>> {
-  const named = (name: string) =>
+  const named = (name: OperatorAction) =>
     endpoint(shapes, (call, deps) => {
       const { person_id, email } = call.visit.session;
       const done = async () => {
@@ -55,7 +59,7 @@ export function read<const Path extends string>(
 export function change<const Path extends string>(
   method: Exclude<WebMethod, 'GET'>,
   path: Path,
-  name: string,
+  name: OperatorAction,
   done: Action<PathParams<Path>>,
 ): VisitRow {
   return row(method, path, 'operate', done.named(name));

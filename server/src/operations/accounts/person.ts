@@ -116,7 +116,7 @@ async function use(
       reason: 'invitation_gone',
     });
   if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
-  const done = { action: 'team.join', account_id, target: email, details: { role } };
+  const done = { action: 'team.join', account_id, target: email, details: { role } } as const;
   await logTeamChange(tx, { person_id, email }, done);
 }
 

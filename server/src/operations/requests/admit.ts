@@ -4,6 +4,7 @@ import { formatUsd } from '../../core/price/money.ts';
 import type * as requests from '../../db/requests/requests.ts';
 import type { Books } from '../../ledger/ledger.ts';
 import type { KeyUsage } from '../../ledger/usage.ts';
+import type { Kind } from '../../core/catalog/catalog.ts';
 
 /** One submit: the row to insert and the limits of its key. */
 export interface Submit {
@@ -29,7 +30,7 @@ export interface SubmitResult {
   replayed: boolean;
   request_id: string;
   model_id: string;
-  kind: string;
+  kind: Kind;
   quoted_usd_micro: bigint;
   queue_position: number;
   unknown_inputs?: UnknownInput[] | null;

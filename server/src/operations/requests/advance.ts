@@ -28,9 +28,11 @@ export async function moveMany(
       db: Database,
       moves: Extract<MoveTransition, { to: To }>[],
     ) => Promise<{ id: string }[]>,
-  ) => {
+  ): Promise<MoveTransition[]> => {
     const wanted = only(to);
-    return wanted.length === 0 ? [] : (await write(db, wanted)).map(({ id }) => `${to} ${id}`);
+    if (wanted.length === 0) return [];
+    const written = new Set((await write(db, wanted)).map(({ id }) => id));
+    return wanted.filter(({ id }) => written.has(id));
   };
   const ended = await Promise.allSettled([
     run('begin', (on, begins) => requestSteps.beginMany(on, begins, isRepeat)),
@@ -43,7 +45,7 @@ export async function moveMany(
   ]);
   // None of them is in flight any longer, so a failed one can be repeated safely.
   const moved = new Set(ended.flatMap(valueOf));
-  return moves.map((move) => moved.has(`${move.to} ${move.id}`));
+  return moves.map((move) => moved.has(move));
 }
 
 function valueOf<T>(result: PromiseSettledResult<T>): T {

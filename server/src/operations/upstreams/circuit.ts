@@ -1,8 +1,8 @@
-import { isOfKey, pausedName } from '../../core/catalog/upstream-key.ts';
+import { isOfKey, pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
 import * as upstreamPauses from '../../db/upstreams/pauses.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../upstreams/keys.ts';
-import type { Refusal, Upstream } from '../../upstreams/upstream.ts';
+import type { Upstream } from '../../upstreams/upstream.ts';
 import { countLostStarts } from './lost-starts.ts';
 import { openKeys, type KeyFor } from './upstream-keys.ts';
 

@@ -25,11 +25,8 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
     if (keys.length === 0) return null;
     const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
     // Call the upstream all the same: how that goes says more than the database.
-    const pauses = await queue.pausesOf(db, routes).catch(() => new Map<string, number>());
-    const secondsOf = (key: string) => {
-      const name = pausedName(upstream, key);
-      return Math.max(pauses.get(name) ?? 0, pauses.get(`${name} ${model}`) ?? 0);
-    };
+    const pauseOf = await queue.pausesOf(db, routes).catch(() => () => 0);
+    const secondsOf = (key: string) => pauseOf({ upstream: pausedName(upstream, key), model });
     const turn = turns.get(upstream) ?? 0;
     const inTurn = [...keys.slice(turn), ...keys.slice(0, turn)];
     const [next] = inTurn

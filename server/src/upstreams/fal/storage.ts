@@ -1,9 +1,10 @@
 import { judgeUrl } from '../../lib/outbound/address.ts';
 import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/outbound/fetch.ts';
 import { outcomeOfReply, whyOfFault } from '../replies.ts';
-import type { InputFile, NotAccepted, Refusal, Rejection } from '../upstream.ts';
+import type { InputFile, NotAccepted, Rejection } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
+import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
 /** Callers' files on fal's storage. Nothing is paid here, and no job exists yet. */
 
