@@ -1,6 +1,7 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { parentPort } from 'node:worker_threads';
 import { messageSize } from './load.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 /**
  * Answers every chat call at once with the same completion: prepared bytes, so that it takes little
@@ -41,5 +42,5 @@ const server = createServer((socket) => {
   socket.on('error', () => socket.destroy());
 });
 server.listen(0, '127.0.0.1', () =>
-  parentPort!.postMessage((server.address() as AddressInfo).port),
+  parentPort!.postMessage(Number(fieldOf(server.address(), 'port'))),
 );

@@ -1,13 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { compare, headers } from './calls.ts';
 import { httpRequest } from './load.ts';
 import type { Question } from './run.ts';
 import { end, rssMb, type Process } from './service.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const peers = join(import.meta.dirname, 'peers');
 const peerStart = join(peers, 'node_modules/@portkey-ai/gateway/build/start-server.js');
@@ -23,7 +23,7 @@ const body = JSON.stringify({
 const question: Question = {
   asks: 'chat without streaming, with a durable reservation and charge: how does it compare to @portkey-ai/gateway, which keeps no books, in front of the same upstream?',
   async measure(bench, effort) {
-    const [key] = (await bench.keys(1)) as [string];
+    const key = await bench.key();
     const upstream = await localUpstream();
     const env = { BENCH_UPSTREAM: upstream.url };
     const direct = httpRequest('POST', '/v1/chat/completions', headers(key), body);
@@ -97,7 +97,7 @@ async function startPeer(): Promise<Process> {
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
+      const port = Number(fieldOf(server.address(), 'port'));
       server.close(() => resolve(port));
     });
   });

@@ -1,5 +1,6 @@
 import { createFetch } from '../server/src/lib/outbound/fetch.ts';
 import type { Upstream } from '../server/src/upstreams/upstream.ts';
+import { objectOf } from '../server/src/lib/json.ts';
 
 /**
  * An upstream that finishes at once, so that only the service is measured. Chat goes to a local
@@ -27,7 +28,7 @@ export function createInstant(chatUrl: string | null): Upstream {
       });
       return {
         outcome: 'reply',
-        reply: JSON.parse(Buffer.from(reply.body).toString()) as Record<string, unknown>,
+        reply: objectOf(JSON.parse(Buffer.from(reply.body).toString())),
       };
     },
   };

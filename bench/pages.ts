@@ -7,6 +7,7 @@ import { headers, input, model, round, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question, Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const pages = 1_000;
 /** Pages of one person, opened together; with more of them the listen queue would be measured. */
@@ -17,7 +18,7 @@ const question: Question = {
   asks: `what do ${pages} open pages of as many accounts cost in memory, and how soon do they show a change?`,
   async measure(bench, { seconds }) {
     const keys = await bench.keys(pages);
-    const [busy] = (await bench.keys(1)) as [string];
+    const busy = await bench.key();
     const process = await bench.start({ role: 'service', env: { FAREBOX_TRUSTED_PROXIES: '1' } });
     const other = await bench.start({ role: 'service' });
     const accounts = await accountsOf(bench);
@@ -106,7 +107,7 @@ async function measureDelays(
     const base = `http://127.0.0.1:${port}/v1`;
     const call = { method: 'POST', headers: headers(key) };
     const submitted = await fetch(`${base}/queue/${model}`, { ...call, body: input });
-    const { request_id: id } = (await submitted.json()) as { request_id: string };
+    const id = String(fieldOf(await submitted.json(), 'request_id'));
     shown(id, 'IN_QUEUE');
     await all.at(-1);
     await fetch(`${base}/requests/${id}/cancel`, { method: 'POST', headers: headers(key) });

@@ -5,9 +5,11 @@ import { readConfig } from '../server/src/config.ts';
 import { createLog } from '../server/src/lib/log.ts';
 import { createInstant, createWaiting } from './instant.ts';
 import type { ProcessOptions } from './service.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
+import { fromJson } from '../server/src/lib/json.ts';
 
 /** One measured process: the service with an instant upstream, or a bare server of the same framework. */
-const options = JSON.parse(process.argv[2]!) as ProcessOptions;
+const options = fromJson<ProcessOptions>(process.argv[2]!);
 const port = options.role === 'empty' ? await empty() : await service();
 process.send!({ port });
 
@@ -23,7 +25,7 @@ async function empty(): Promise<number> {
   app.get('/status/:id', async () => statusReply);
   await app.listen({ port: 0, host: '127.0.0.1' });
   process.once('SIGTERM', () => process.exit(0));
-  return (app.server.address() as { port: number }).port;
+  return Number(fieldOf(app.server.address(), 'port'));
 }
 
 async function service(): Promise<number> {

@@ -8,6 +8,7 @@ import { openDatabase, rawSql, type Database } from '../server/src/lib/sql/sql.t
 import { createAccount } from '../server/src/operations/accounts/account.ts';
 import { deposit } from '../server/src/operations/accounts/deposit.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 /**
  * The environment of a bench: PostgreSQL with durable settings, and processes of the service beside
@@ -19,6 +20,7 @@ export interface Bench {
   /** PID of PostgreSQL's first process. */
   databasePid: number;
   /** Keys of separate accounts, with balances that do not run out. */
+  key(): Promise<string>;
   keys(count: number): Promise<string[]>;
   start(options: ProcessOptions): Promise<Process>;
   /** Empties the tables of requests between two measurements. */
@@ -69,6 +71,7 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
     db,
     dir,
     databasePid: embedded.pid,
+    key: async () => (await makeKeys(db, 1))[0]!,
     keys: (count) => makeKeys(db, count),
     async start(options) {
       const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
@@ -84,7 +87,7 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
       });
       running.add(child);
       const port = await new Promise<number>((resolve, reject) => {
-        child.once('message', (message) => resolve((message as { port: number }).port));
+        child.once('message', (message) => resolve(Number(fieldOf(message, 'port'))));
         child.once('exit', (code) => reject(new Error(`a bench process ended with ${code}`)));
       });
       return {

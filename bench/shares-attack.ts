@@ -2,6 +2,7 @@ import net from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { headers } from './calls.ts';
 import { httpRequest } from './load.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 /** The attacker of `shares`, in its own thread and from its own address. */
 export interface Attack {
@@ -85,5 +86,5 @@ async function submit(): Promise<string> {
     headers: headers(key()),
     body: '{}',
   });
-  return ((await reply.json()) as { request_id: string }).request_id;
+  return String(fieldOf(await reply.json(), 'request_id'));
 }

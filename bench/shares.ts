@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
 import { deposit } from '../server/src/operations/accounts/deposit.ts';
@@ -9,6 +8,8 @@ import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Question, Row } from './run.ts';
 import type { Bench } from './service.ts';
 import type { Attack, Held } from './shares-attack.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
+import { fromJson } from '../server/src/lib/json.ts';
 
 const keyCount = 1_000;
 /** How much the attacker tries to hold open at once. Refused and ended calls are repeated. */
@@ -26,7 +27,7 @@ const question: Question = {
       role: 'service',
       env: { BENCH_UPSTREAM: hanging.url, FAREBOX_LOG_LEVEL: 'error' },
     });
-    const [key] = (await bench.keys(1)) as [string];
+    const key = await bench.key();
     const request = ordinary(key);
     const measure = () =>
       load({ port: service.port, connections: 8, seconds, perSecond, request, warmupSeconds: 3 });
@@ -81,7 +82,7 @@ const round = (ms: number) => Math.round(ms * 10) / 10;
 function ordinary(key: string): (n: number) => Buffer {
   const estimate = JSON.stringify({
     model_id: 'bench/flux/dev/text-to-image',
-    input: JSON.parse(input) as object,
+    input: fromJson<object>(input),
   });
   const calls = [
     httpRequest('GET', '/v1/balance', headers(key)),
@@ -110,7 +111,7 @@ async function attackerKeys({ db }: Bench): Promise<string[]> {
 async function neverAnswers(): Promise<{ url: string; close(): void }> {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const { port } = server.address() as AddressInfo;
+  const port = Number(fieldOf(server.address(), 'port'));
   return {
     url: `http://127.0.0.1:${port}`,
     close: () => {

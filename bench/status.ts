@@ -3,11 +3,12 @@ import { compare, headers, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question } from './run.ts';
 import type { Bench } from './service.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const question: Question = {
   asks: 'what does asking for a status cost, beside an empty GET route with the same reply?',
   async measure(bench, effort) {
-    const [key] = (await bench.keys(1)) as [string];
+    const key = await bench.key();
     const ids: string[] = [];
     const filler = await bench.start({ role: 'service', worker: true });
     const one = submitRequest(key, '/v1/queue/bench/instant');
@@ -17,7 +18,7 @@ const question: Question = {
       seconds: 2,
       warmupSeconds: 0,
       request: () => one,
-      onBody: (body) => ids.push((JSON.parse(body) as { request_id: string }).request_id),
+      onBody: (body) => ids.push(String(fieldOf(JSON.parse(body), 'request_id'))),
     });
     while (await isAnyOpen(bench)) await new Promise((resolve) => setTimeout(resolve, 100));
     await filler.stop();

@@ -2,6 +2,7 @@ import net from 'node:net';
 import { headers, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question, Row } from './run.ts';
+import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const streams = 10_000;
 /** Streams opened at a time, so that the listen queue is not measured. */
@@ -10,7 +11,7 @@ const stride = 200;
 const question: Question = {
   asks: `what do ${streams} idle status streams cost in memory?`,
   async measure(bench) {
-    const [key] = (await bench.keys(1)) as [string];
+    const key = await bench.key();
     const process = await bench.start({ role: 'service', env: { FAREBOX_IN_FLIGHT_MAX: '20000' } });
     const ids: string[] = [];
     const one = submitRequest(key);
@@ -20,7 +21,7 @@ const question: Question = {
       seconds: 1,
       warmupSeconds: 0,
       request: () => one,
-      onBody: (body) => ids.push((JSON.parse(body) as { request_id: string }).request_id),
+      onBody: (body) => ids.push(String(fieldOf(JSON.parse(body), 'request_id'))),
     });
     const rest = await settled(process.rssMb);
     const sockets: net.Socket[] = [];

@@ -5,7 +5,7 @@ import type { ProcessOptions } from './service.ts';
 const question: Question = {
   asks: 'what does a durable submit with its reservation cost, beside an empty POST route with the same body and reply?',
   async measure(bench, effort) {
-    const [hot] = (await bench.keys(1)) as [string];
+    const hot = await bench.key();
     const each = (await bench.keys(100)).map((key) => submitRequest(key));
     const one = submitRequest(hot);
     const toEmpty = submitRequest(hot, `/queue/${model}`);

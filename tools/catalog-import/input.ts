@@ -6,7 +6,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Unit } from '../../server/src/core/catalog/catalog.ts';
 import { isMediaField } from '../../server/src/core/catalog/media-input.ts';
-import { isObject } from '../../server/src/lib/json.ts';
+import { isObject, objectOf } from '../../server/src/lib/json.ts';
 import { countField, durationField, sizeField, type Field } from './priced.ts';
 import type { Json } from './vendor.ts';
 
@@ -187,8 +187,7 @@ function exampleValue(name: string, schema: Json): unknown {
   if (schema.default !== undefined) return schema.default;
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (schema.type === 'array') {
-    const items = schema.items as Json;
-    const one = exampleValue(name.replace(/s$/, ''), items);
+    const one = exampleValue(name.replace(/s$/, ''), objectOf(schema.items));
     return Array.from({ length: Math.max(1, Number(schema.minItems ?? 1)) }, () => one);
   }
   if (schema.type === 'boolean') return false;

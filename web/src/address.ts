@@ -32,6 +32,7 @@ export function strictly<Search extends object>(read: (given: Record<string, unk
 export function byRules<Rules extends Record<string, Rule>>(rules: Rules) {
   return strictly((given) => {
     const read = Object.entries(rules).map(([name, rule]) => [name, rule(given[name])]);
+    // Each field was read by its own rule.
     return Object.fromEntries(read) as Read<Rules>;
   });
 }

@@ -8,6 +8,7 @@ export function keysOf<Key extends string>(record: Partial<Record<Key, unknown>>
 export function entriesOf<Key extends string, Value>(
   record: Partial<Record<Key, Value>>,
 ): [Key, Value][] {
+  // As with `keysOf`.
   return Object.entries(record) as [Key, Value][];
 }
 

@@ -36,6 +36,7 @@ export function Usd(props: { micro: string | bigint; signed?: boolean; column?: 
     <span
       className="number"
       data-decimals={column ? decimals : undefined}
+      // React's type has no custom properties.
       style={{ '--characters': shown.length } as CSSProperties}
     >
       {shown}

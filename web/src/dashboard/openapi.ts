@@ -125,5 +125,6 @@ function exampleOf(document: Document, { example, examples }: Content): unknown 
 function pointed<T extends { $ref?: string }>(document: Document, value: T): T {
   if (value.$ref === undefined) return value;
   const [, , room = '', name = ''] = value.$ref.split('/');
+  // A reference leads to an object of its own kind.
   return document.components[room]?.[name] as T;
 }

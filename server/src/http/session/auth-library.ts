@@ -306,6 +306,7 @@ async function openAdapter(db: Database) {
 /** Names of fields, each with its column: `createdAt` is created_at. */
 function snake<Name extends string>(...names: Name[]): Record<Name, string> {
   const column = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  // It has exactly these names.
   return Object.fromEntries(names.map((name) => [name, column(name)])) as Record<Name, string>;
 }
 

@@ -67,6 +67,7 @@ const int8 = 20;
 const int8Array = 1016;
 const timestamptz = 1184;
 types.setTypeParser(int8, BigInt);
+// The driver declares neither what its parsers return nor the numbers of its array types.
 const parseTime = types.getTypeParser(timestamptz) as (text: string) => Date;
 // A server in UTC writes a form that `Date` can read by itself, in a third of the time.
 types.setTypeParser(timestamptz, (text: string) =>
@@ -166,6 +167,7 @@ export function rowsOf<Row>(
     const names = keysOf<keyof Row & string>(columns);
     const isJson = (name: keyof Row) => columns[name] === 'json';
     const lists = names.map((name) => {
+      // `columns` takes only fields of such a type.
       const items = rows.map((row) => (row[name] ?? null) as Item);
       return isJson(name)
         ? `string_to_array(${bind(jsonTexts(items))}, chr(30), '')`

@@ -66,6 +66,7 @@ function useNote(model_id: string) {
         const isKnown = before.pages.some(({ data }) => data.some((each) => isSame(each, run)));
         const pages = before.pages.map((page, i) => {
           const data = page.data.map((each) => (isSame(each, run) ? { ...each, ...run } : each));
+          // Only a submit notes an unknown request, with all of its fields.
           return { ...page, data: isKnown || i > 0 ? data : [run as Run, ...data] };
         });
         return { ...before, pages };

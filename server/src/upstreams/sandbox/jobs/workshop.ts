@@ -120,6 +120,7 @@ export class Workshop {
     this.#pending.delete(answer.id);
     clearTimeout(waiting.timer);
     if ('error' in answer) waiting.reject(errorOf(answer.error));
+    // Each kind of work has its own answer, which its method declares.
     else waiting.resolve(answer.value as never);
     if (this.#pending.size > 0) return;
     // With nothing to do it must not keep this process alive.
