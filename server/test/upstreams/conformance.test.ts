@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { claim, begin } from '../kit/by-hand.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -381,6 +382,7 @@ for (const rig of rigs) {
 async function start(rig: Rig, fake: FakeUpstream): Promise<Service> {
   const { host } = new URL(fake.url);
   const catalog = rig.catalog.replaceAll('URL', fake.url).replaceAll('FAKE_', `RIG_`);
+  assert.deepEqual(parseCatalogText(catalog, `rigs: ${rig.name}`).problems, []);
   return startService({
     catalog,
     env: {
