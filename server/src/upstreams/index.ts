@@ -7,29 +7,13 @@ import type {
   UpstreamSettings,
 } from '../core/catalog/upstream-definition.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { createComfyui } from './comfyui/comfyui.ts';
-import { createFal } from './fal/fal.ts';
-import { createOpenai } from './openai/openai.ts';
-import { createReplicate } from './replicate/replicate.ts';
-import { createHttpJob } from './http-job/http-job.ts';
-import { unsupportedRowOf } from './unsupported-rows.ts';
+import { adapters } from './adapters.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
-
-/** Makes the adapter of one kind of upstream. Throws if the definition's options are invalid. */
-type Adapter = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
-
-const adapters: Record<AdapterName, Adapter> = {
-  comfyui: createComfyui,
-  'http-job': createHttpJob,
-  openai: createOpenai,
-  fal: createFal,
-  replicate: createReplicate,
-};
 
 function speaking(name: AdapterName, settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const download: UpstreamTools['download'] = (url, signal) =>
     tools.download(url, signal, upstream.start_seconds);
-  const upstream = adapters[name](settings, { ...tools, download });
+  const upstream = adapters[name].create(settings, { ...tools, download });
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
 }
 
@@ -134,8 +118,8 @@ export function openUpstreams(
         return messageOf(error);
       }
     },
-    unsupportedRowOf: (definition) =>
-      isGiven(definition.name) ? () => null : unsupportedRowOf(definition),
+    unsupportedRowOf: ({ name, adapter, options }) =>
+      isGiven(name) ? () => null : adapters[adapter].findUnsupported(options),
     define(newest) {
       const wanted = new Set(newest.map(({ name }) => name));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);

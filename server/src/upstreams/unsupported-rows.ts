@@ -1,43 +1,37 @@
 import type { UnsupportedRow, FindUnsupported } from '../core/catalog/catalog-conflicts.ts';
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { fieldForm } from '../core/catalog/field-form.ts';
-import type { AdapterName, UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import { readWorkflows, type Workflow } from './comfyui/workflow.ts';
 import { openaiTasks } from './openai/openai.ts';
 import { isModelName } from './replicate/replicate.ts';
 
 /** Rows that their upstream can never serve, judged by its definition alone, without a call. */
 
-const judges: Record<AdapterName, (options: Record<string, unknown>) => FindUnsupported> = {
-  openai: () => unsupportedByOpenai,
-  fal: () => unsupportedChat,
-  replicate: () => (row, route) => unsupportedChat(row) ?? unsupportedByReplicate(route),
-  comfyui(options) {
-    const workflows = workflowsIn(options);
-    return (row, route) => unsupportedChat(row) ?? unsupportedByComfyui(route, workflows);
-  },
-  'http-job': () => unsupportedChat,
-};
-
-export function unsupportedRowOf({ adapter, options }: UpstreamDefinition): FindUnsupported {
-  return judges[adapter](options);
-}
-
-function unsupportedByOpenai({ task }: Model): UnsupportedRow | null {
+export function unsupportedByOpenai({ task }: Model): UnsupportedRow | null {
   if (openaiTasks.has(task)) return null;
   const known = [...openaiTasks].join(', ');
   return { path: '/task', message: `it has no call for ${task}; it has calls for ${known}` };
 }
 
-function unsupportedChat({ task }: Model): UnsupportedRow | null {
+export function unsupportedChat({ task }: Model): UnsupportedRow | null {
   if (task !== 'chat') return null;
   return { path: '/task', message: 'it has no chat; an upstream of the adapter openai has' };
 }
 
-function unsupportedByReplicate({ model }: ModelUpstream): UnsupportedRow | null {
-  if (isModelName(model)) return null;
+export function unsupportedByReplicate(
+  row: Model,
+  { model }: ModelUpstream,
+): UnsupportedRow | null {
+  const chat = unsupportedChat(row);
+  if (chat !== null || isModelName(model)) return chat;
   const forms = 'owner/name, owner/name:version and deployments/owner/name';
   return { path: '/model', message: `${model} is not a model name there; names are ${forms}` };
+}
+
+/** `options`: those of the adapter comfyui, with its workflows. */
+export function unsupportedByWorkflows(options: Record<string, unknown>): FindUnsupported {
+  const workflows = workflowsIn(options);
+  return (row, route) => unsupportedChat(row) ?? unsupportedByComfyui(route, workflows);
 }
 
 /** Null if they are inconsistent, which is reported for the definition. */

@@ -1,32 +1,36 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
+import type { AdapterName } from '../../src/core/catalog/upstream-definition.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { createComfyui } from '../../src/upstreams/comfyui/comfyui.ts';
-import { createFal } from '../../src/upstreams/fal/fal.ts';
-import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
-import { createOpenai } from '../../src/upstreams/openai/openai.ts';
-import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
-import {
-  PollRefused,
-  type Handle,
-  type Upstream,
-  type UpstreamTools,
-} from '../../src/upstreams/upstream.ts';
+import { adapters } from '../../src/upstreams/adapters.ts';
+import { PollRefused, type Handle } from '../../src/upstreams/upstream.ts';
 import { serve, type Answer } from './fakes/kit.ts';
 import { plain } from './http-job-kit.ts';
 
 /** A look that an upstream refuses, by each adapter: why, for how long, and no word of our key. */
 
-type Create = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
+interface Look {
+  adapter: AdapterName;
+  handle: Handle;
+  options?: Record<string, unknown>;
+}
+
 const workflows = { w: { graph: {}, inputs: {} } };
-const adapters: Record<string, [Create, Handle, options?: Record<string, unknown>]> = {
-  'http-job': [createHttpJob, { id: 'a', task: 'text-to-image' }, plain],
-  fal: [createFal, { request_id: 'a', model: 'fal-ai/flux' }],
-  replicate: [createReplicate, { id: 'a' }],
-  comfyui: [createComfyui, { prompt_id: 'a', workflow: 'w' }, { workflows }],
-  openai: [createOpenai, { id: 'a' }],
-  openrouter: [createOpenai, { id: 'a' }, { videos: 'openrouter' }],
+const looks: Record<AdapterName | 'openrouter', Look> = {
+  'http-job': {
+    adapter: 'http-job',
+    handle: { id: 'a', task: 'text-to-image' },
+    options: plain,
+  },
+  fal: { adapter: 'fal', handle: { request_id: 'a', model: 'fal-ai/flux' } },
+  replicate: { adapter: 'replicate', handle: { id: 'a' } },
+  comfyui: {
+    adapter: 'comfyui',
+    handle: { prompt_id: 'a', workflow: 'w' },
+    options: { workflows },
+  },
+  openai: { adapter: 'openai', handle: { id: 'a' } },
+  openrouter: { adapter: 'openai', handle: { id: 'a' }, options: { videos: 'openrouter' } },
 };
 const key = 'a-key-of-ours';
 const said = { json: { error: { message: `no, ${key}` } } };
@@ -42,7 +46,7 @@ const cases: [Answer, why: string | null, retry_after_ms?: number][] = [
 
 async function lookAt(
   t: TestContext,
-  [create, handle, options = {}]: (typeof adapters)[string],
+  { adapter, handle, options = {} }: Look,
   answer: () => Answer,
 ): Promise<Error> {
   const server = await serve(answer);
@@ -51,7 +55,8 @@ async function lookAt(
   const download = () => assert.fail('nothing is downloaded for a look');
   const tools = { fetch, guarded: fetch, download, now: () => Date.now() };
   const settings = { name: 'it', url: server.url, key, secret: null, concurrency: 1, options };
-  const fault = await create(settings, tools)
+  const fault = await adapters[adapter]
+    .create(settings, tools)
     .poll(handle, t.signal)
     .then(() => assert.fail('it was no answer'))
     .catch((error: Error) => error);
@@ -60,11 +65,16 @@ async function lookAt(
   return fault;
 }
 
-for (const [name, adapter] of Object.entries(adapters)) {
+test('every adapter is looked at', () => {
+  const lookedAt = new Set(Object.values(looks).map(({ adapter }) => adapter));
+  assert.deepEqual([...lookedAt].toSorted(), Object.keys(adapters).toSorted());
+});
+
+for (const [name, look] of Object.entries(looks)) {
   for (const [answer, why, retry_after_ms] of cases) {
     const { status, headers = {} } = answer;
     test(`${name}: ${status} ${JSON.stringify(headers)} is ${why ?? 'no refusal'}`, async (t) => {
-      const fault = await lookAt(t, adapter, () => answer);
+      const fault = await lookAt(t, look, () => answer);
       if (why === null) return void assert.ok(!(fault instanceof PollRefused), String(fault));
       assert.ok(fault instanceof PollRefused, String(fault));
       assert.deepEqual([fault.why, fault.retry_after_ms], [why, retry_after_ms]);
@@ -74,14 +84,14 @@ for (const [name, adapter] of Object.entries(adapters)) {
 
 test('replicate: the seconds that its message names', async (t) => {
   const json = { detail: 'Request was throttled. Your rate limit resets in ~7s.' };
-  const fault = await lookAt(t, adapters.replicate!, () => ({ status: 429, json }));
+  const fault = await lookAt(t, looks.replicate, () => ({ status: 429, json }));
   assert.ok(fault instanceof PollRefused && fault.retry_after_ms === 7_000);
 });
 
 test('openrouter: an error inside a success', async (t) => {
   const json = { error: { code: 429, message: 'slow down' } };
   const headers = { 'retry-after': '3' };
-  const fault = await lookAt(t, adapters.openrouter!, () => ({ status: 200, json, headers }));
+  const fault = await lookAt(t, looks.openrouter, () => ({ status: 200, json, headers }));
   assert.ok(fault instanceof PollRefused && fault.retry_after_ms === 3_000);
 });
 
@@ -98,7 +108,7 @@ test('fal: a key that was taken for the status is not called wrong for the resul
     const tools = { fetch, guarded: fetch, download, now: () => Date.now() };
     const options = { api_url: server.url };
     const settings = { name: 'fal', url: server.url, key, secret: null, concurrency: 1, options };
-    const look = createFal(settings, tools).poll(adapters.fal![1], t.signal);
+    const look = adapters.fal.create(settings, tools).poll(looks.fal.handle, t.signal);
     const fault = await look.catch((error: unknown) => error);
     assert.equal(fault instanceof PollRefused, isRefused, String(fault));
     assert.equal(server.calls.length, 2);
