@@ -11,6 +11,9 @@ import {
 } from './offline-check.ts';
 import { counted, print, type Context } from './output.ts';
 
+/** Rows named in a line of hidden ones. */
+const idsNamed = 3;
+
 /** Results that only the upstreams can give. */
 interface Live {
   asked: string[];
@@ -39,7 +42,7 @@ export async function check(
   const lines = [
     ...problems.map(line),
     ...warnings.map((warning) => `warning: ${line(warning)}`),
-    ...hidden.map(({ id, reason }) => `hidden: ${id}: ${reason}`),
+    ...hiddenWords(hidden),
     summary,
     ...(live === null ? [] : [askedWords(live)]),
   ];
@@ -55,6 +58,15 @@ function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Probl
     const own = rows.filter(({ id }) => owners.get(id) === file);
     const words = oldPricesIn(own, today);
     return words === null ? [] : [{ file, path: '/models', message: `${words}.` }];
+  });
+}
+
+/** One line for each reason, so that the many rows of an upstream do not bury the other lines. */
+function hiddenWords(hidden: CheckedFolder['hidden']): string[] {
+  return [...Map.groupBy(hidden, ({ reason }) => reason)].map(([reason, rows]) => {
+    const named = rows.slice(0, idsNamed).map(({ id }) => id);
+    const others = rows.length > idsNamed ? ', …' : '';
+    return `hidden: ${counted(rows.length, 'row')} (${named.join(', ')}${others}): ${reason}`;
   });
 }
 

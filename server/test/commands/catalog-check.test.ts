@@ -179,6 +179,20 @@ test('an address with a user name or a password is refused, and never shown', as
     check.stdout,
   );
   const reason = /it needs OWN_URL to be .* without user name, password and query/;
-  assert.match(check.stdout, new RegExp(`hidden: own: .*${reason.source}`));
+  assert.match(check.stdout, new RegExp(`hidden: 1 row \\(own\\): .*${reason.source}`));
   for (const { stdout } of [own, list]) assert.match(stdout, reason);
+});
+
+test('rows that are hidden for the same reason share a line', async (t) => {
+  const place = placeFor(t);
+  const rows = ['a', 'b', 'c', 'd'].map((id) => row(id, ['upstream_model: m']));
+  fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, 'fal.yaml'), fal + rows.join(''));
+  const { stdout, code } = await place.run(['catalog', 'check']);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^hidden: 4 rows \(a, b, c, …\): the upstream "fal" .* needs NO_URL$/m);
+  const { json } = await place.run(['catalog', 'check', '--json']);
+  assert.deepEqual(
+    json.hidden.map(({ id }: { id: string }) => id),
+    ['a', 'b', 'c', 'd'],
+  );
 });

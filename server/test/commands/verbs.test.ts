@@ -877,7 +877,7 @@ describe('catalog check', () => {
     const said = await place.run(['catalog', 'check'], { FAREBOX_SANDBOX: 'off' });
     assert.match(
       said.stdout,
-      /^hidden: test\/image: the upstream .*\n1 file, 1 model, 1 of them hidden, 0 problems/,
+      /^hidden: 1 row \(test\/image\): the upstream .*\n1 file, 1 model, 1 of them hidden, 0 problems/,
     );
     const text = fs.readFileSync(path.join(place.env.FAREBOX_CATALOG!, 'test.yaml'), 'utf8');
     const misspelt = folder(place, 'misspelt', text.replace('sandbox', 'sanbox'));
