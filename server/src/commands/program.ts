@@ -23,7 +23,8 @@ export async function runCommand(args: string[], terminal: Terminal): Promise<nu
   }
 }
 
-function commandLine(terminal: Terminal): { program: Command; exitCode(): number } {
+/** Every command, as `--help` shows it. */
+export function commandLine(terminal: Terminal): { program: Command; exitCode(): number } {
   const withoutEnd = (text: string) => text.replace(/\n$/, '');
   const program = new Command('farebox')
     .description(
