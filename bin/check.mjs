@@ -1,5 +1,5 @@
-// Runs every check that needs no running service, all of them even after a failure, and prints one
-// table at the end.
+// Runs every check that needs no running service, or those that are named. All of them run, even
+// after a failure; each says how it went when it ends.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -16,38 +16,47 @@ const env = {
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
 };
 
+// The quick ones first.
 const checks = [
-  ['types', 'tsc', ['-p', '.']],
-  ['types of web', 'tsc', ['-p', 'web']],
-  ['types of client', 'tsc', ['-p', 'client']],
-  ['lint, floors', 'oxlint', ['--deny-warnings']],
   ['format', 'oxfmt', ['--check']],
-  ['unused code', 'knip', ['--no-progress']],
+  ['lint', 'oxlint', ['--deny-warnings']],
+  ['rows', 'node', ['--test', '--test-reporter=dot', 'server/test/rows.test.ts']],
+  ['openapi', 'redocly', ['lint', 'openapi.json'], 'openapi.json'],
+  ['unused', 'knip', ['--no-progress']],
   ['layout', 'node', ['--test', '--test-reporter=dot', 'server/test/layout.test.ts']],
-  ['rows of queries', 'node', ['--test', '--test-reporter=dot', 'server/test/rows.test.ts']],
-  ['openapi.json', 'redocly', ['lint', 'openapi.json'], 'openapi.json'],
+  ['types-client', 'tsc', ['-p', 'client']],
+  ['types-web', 'tsc', ['-p', 'web']],
+  ['types', 'tsc', ['-p', '.']],
 ];
+
+const names = checks.map(([name]) => name);
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no check ${unknown.join(', ')}. Checks are ${names.join(', ')}.`);
+  process.exit(2);
+}
 
 const install = path.join(root, 'bin', 'install.mjs');
 const installed = spawnSync(process.execPath, [install], { stdio: 'inherit' });
 if (installed.status !== 0) process.exit(1);
 
-const rows = [];
 for (const [name, command, args, needs] of checks) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
   if (needs && !existsSync(path.join(root, needs))) {
-    rows.push([name, 'none', 0]);
+    show(name, 'none', 0);
     continue;
   }
   const { code, output, seconds } = await run(command, args);
-  if (code !== 0) console.log(`\n── ${name}: ${command} ${args.join(' ')}\n\n${output.trim()}`);
-  rows.push([name, code === 0 ? 'ok' : 'FAILED', seconds]);
+  show(name, code === 0 ? 'ok' : 'FAILED', seconds);
+  if (code === 0) continue;
+  console.log(`\n── ${name}: ${command} ${args.join(' ')}\n\n${output.trim()}\n`);
+  process.exitCode = 1;
 }
 
-console.log('');
-for (const [name, verdict, seconds] of rows) {
-  console.log(`${name.padEnd(15)} ${verdict.padEnd(7)} ${seconds.toFixed(1).padStart(5)} s`);
+function show(name, verdict, seconds) {
+  console.log(`${name.padEnd(13)} ${verdict.padEnd(7)} ${seconds.toFixed(1).padStart(5)} s`);
 }
-if (rows.some(([, verdict]) => verdict === 'FAILED')) process.exitCode = 1;
 
 /** Runs a program to its end and returns its output, which is shown only if it fails. */
 function run(command, args) {
