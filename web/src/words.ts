@@ -10,6 +10,14 @@ export const languages = { en: 'English', ru: 'Русский' } as const;
 export type Language = keyof typeof languages;
 export const languageCodes = keysOf(languages);
 type Texts = { [name: string]: string | Texts };
+/** The same texts in Russian, whose plurals have three forms, and one for fractions. */
+type Russian<T> = {
+  [
+    K in keyof T as K extends `${infer Name}_${'one' | 'other'}`
+      ? `${Name}_${'one' | 'few' | 'many'}`
+      : K
+  ]: T[K] extends string ? string : Russian<T[K]>;
+} & { [K in keyof T as K extends `${string}_other` ? K : never]?: string };
 
 const kept = 'farebox-language';
 
@@ -21,8 +29,8 @@ void i18next.use(initReactI18next).init({
   initAsync: false,
 });
 
-/** Adds the texts of a part under its name. */
-export function addWords(part: string, texts: Record<Language, Texts>): void {
+/** Adds the texts of a part under its name. A missing text would be shown in English. */
+export function addWords<T extends Texts>(part: string, texts: { en: T; ru: Russian<T> }): void {
   for (const [language, words] of Object.entries(texts)) {
     i18next.addResourceBundle(language, part, words, true, true);
   }
