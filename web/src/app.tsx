@@ -11,6 +11,7 @@ import {
 } from '@tanstack/react-router';
 import { cabinetPages } from './dashboard/pages.ts';
 import { Failure } from './components/Failure.tsx';
+import { entrySearch } from './entry/search.ts';
 import { lazyPage } from './components/frame/lazy-page.tsx';
 import { NotFound } from './components/frame/NotFound.tsx';
 import { Shell } from './components/frame/Shell.tsx';
@@ -46,14 +47,6 @@ export const signedIn = createRoute({
 });
 
 const entry = () => import('./entry/Entry.tsx');
-const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-/** The query that links to this page may carry. */
-const search = (given: Record<string, unknown>) => ({
-  to: text(given.to),
-  token: text(given.token),
-  error: text(given.error),
-  confirmed: text(given.confirmed),
-});
 
 const entryPages = (
   [
@@ -69,7 +62,7 @@ const entryPages = (
   createRoute({
     getParentRoute: () => root,
     path,
-    validateSearch: search,
+    validateSearch: entrySearch,
     // A signed-in user has nothing to do there, unless there is an error to show.
     beforeLoad: async ({ context, search: { to, error } }) => {
       if (path !== '/sign-in' || error !== undefined) return;

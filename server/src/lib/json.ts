@@ -216,7 +216,8 @@ export function itemsOf(value: unknown): unknown[] {
 }
 
 /**
- * JSON that this service has written itself, and that therefore has its writer's type. Throws a
+ * JSON that this service or one of its packages has written, and that therefore has its writer's
+ * type. Throws a
  * SyntaxError for what is no JSON.
  */
 export function fromJson<T>(text: string): T {

@@ -1,7 +1,7 @@
 import { Button, Divider, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from '@tanstack/react-router';
-import { QueryLink } from '../address.ts';
+import { Link } from '@tanstack/react-router';
+import { QueryLink, useQueryOf } from '../address.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../components/styles.ts';
@@ -12,11 +12,12 @@ import { keepAccount, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
 import { useGoOn, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
+import { entrySearch } from './search.ts';
 
 /** The page an invitation links to: a signed-in user may accept it, others sign in or up first. */
 export function Invitation() {
   const { t } = useTranslation('entry');
-  const { token = '' } = useSearch({ strict: false });
+  const { token = '' } = useQueryOf(entrySearch);
   const me = useMe();
   const [sent, setSent] = useState<string | null>(null);
   const invited = useQuery({

@@ -1,12 +1,14 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
 import { messageOf } from '../components/Failure.tsx';
 import { meQuery, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
 import { Problem } from '../components/Form.tsx';
+import { useQueryOf } from '../address.ts';
+import { entrySearch } from './search.ts';
 
 /**
  * The page that the letter to a new address links to. It waits for a click: mail programs open
@@ -14,7 +16,7 @@ import { Problem } from '../components/Form.tsx';
  */
 export function NewEmail() {
   const { t } = useTranslation('entry');
-  const { token = '' } = useSearch({ strict: false });
+  const { token = '' } = useQueryOf(entrySearch);
   const me = useMe();
   const queries = useQueryClient();
   const confirm = useMutation({

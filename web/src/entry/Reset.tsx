@@ -1,5 +1,5 @@
 import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../components/typed.ts';
@@ -8,6 +8,8 @@ import { useAuthFailure } from '../auth-words.ts';
 import { Form, Problem } from '../components/Form.tsx';
 import { Frame } from './Frame.tsx';
 import { useSettings } from './signing-in.ts';
+import { useQueryOf } from '../address.ts';
+import { entrySearch } from './search.ts';
 
 export function Forgot() {
   const { t } = useTranslation('entry');
@@ -45,7 +47,7 @@ export function Forgot() {
 /** The page a password reset links to. */
 export function Reset() {
   const { t } = useTranslation('entry');
-  const { token, error } = useSearch({ strict: false });
+  const { token, error } = useQueryOf(entrySearch);
   const min = useSettings()?.password_min ?? 10;
   const inWords = useAuthFailure();
   const [newPassword, setPassword] = useState('');

@@ -10,7 +10,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import { IconFingerprint } from '@tabler/icons-react';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../components/typed.ts';
@@ -27,10 +27,12 @@ import {
   useSettings,
 } from './signing-in.ts';
 import { Problem } from '../components/Form.tsx';
+import { useQueryOf } from '../address.ts';
+import { entrySearch } from './search.ts';
 
 export function SignIn() {
   const { t } = useTranslation('entry');
-  const { to, error: failed, confirmed } = useSearch({ strict: false });
+  const { to, error: failed, confirmed } = useQueryOf(entrySearch);
   const navigate = useNavigate();
   const inWords = useAuthFailure();
   const goOn = useGoOn(to);

@@ -1,5 +1,5 @@
 import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
@@ -7,10 +7,12 @@ import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
 import { Form } from '../components/Form.tsx';
 import { typed } from '../components/typed.ts';
+import { useQueryOf } from '../address.ts';
+import { entrySearch } from './search.ts';
 
 export function SignUp() {
   const { t } = useTranslation('entry');
-  const { to, token } = useSearch({ strict: false });
+  const { to, token } = useQueryOf(entrySearch);
   const settings = useSettings();
   const [sent, setSent] = useState<string | null>(null);
   if (sent !== null) {

@@ -1,5 +1,4 @@
 import { Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } from '@mantine/core';
-import { useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
@@ -9,11 +8,13 @@ import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
 import { Problem } from '../components/Form.tsx';
+import { useQueryOf } from '../address.ts';
+import { entrySearch } from './search.ts';
 
 /** The second step of signing in, for users with an authenticator app. */
 export function TwoFactor() {
   const { t } = useTranslation('entry');
-  const { to } = useSearch({ strict: false });
+  const { to } = useQueryOf(entrySearch);
   const goOn = useGoOn(to);
   const inWords = useAuthFailure();
   const [code, setCode] = useState('');

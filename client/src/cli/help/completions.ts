@@ -7,6 +7,7 @@ import { keptJobs } from '../jobs.ts';
 import type { Context } from '../program.ts';
 import { stateFolder, writePrivately } from '../settings.ts';
 import { print } from '../terminal/terminal.ts';
+import { fromJson } from '../../unknown.ts';
 
 /**
  * Each shell asks `fare __complete WORD…` with the word to complete last. The answers are text from
@@ -122,7 +123,9 @@ async function modelIds(): Promise<string[]> {
 function readIds(file: string, baseUrl: string): string[] | null {
   try {
     if (Date.now() - statSync(file).mtimeMs > idsKeptMs) return null;
-    const { base_url, ids } = JSON.parse(readFileSync(file, 'utf8'));
+    const { base_url, ids } = fromJson<{ base_url: string; ids: string[] }>(
+      readFileSync(file, 'utf8'),
+    );
     return base_url === baseUrl ? ids : null;
   } catch {
     return null;

