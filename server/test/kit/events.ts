@@ -83,6 +83,9 @@ export function openEvents(
   });
 }
 
+/** Longer than any test waits for an event; what never comes ends the test, not the whole run. */
+const eventMaxMs = 60_000;
+
 function createInbox() {
   let text = '';
   let over = false;
@@ -107,7 +110,14 @@ function createInbox() {
       const event = events.shift();
       if (event) return Promise.resolve(event);
       if (over) return Promise.resolve(null);
-      return new Promise((resolve) => waiting.push(resolve));
+      return new Promise((resolve, reject) => {
+        const late = () => reject(new Error(`no event in ${eventMaxMs / 1000} s`));
+        const timer = setTimeout(late, eventMaxMs);
+        waiting.push((next) => {
+          clearTimeout(timer);
+          resolve(next);
+        });
+      });
     },
   };
 }

@@ -41,8 +41,10 @@ async function open(who = ada, { account_id } = account, base = service.base): P
   const events = await openEvents(base, path, { headers: { cookie: cookieOf(who) } });
   assert.equal(events.status, 200);
   const next = async (event: string) => {
+    const end = performance.now() + 30_000;
     for (;;) {
       const found = await events.next();
+      assert.ok(performance.now() < end, `no ${event} in 30 s`);
       if (found === null) return null;
       if (found.comment === undefined && found.event === event)
         return { event, data: JSON.parse(found.data) };
@@ -132,10 +134,17 @@ describe('an open page is told', () => {
 
   test('to ask again where too much has changed to tell', async () => {
     const stream = await open();
-    const ids = await Promise.all(Array.from({ length: 45 }, () => submit()));
-    assert.deepEqual((await stream.next('changed'))?.data, {});
+    const told = stream.next('changed');
+    let isTold = false;
+    void told.finally(() => (isTold = true));
     const { key } = account;
-    await Promise.all(ids.map((id) => service.call('POST', `/v1/requests/${id}/cancel`, { key })));
+    // On a slow machine so many changes may be told in several events.
+    for (let round = 1; round <= 5 && !isTold; round++) {
+      const ids = await Promise.all(Array.from({ length: 45 }, () => submit()));
+      const cancel = (id: string) => service.call('POST', `/v1/requests/${id}/cancel`, { key });
+      await Promise.all(ids.map(cancel));
+    }
+    assert.deepEqual((await told)?.data, {});
     stream.events.leave();
   });
 
