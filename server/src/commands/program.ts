@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { ConfigError, readConfig } from '../config.ts';
+import type { Reason } from '../core/reasons.ts';
 import { Refused } from '../operations/refused.ts';
 import type { Context, Terminal } from './output.ts';
 
@@ -358,6 +359,13 @@ function count(text: string): number {
   return Number(text);
 }
 
+/** The command that helps on, for errors that the web pages show as well. */
+const hints: Partial<Record<Reason, string>> = {
+  account_unknown: '"farebox account list" shows them.',
+  voucher_unknown: '"farebox voucher list" shows them.',
+  voucher_redeemed: 'See "farebox adjust --help".',
+};
+
 /**
  * Prints an expected error in words and returns 2; prints a bug with its stack and returns 1. With
  * --json the message is also on stdout.
@@ -365,7 +373,9 @@ function count(text: string): number {
 function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommanderError) return tellUsage(error, terminal, json);
   const expected = error instanceof Refused || error instanceof ConfigError;
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  const { message: said, stack } = error instanceof Error ? error : new Error(String(error));
+  const hint = error instanceof Refused && error.why?.reason && hints[error.why.reason];
+  const message = hint ? `${said} ${hint}` : said;
   if (json) tellJson(message, terminal);
   terminal.err(expected ? message : (stack ?? message));
   // guard: refusal-exits-2

@@ -7,6 +7,7 @@ import { LogThrottle } from '../lib/log-throttle.ts';
 import { isUnavailable } from '../lib/sql/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
+import { Refused } from '../operations/refused.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 
@@ -63,6 +64,12 @@ const badPath =
 /** Turns every fault into one that is meant for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof Refused)
+    return new ApiError('bad_request', {
+      message: thrown.message,
+      details: thrown.why,
+      cause: thrown,
+    });
   if (thrown instanceof JsonError)
     return new ApiError('bad_request', {
       message: thrown.message,

@@ -14,13 +14,12 @@ import type {
   ReplyDocs,
   RouteDocs,
 } from './docs/route-docs.ts';
+import type { Json } from '../lib/json.ts';
 import { ErrorBody } from './error-schema.ts';
 import type { Route } from './routes.ts';
 import type { Schema, TSchema } from './schema.ts';
 
 /** Makes the OpenAPI document out of the table of routes, their schemas and their prose. */
-
-type Json = Record<string, unknown>;
 
 /** The address in the committed document; a running service puts its own in its place. */
 const documentedOrigin = 'http://localhost:8080';

@@ -180,10 +180,12 @@ export function form<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }
 
+/** Says in a refusal which value a `cursor` takes. */
+export const cursorRule = 'a next_cursor of this list';
+
 /** The beginning of a page: an id that callers treat as opaque. */
 function cursor() {
-  const rule = 'a next_cursor of this list';
-  return text('The `next_cursor` of the page before.', { format: 'cursor', rule });
+  return text('The `next_cursor` of the page before.', { format: 'cursor', rule: cursorRule });
 }
 
 /** `limit` and `cursor` of a list. */

@@ -32,7 +32,6 @@ import {
   type Static,
 } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import { inWords } from '../session/entry.ts';
 import { keyBounds } from '../session/studio.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
@@ -152,7 +151,7 @@ export const create = endpoint(
       expires_at: limits.expires_at ?? null,
       models: limits.models ?? null,
     };
-    const { key, key_id } = await inWords(makeKey(deps.db, wanted, bounds));
+    const { key, key_id } = await makeKey(deps.db, wanted, bounds);
     reply.code(201);
     return { key, ...view((await keys.find(deps.db, visit.account_id, key_id))!) };
   },
@@ -163,14 +162,12 @@ export const change = endpoint(
   { params: ['key_id'], body: form({ name: optional(name), ...settings }), reply: Key },
   async ({ visit, params, body }, deps) => {
     const now = await need(visit, params, deps);
-    await inWords(
-      changeKey(deps.db, {
-        key_id: now.id,
-        bounds: keyBounds(deps),
-        limits: limitsOf(body, now, deps),
-        ...(body.name !== undefined && { name: checkName(body.name) }),
-      }),
-    );
+    await changeKey(deps.db, {
+      key_id: now.id,
+      bounds: keyBounds(deps),
+      limits: limitsOf(body, now, deps),
+      ...(body.name !== undefined && { name: checkName(body.name) }),
+    });
     return view(await need(visit, params, deps));
   },
 );
@@ -187,7 +184,7 @@ export const rotate = endpoint(
   },
   async ({ visit, params, body }, deps) => {
     const { id: key_id } = await need(visit, params, deps);
-    const { key } = await inWords(rotateKey(deps.db, { key_id, ...body }));
+    const { key } = await rotateKey(deps.db, { key_id, ...body });
     return { key, ...view(await need(visit, params, deps)) };
   },
 );
@@ -197,7 +194,7 @@ export const dropPrevious = endpoint(
   { params: ['key_id'], reply: Key },
   async ({ visit, params }, deps) => {
     const { id: key_id } = await need(visit, params, deps);
-    await inWords(endOverlap(deps.db, key_id));
+    await endOverlap(deps.db, key_id);
     return view(await need(visit, params, deps));
   },
 );
@@ -207,7 +204,7 @@ export const revoke = endpoint(
   { params: ['key_id'], reply: Key },
   async ({ visit, params }, deps) => {
     const { id: key_id } = await need(visit, params, deps);
-    await inWords(revokeKey(deps.db, key_id));
+    await revokeKey(deps.db, key_id);
     return view(await need(visit, params, deps));
   },
 );

@@ -15,6 +15,7 @@ import { StatusName } from '../api/request-schema.ts';
 import { pageFrom } from '../form.ts';
 import {
   choice,
+  cursorRule,
   id,
   integer,
   microUsd,
@@ -27,9 +28,9 @@ import {
   pageOf,
   pageQuery,
   signedMicroUsd,
+  type Static,
   text,
   time,
-  type Static,
 } from '../schema.ts';
 import { serialize } from '../serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
@@ -98,9 +99,7 @@ const Filter = object({
 const PageFilter = object({
   ...Filter.properties,
   limit: pageQuery(20).limit,
-  cursor: optional(
-    text(undefined, { pattern: '^[1-9]\\d{0,17}$', rule: 'a next_cursor of this list' }),
-  ),
+  cursor: optional(text(undefined, { pattern: '^[1-9]\\d{0,17}$', rule: cursorRule })),
 });
 
 /** GET /statement: newest first. */

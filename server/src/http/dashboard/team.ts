@@ -15,7 +15,6 @@ import {
 } from '../../operations/accounts/team.ts';
 import { boolean, form, id, list, named, object, optional, text, time, url } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import { inWords } from '../session/entry.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
@@ -79,7 +78,7 @@ const name = text(undefined, { minLength: 1, maxLength: 100 });
 export const rename = endpoint(
   { body: form({ name }), reply: object({ name: text() }) },
   async ({ visit, body }, deps) => {
-    await inWords(renameAccount(deps.db, visit.account_id, body.name));
+    await renameAccount(deps.db, visit.account_id, body.name);
     return { name: body.name.trim() };
   },
 );
@@ -93,7 +92,7 @@ export const setRole = endpoint(
   },
   async ({ visit, params, body: { role } }, deps) => {
     const member = memberOf(visit, params);
-    if (!(await inWords(giveRole(deps.db, { ...member, role }, byOf(visit))))) throw nobody();
+    if (!(await giveRole(deps.db, { ...member, role }, byOf(visit)))) throw nobody();
     return { person_id: member.person_id, role };
   },
 );
@@ -103,7 +102,7 @@ export const remove = endpoint(
   { params: ['person_id'], reply: object({ person_id: id() }) },
   async ({ visit, params }, deps) => {
     const member = memberOf(visit, params);
-    if (!(await inWords(removeMember(deps.db, member, byOf(visit))))) throw nobody();
+    if (!(await removeMember(deps.db, member, byOf(visit)))) throw nobody();
     return member;
   },
 );
@@ -112,7 +111,7 @@ export const remove = endpoint(
 export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ visit }, deps) => {
   const by = byOf(visit);
   const member = { account_id: visit.account_id, person_id: by.person_id };
-  if (!(await inWords(removeMember(deps.db, member, by)))) throw nobody();
+  if (!(await removeMember(deps.db, member, by))) throw nobody();
   return member;
 });
 
@@ -137,7 +136,7 @@ export const invite = endpoint(
   async ({ visit, body }, deps) => {
     const { account_id } = visit;
     await throttle(deps, 'invite', account_id, invitationsOfAccount);
-    const made = await inWords(inviteMember(deps.db, { account_id, ...body }, byOf(visit)));
+    const made = await inviteMember(deps.db, { account_id, ...body }, byOf(visit));
     const link = (token: string) => `${deps.web.origin()}/invitation?token=${token}`;
     return {
       invitation_id: made.id,

@@ -4,7 +4,6 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import { redeemVoucher } from '../../operations/accounts/voucher.ts';
 import { boolean, form, id, microUsd, nullable, object, text } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import { inWords } from '../session/entry.ts';
 import { throttle } from '../session/throttle.ts';
 import { Funds } from './views.ts';
 
@@ -56,6 +55,6 @@ export const redeem = endpoint(
     const { account_id } = visit;
     await throttle(deps, 'voucher of account', account_id, triesOfAccount);
     await throttle(deps, 'voucher from address', visit.ip, triesOfAddress);
-    return inWords(redeemVoucher(deps.db, { account_id, code }));
+    return redeemVoucher(deps.db, { account_id, code });
   },
 );

@@ -30,7 +30,6 @@ import {
   time,
 } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import { inWords } from '../session/entry.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
 /** The page of webhooks: secrets, what was sent, and sending by hand. */
@@ -50,12 +49,12 @@ export const read = endpoint({ reply: Secrets }, async ({ visit }, { db }) => {
 
 /** POST /webhooks/rotate: a new secret beside the one there is; both sign from now on. */
 export const rotate = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
-  secrets: await inWords(rotateWebhookSecret(db, visit.account_id)),
+  secrets: await rotateWebhookSecret(db, visit.account_id),
 }));
 
 /** POST /webhooks/retire: the older of two secrets signs no more. */
 export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
-  secrets: await inWords(retireWebhookSecret(db, visit.account_id)),
+  secrets: await retireWebhookSecret(db, visit.account_id),
 }));
 
 const result = {

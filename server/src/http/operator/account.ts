@@ -18,6 +18,7 @@ import {
   amount,
   boolean,
   choice,
+  cursorRule,
   email,
   form,
   id,
@@ -132,7 +133,7 @@ const AccountMovement = named(
 
 const movementNumber = text(undefined, {
   pattern: '^\\d{1,18}$',
-  rule: 'a next_cursor of this list',
+  rule: cursorRule,
 });
 /** Higher than the number of any movement. */
 const lastSeq = 2n ** 63n - 1n;

@@ -15,7 +15,6 @@ import {
   type VisitRow,
   type WebMethod,
 } from '../session/endpoint.ts';
-import { inWords } from '../session/entry.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
 /**
@@ -37,13 +36,10 @@ export function action<const S extends Shapes>(
   prepare: (call: Call<S>, deps: WebDeps) => Promise<Work<Answer<S>>>,
 ): Action<ParamsOf<S['params']>> {
   const named = (name: OperatorAction) =>
-    endpoint(shapes, (call, deps) => {
+    endpoint(shapes, async (call, deps) => {
       const { person_id, email } = call.visit.session;
-      const done = async () => {
-        const work = await prepare(call, deps);
-        return runAction(deps.db, { person_id, email }, name, work);
-      };
-      return inWords(done());
+      const work = await prepare(call, deps);
+      return runAction(deps.db, { person_id, email }, name, work);
     });
   return { named };
 }

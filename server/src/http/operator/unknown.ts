@@ -14,6 +14,7 @@ import { idOf, pageFrom } from '../form.ts';
 import {
   boolean,
   choice,
+  cursorRule,
   form,
   id,
   integer,
@@ -25,9 +26,9 @@ import {
   optional,
   pageWith,
   pageQuery,
+  type Static,
   text,
   time,
-  type Static,
 } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { badField } from '../validate.ts';
@@ -129,7 +130,7 @@ function outcomeIdOf(cursor: string): OutcomeId {
   const [request_id = '', attempt = ''] = cursor.split('.');
   if (isUuid(request_id) && /^\d{1,9}$/.test(attempt))
     return { request_id, attempt: Number(attempt) };
-  throw badField('cursor', 'a next_cursor of this list');
+  throw badField('cursor', cursorRule);
 }
 
 function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRow) {

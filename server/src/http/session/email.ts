@@ -8,7 +8,7 @@ import { choice, email, form, object, optional, text } from '../schema.ts';
 import { badField } from '../validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
-import { guessesOfPerson, inWords, letters, linkToken } from './entry.ts';
+import { guessesOfPerson, letters, linkToken } from './entry.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
 import { mayTry, networkOf, throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
@@ -39,7 +39,7 @@ export const ask = endpoint(
         reason: 'mail_off',
       });
     }
-    const email = await inWords(readEmail(body.email));
+    const email = await readEmail(body.email);
     if (email === before) {
       throw new ApiError('bad_request', {
         message: 'This is your address already.',
@@ -64,7 +64,7 @@ export const confirm = openEndpoint(
   { body: form({ token: linkToken }), reply: object({ email: text() }) },
   async ({ visit, body }, deps) => {
     await throttle(deps, 'e-mail link', networkOf(visit.ip), readsOfAddress);
-    const { email, before } = await inWords(confirmEmail(deps.db, body.token));
+    const { email, before } = await confirmEmail(deps.db, body.token);
     deps.web.post?.(emailChangedLetter(before, email));
     return { email };
   },

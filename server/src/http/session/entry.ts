@@ -5,7 +5,6 @@ import { signDevice, verifyDevice } from '../../core/request/signature.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
-import { Refused } from '../../operations/refused.ts';
 import {
   acceptInvitation,
   hashToken,
@@ -171,7 +170,7 @@ export const signUp = openEndpoint(
         'Signing up needs an invitation. Ask the operator for one.',
       );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
-    const made = await inWords(makePerson(deps.db, wanted));
+    const made = await makePerson(deps.db, wanted);
     // Not waited for: how long a letter takes would tell which one it is.
     if (hasMail) {
       write(made, deps).catch((error: Error) =>
@@ -225,7 +224,7 @@ export const accept = endpoint(
   { body: form({ token: linkToken }), reply: object({ account_id: nullable(id()) }) },
   async ({ visit, body }, deps) => {
     const { person_id: id, email } = visit.session;
-    return inWords(acceptInvitation(deps.db, { id, email }, body.token));
+    return acceptInvitation(deps.db, { id, email }, body.token);
   },
 );
 
@@ -260,16 +259,6 @@ export const me = endpoint({ reply: Me }, async ({ visit: { session } }, { db })
   is_operator: await people.isOperator(db, session.person_id),
   accounts: await people.memberships(db, session.person_id),
 }));
-
-/** The operator's own words for what cannot be done fit who asks here as well. */
-export async function inWords<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    throw new ApiError('bad_request', { message: error.message, details: error.why, cause: error });
-  }
-}
 
 function closed(reason: Reason, message: string): ApiError {
   return new ApiError('forbidden', { message, reason });

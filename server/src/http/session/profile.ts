@@ -21,7 +21,6 @@ import {
   time,
 } from '../schema.ts';
 import { endpoint } from './endpoint.ts';
-import { inWords } from './entry.ts';
 
 /** The profile that people see and change. Their ways to sign in belong to the sign-in library. */
 
@@ -32,7 +31,7 @@ export const rename = endpoint(
     reply: object({ name: text() }),
   },
   async ({ visit, body }, deps) => {
-    await inWords(renamePerson(deps.db, visit.session.person_id, body.name));
+    await renamePerson(deps.db, visit.session.person_id, body.name);
     return { name: body.name.trim() };
   },
 );
@@ -108,6 +107,6 @@ export const openAccount = endpoint(
       });
     }
     const { person_id: id, email } = session;
-    return { account_id: await inWords(makeAccount(db, { id, email })) };
+    return { account_id: await makeAccount(db, { id, email }) };
   },
 );

@@ -56,9 +56,7 @@ export async function createAccount(
 export async function needAccount(db: Database, emailOrId: string): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId.trim());
   if (!account)
-    throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`, {
-      reason: 'account_unknown',
-    });
+    throw new Refused(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });
   return account;
 }
 

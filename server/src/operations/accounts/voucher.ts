@@ -75,12 +75,10 @@ export async function voidVoucher(
     return after;
   });
   if (!found)
-    throw new Refused(`There is no voucher with the id ${id}. "farebox voucher list" shows them.`, {
-      reason: 'voucher_unknown',
-    });
+    throw new Refused(`There is no voucher with the id ${id}.`, { reason: 'voucher_unknown' });
   if (found.redeemed_at === null) return;
   const when = found.redeemed_at.toISOString();
-  throw new Refused(`It was redeemed at ${when}. Correct the balance with "adjust".`, {
+  throw new Refused(`It was redeemed at ${when}. Correct the balance instead.`, {
     reason: 'voucher_redeemed',
     redeemed_at: when,
   });
