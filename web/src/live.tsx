@@ -5,6 +5,7 @@ import type { RequestEntry, RequestPage } from './api-types.ts';
 import { placed, readSearch } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
 import { createStore } from './store.ts';
+import type { AccountCalls } from './api.ts';
 
 /** One event stream a tab reports changes of the account, so that no page has to poll. */
 
@@ -17,7 +18,7 @@ const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 const refreshMs = 2_000;
 
 /** Queries to load again after any change in the account. */
-const touched = new Set([
+const touched: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /overview',
   'GET /statement',
   'GET /statement/lines',
@@ -26,7 +27,11 @@ const touched = new Set([
   'GET /keys',
 ]);
 /** Queries that get single changes, or sum up days: loaded again only after a gap in the stream. */
-const afterGap = new Set(['GET /requests', 'GET /requests/:request_id', 'GET /spend']);
+const afterGap: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
+  'GET /requests',
+  'GET /requests/:request_id',
+  'GET /spend',
+]);
 
 const state = createStore<LiveState>('waiting');
 export const useLiveState = state.use;
@@ -149,7 +154,7 @@ function refresher(account_id: string, queries: QueryClient) {
     void queries.invalidateQueries({
       predicate: ({ queryKey: [scope, id, route] }) => {
         if (scope !== 'account' || id !== account_id) return false;
-        return touched.has(String(route)) || (withPages && afterGap.has(String(route)));
+        return touched.has(route) || (withPages && afterGap.has(route));
       },
     });
   };

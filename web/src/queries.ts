@@ -23,7 +23,7 @@ type Options<T, Shown> = Omit<UseQueryOptions<T, Error, Shown>, 'queryKey' | 'qu
 type Key = readonly unknown[];
 
 /** The key of what is kept of the shown account, such as `accountKey('GET /team', {})`. */
-export function useAccountKey(): (...parts: Key) => Key {
+export function useAccountKey(): (route?: keyof AccountCalls, given?: object) => Key {
   const { account_id } = useAccount();
   return (...parts) => ['account', account_id, ...parts];
 }

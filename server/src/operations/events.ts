@@ -3,6 +3,7 @@ import type { PauseRecord } from '../db/upstreams/pauses.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
+import type { Refusal } from '../core/catalog/upstream-key.ts';
 
 /** The operator's view of events: lines of the log and metrics. */
 export type Events = ReturnType<typeof openEvents>;
@@ -14,7 +15,7 @@ interface Log {
 }
 
 /** Failures that only the operator can mend. */
-const operatorFaults: Readonly<Record<string, string>> = {
+const operatorFaults: Partial<Record<Refusal, string>> = {
   account: 'your account at the upstream is out of credit',
   credential: 'the upstream rejects your key',
   model: 'the upstream does not have a model that the catalog names',

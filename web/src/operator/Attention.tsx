@@ -10,8 +10,14 @@ import './attention-words.ts';
 import { live } from './live.ts';
 import { useOperatorQuery } from '../queries.ts';
 
+interface Place {
+  to: string;
+  search?: Record<string, string>;
+  hash?: string;
+}
+
 /** The page on which each problem is solved. A full disk has none. */
-const places: Record<string, { to: string; search?: Record<string, string>; hash?: string }> = {
+const places: Partial<Record<AttentionLine['what'], Place>> = {
   books_broken: { to: '/operator', hash: 'books' },
   books_old: { to: '/operator', hash: 'books' },
   credential_refused: { to: '/operator/upstreams' },
@@ -29,7 +35,11 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
 };
 
 /** Problems whose count is not the number of names. */
-const namesAll = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcomes']);
+const namesAll = new Set<AttentionLine['what']>([
+  'catalog_problems',
+  'jobs_stranded',
+  'unknown_outcomes',
+]);
 
 /** Problems that need the operator. */
 export function Attention() {

@@ -1,4 +1,4 @@
-import { pausedName } from '../../core/catalog/upstream-key.ts';
+import { pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { runningBeyond } from '../../db/requests/open-requests.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
@@ -9,7 +9,7 @@ import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/audit-results.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
-import { integer, list as listOf, named, object, optional, text, time } from '../schema.ts';
+import { choice, integer, list as listOf, named, object, optional, text, time } from '../schema.ts';
 import type { Static } from '../schema.ts';
 import type { Sendable } from '../serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
@@ -17,10 +17,32 @@ import type { WebDeps } from '../session/visit.ts';
 
 /** A line that needs the operator's attention: it does not mend itself, or not soon. */
 
+const problems = [
+  'restored_copy',
+  'books_broken',
+  'books_old',
+  'disk_low',
+  'storage_away',
+  'clock_skew',
+  'credential_refused',
+  'credit_used_up',
+  'upstream_paused',
+  'model_paused',
+  'jobs_stranded',
+  'queue_old',
+  'models_stopped',
+  'costs_exceed_charges',
+  'unknown_outcomes',
+  'catalog_problems',
+  'rows_left_out',
+  'sold_below_cost',
+] as const;
+type Problem = (typeof problems)[number];
+
 const AttentionLine = named(
   'AttentionLine',
   object({
-    what: text('A kind of problem.'),
+    what: choice(problems, 'A kind of problem.'),
     count: integer(),
     of: listOf(text(), 'The first ones that have it.'),
     since: optional(time('When the oldest began.')),
@@ -66,7 +88,7 @@ export const list = endpoint(
   },
 );
 
-function line(what: string, of: string[]) {
+function line(what: Problem, of: string[]) {
   return { what, count: of.length, of: of.slice(0, namedMax) };
 }
 
@@ -108,12 +130,12 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
   const stranded = await runningBeyond(db, namesOf(upstreams));
   const jobs = stranded.reduce((sum, each) => sum + each.jobs, 0);
   const at = stranded.map(({ upstream }) => upstream);
-  const those = (what: string, is: (state: upstreamStates.UpstreamState) => boolean) =>
+  const those = (what: Problem, is: (state: upstreamStates.UpstreamState) => boolean) =>
     line(
       what,
       states.filter(is).map(({ name }) => name),
     );
-  const refused = (what: string, why: string) =>
+  const refused = (what: Problem, why: Refusal) =>
     line(
       what,
       [...states, ...keys].filter(({ last_why }) => last_why === why).map(({ name }) => name),
