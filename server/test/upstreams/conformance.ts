@@ -6,7 +6,7 @@ export interface Rig {
   /** Name of the upstream in the catalog below. */
   name: string;
   adapter: AdapterName;
-  /** How a lost answer is recovered when the upstream cannot call us back. */
+  /** How a lost answer is recovered when the upstream cannot call us back; for class C+ it is C. */
   class: 'A' | 'B' | 'C';
   /** The upstream calls back, so where it can reach us a lost answer is waited for. */
   callsBack: boolean;

@@ -8,7 +8,10 @@ import { join } from 'node:path';
  * Shared by all fakes of upstreams: a journal of accepted jobs, and faults that a test switches on.
  */
 
-/** Faults of an upstream, one a row: when each shows, and how. */
+/**
+ * Faults of an upstream, one a row: when each shows, and how. At an upstream of class A or B a lost
+ * start is repeated: there `submit-reset` shows once, and a repeat gets the job that was made.
+ */
 export const faults = {
   'submit-lost': 'the job is made, and the connection breaks before a byte of the answer',
   'submit-502-after': 'the job is made, and a gateway answers 502 with a page of HTML',

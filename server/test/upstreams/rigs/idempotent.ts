@@ -1,0 +1,34 @@
+import type { Rig } from '../conformance.ts';
+import { fakeKie } from '../fakes/kie.ts';
+import { setFront, type Accepted, type FakeUpstream } from '../fakes/kit.ts';
+import { rig as kie } from './kie.ts';
+
+/** As Kie.ai would be if it made one job for each idempotency key: class A, which none that ships has. */
+export const rig: Rig = {
+  ...kie,
+  name: 'idempotent',
+  class: 'A',
+  callsBack: false,
+  open: fakeIdempotent,
+  catalog: kie.catalog
+    .replace('name: kie', 'name: idempotent')
+    .replace('options:', 'options:\n    idempotency_header: Idempotency-Key'),
+};
+
+async function fakeIdempotent(): Promise<FakeUpstream> {
+  const fake = await fakeKie();
+  const made = new Map<unknown, Accepted>();
+  setFront(fake.url, async (call, answer) => {
+    if (call.path !== '/api/v1/jobs/createTask') return answer();
+    const key = call.headers['idempotency-key'];
+    const job = made.get(key);
+    if (job) return { json: { code: 200, msg: 'success', data: { taskId: job.id } } };
+    const count = fake.journal.length;
+    const reply = await answer();
+    if (fake.journal.length > count) made.set(key, fake.journal.at(-1)!);
+    // A start is repeated, so a connection that always breaks would never end.
+    else if (reply.cutAfter === 0) fake.mend();
+    return reply;
+  });
+  return fake;
+}
