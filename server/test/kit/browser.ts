@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import chromium from '@sparticuz/chromium';
 import {
   chromium as playwright,
+  errors,
   type Browser,
   type BrowserContext,
   type Locator,
@@ -89,6 +90,26 @@ async function unpacked(): Promise<string> {
   return path;
 }
 
+let showsPage = false;
+
+/** From now on, a wait of any page that times out also says what its page shows. */
+function showPageOnTimeout(page: Page): void {
+  if (showsPage) return;
+  showsPage = true;
+  const locators = Object.getPrototypeOf(page.locator('main')) as Locator;
+  for (const name of ['waitFor', 'click', 'fill'] as const) {
+    const wait = locators[name] as (...args: unknown[]) => Promise<void>;
+    locators[name] = async function (this: Locator, ...args: unknown[]): Promise<void> {
+      await wait.apply(this, args).catch(async (error: unknown) => {
+        if (!(error instanceof errors.TimeoutError)) throw error;
+        const main = this.page().locator('main').first();
+        const text = await main.innerText({ timeout: 1_000 }).catch(() => 'nothing');
+        throw new Error(`${error.message}\nThe page shows: ${text}`, { cause: error });
+      });
+    };
+  }
+}
+
 export interface VisitOptions {
   viewport?: { width: number; height: number };
   scheme?: 'light' | 'dark';
@@ -133,6 +154,7 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
   });
   context.setDefaultTimeout(10_000);
   const page = await context.newPage();
+  showPageOnTimeout(page);
   if (slow) await slowDown(page, slow);
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));

@@ -180,6 +180,7 @@ export interface ServiceOptions {
   lookup?: Lookup;
 }
 
+/** A service with a database of its own. Its limits are the defaults, but for calls a minute. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const dir = mkdtempSync(join(tmpdir(), 'farebox-service-'));
   const database = await testDatabase();
@@ -204,6 +205,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       FAREBOX_DATA_DIR: dir,
       FAREBOX_CATALOG: join(dir, 'catalog'),
       DATABASE_URL: database.url,
+      // Far above the default of 600, so that a test may call often.
       FAREBOX_RPM: '1000000',
       FAREBOX_POLL_SECONDS: '0.05',
       FAREBOX_SECRET: 'a secret of at least thirty-two characters',
