@@ -25,7 +25,7 @@ const question: Question = {
         // The reference: an empty page from the same server.
         ['an empty answer', '/livez', false],
         ['sign-in', '/sign-in', false],
-        ['cabinet', '/cabinet', true],
+        ['dashboard', '/dashboard', true],
         ['studio', '/studio', true],
       ] as const;
       const rows: Row[] = [];

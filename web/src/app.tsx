@@ -9,7 +9,7 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router';
-import { cabinetPages } from './dashboard/pages.ts';
+import { dashboardPages } from './dashboard/pages.ts';
 import { Failure } from './components/Failure.tsx';
 import { entrySearch } from './entry/search.ts';
 import { lazyPage } from './components/frame/lazy-page.tsx';
@@ -82,7 +82,7 @@ const home = createRoute({
 });
 
 export function createPages(queries: QueryClient) {
-  const parts = [...cabinetPages(signedIn), ...studioPages(signedIn), ...operatorPages(signedIn)];
+  const parts = [...dashboardPages(signedIn), ...studioPages(signedIn), ...operatorPages(signedIn)];
   return createRouter({
     routeTree: root.addChildren([home, ...entryPages, signedIn.addChildren(parts)]),
     context: { queries },

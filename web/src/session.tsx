@@ -29,8 +29,10 @@ export const meQuery = {
 };
 
 /** The start page: an operator without an account begins in the console. */
-export function homeOf({ is_operator, accounts }: Me): '/cabinet' | '/operator' {
-  return is_operator && accounts.every((account) => account.is_operator) ? '/operator' : '/cabinet';
+export function homeOf({ is_operator, accounts }: Me): '/dashboard' | '/operator' {
+  return is_operator && accounts.every((account) => account.is_operator)
+    ? '/operator'
+    : '/dashboard';
 }
 
 /** Undefined while loading, null when signed out. */

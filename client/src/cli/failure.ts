@@ -140,8 +140,8 @@ function hintOf({ code }: FareboxError, tried?: string): string | null {
     invalid_input: '`fare model ID` shows the inputs.',
     unpriceable: '`fare model ID` shows the inputs.',
     use_chat_completions: 'Use `fare chat`.',
-    insufficient_balance: `Top up at ${pages}/cabinet/money`,
-    key_limit_reached: `Raise the limit of the key at ${pages}/cabinet/keys, or use another key.`,
+    insufficient_balance: `Top up at ${pages}/dashboard/money`,
+    key_limit_reached: `Raise the limit of the key at ${pages}/dashboard/keys, or use another key.`,
     connection_error: `Is ${baseUrl} the right address, and does the service run?`,
     request_not_ready: '`fare wait ID` waits for its end.',
     not_cancellable: '`fare wait ID` waits for its end.',
@@ -151,7 +151,7 @@ function hintOf({ code }: FareboxError, tried?: string): string | null {
 }
 
 function badKeyHint(isNew: boolean, pages: string): string {
-  if (isNew) return `Not saved. Your keys: ${pages}/cabinet/keys`;
+  if (isNew) return `Not saved. Your keys: ${pages}/dashboard/keys`;
   return process.env.FAREBOX_API_KEY
     ? 'The key is the one in FAREBOX_API_KEY.'
     : 'Run `fare login` with another key.';

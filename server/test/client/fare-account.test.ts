@@ -68,7 +68,7 @@ describe('fare login', () => {
     for (const how of [{ stdin: wrong }, { stdin: wrong, env }]) {
       const ran = refused(await home.run(args, how), 3, /did not accept this key\.\nNot saved/);
       assert.doesNotMatch(ran.stderr, /Authorization|header/i);
-      assert.ok(ran.stderr.includes(`${service.base}/cabinet/keys`), ran.all);
+      assert.ok(ran.stderr.includes(`${service.base}/dashboard/keys`), ran.all);
       assert.doesNotMatch(ran.stderr, /FAREBOX_API_KEY/);
     }
     assert.equal(fs.existsSync(home.settingsFile), false);

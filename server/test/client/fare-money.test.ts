@@ -97,11 +97,11 @@ describe('what fare run may spend', () => {
     const none = refused(
       await poor.run(cat),
       4,
-      /Top up at http:\/\/127\.0\.0\.1:\d+\/cabinet\/money/,
+      /Top up at http:\/\/127\.0\.0\.1:\d+\/dashboard\/money/,
     );
     assert.match(none.stderr, /\nRequired \$0\.01, available \$0\.00, reserved \$0\.00\.\n/);
     const { key } = await service.account({ usd: 5, monthly_limit_usd_micro: 1n });
-    const limited = refused(await homeOf(service, key).run(cat), 4, /limit[^]*\/cabinet\/keys/);
+    const limited = refused(await homeOf(service, key).run(cat), 4, /limit[^]*\/dashboard\/keys/);
     assert.match(limited.stderr, /\nRequired \$0\.01, limit \$0\.000001, spent \$0\.00\.\n/);
     nothingStarted();
   });

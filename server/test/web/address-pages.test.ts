@@ -31,7 +31,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.getByRole('link', { name: 'Go to the overview' }).click();
-    await page.waitForURL(`${base}/cabinet`);
+    await page.waitForURL(`${base}/dashboard`);
     assert.deepEqual(faults, []);
     await context.close();
 
@@ -54,11 +54,11 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
   test('take out of an address what they do not offer, and keep what they do', async () => {
     const { page, context, faults } = await open();
     for (const [asked, kept] of [
-      ['/cabinet?days=999&by=model', '/cabinet?by=model'],
-      ['/cabinet/requests?status=NOPE&from=2026-99-01&model=12', '/cabinet/requests?model=12'],
+      ['/dashboard?days=999&by=model', '/dashboard?by=model'],
+      ['/dashboard/requests?status=NOPE&from=2026-99-01&model=12', '/dashboard/requests?model=12'],
       // Only the ledger has kinds: the view by request has one line a request.
-      ['/cabinet/money?kind=nope,charge', '/cabinet/money?kind=charge&view=ledger'],
-      ['/cabinet/money?kind=nope&view=nope', '/cabinet/money'],
+      ['/dashboard/money?kind=nope,charge', '/dashboard/money?kind=charge&view=ledger'],
+      ['/dashboard/money?kind=nope&view=nope', '/dashboard/money'],
       ['/studio?kind=nope&sort=name&q=true', '/studio?sort=name&q=true'],
       ['/operator?days=999', '/operator'],
       ['/operator?days=90', '/operator?days=90'],

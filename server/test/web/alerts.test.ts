@@ -91,7 +91,7 @@ describe('a balance that falls below what was named', () => {
     assert.equal(posts.length, 1);
     assert.deepEqual(letters.map(({ to }) => to).sort(), [owner.email, payer.email].sort());
     assert.match(letters[0]!.text, /has 4 USD available, less than your alert of 5 USD/);
-    assert.match(letters[0]!.text, /https:\/\/pages\.example\/cabinet\/money\/top-up/);
+    assert.match(letters[0]!.text, /https:\/\/pages\.example\/dashboard\/money\/top-up/);
     const told = (await call('GET', '/alerts')).body.notified_at;
     assert.ok(told);
 

@@ -107,7 +107,7 @@ describe('an address to lead on to', () => {
   }
 
   test('is taken where it is one of the pages', async () => {
-    for (const to of ['/sign-in', '/sign-in?to=%2Fcabinet', `${originOf(service)}/sign-in`]) {
+    for (const to of ['/sign-in', '/sign-in?to=%2Fdashboard', `${originOf(service)}/sign-in`]) {
       const path = `/api/auth/verify-email?token=x&callbackURL=${encodeURIComponent(to)}`;
       const reply = await stranger(service).call('GET', path);
       const led = new URL(reply.headers.get('location')!, originOf(service));

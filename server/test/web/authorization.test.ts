@@ -43,7 +43,7 @@ type Need = keyof typeof cells;
 const table: Record<Need, string> = {
   anyone: `
     GET / · GET /sign-in · GET /sign-up · GET /two-factor · GET /forgot · GET /reset
-    GET /invitation · GET /cabinet · GET /cabinet/* · GET /studio · GET /studio/*
+    GET /invitation · GET /dashboard · GET /dashboard/* · GET /cabinet · GET /cabinet/* · GET /studio · GET /studio/*
     GET /operator · GET /operator/* · GET /assets/* · GET /favicon.svg
     GET /api/web · POST /api/sign-up · POST /api/invitation · POST /api/email · GET /email
     POST /api/auth/sign-in/email · POST /api/auth/sign-in/social · GET /api/auth/callback/oidc

@@ -65,7 +65,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
   for (const [size, viewport] of sizes) {
     for (const scheme of schemes) {
       test(`give code that works, with the own key in it, at ${size} width, ${scheme}`, async () => {
-        const { page, context, faults } = await open('/cabinet/docs', { viewport, scheme });
+        const { page, context, faults } = await open('/dashboard/docs', { viewport, scheme });
         await page.getByLabel('Your key').fill(account.key);
         const snippet = page.getByRole('region', { name: 'Ask for the price, JavaScript' });
         await page.getByRole('tab', { name: 'JavaScript' }).first().click();
@@ -84,7 +84,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
       });
 
       test(`show every call, and make one, at ${size} width, ${scheme}`, async () => {
-        const { page, context, faults } = await open('/cabinet/docs/reference?op=estimate', {
+        const { page, context, faults } = await open('/dashboard/docs/reference?op=estimate', {
           viewport,
           scheme,
         });
@@ -103,7 +103,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
 
   test('let nobody spend whose role may not', async () => {
     const before = await service.transfers();
-    const { page, context } = await open('/cabinet/docs/reference?op=submit', {}, 'read_only');
+    const { page, context } = await open('/dashboard/docs/reference?op=submit', {}, 'read_only');
     await page.getByText('Your role cannot make this call.').waitFor();
     assert.ok(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled());
     assert.equal(await service.transfers(), before);
@@ -111,7 +111,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
   });
 
   test('list the same calls as openapi.json', async () => {
-    const { page, context } = await open('/cabinet/docs/reference', {});
+    const { page, context } = await open('/dashboard/docs/reference', {});
     await page.getByRole('heading', { name: 'Submit a generation' }).waitFor();
     const { body } = await service.call('GET', '/v1/openapi.json');
     for (const methods of Object.values(body.paths) as Record<string, { summary?: string }>[]) {

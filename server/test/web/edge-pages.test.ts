@@ -53,7 +53,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     test(`say that an account is suspended, and let people look, in ${language}`, async () => {
       const { page, context, faults, account } = await open(undefined, { language });
       await accounts.setStatus(service.db, account.account_id, 'suspended');
-      for (const path of ['/cabinet', '/studio/fake/image']) {
+      for (const path of ['/dashboard', '/studio/fake/image']) {
         await page.goto(`${base}${path}`);
         await page.getByRole('alert').filter({ hasText: title }).waitFor();
         await page.getByRole('heading', { level: 1 }).waitFor();
@@ -72,7 +72,12 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await page.addInitScript(
       `Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'en'] })`,
     );
-    for (const path of ['/cabinet', '/cabinet/money', '/cabinet/requests', '/cabinet/team']) {
+    for (const path of [
+      '/dashboard',
+      '/dashboard/money',
+      '/dashboard/requests',
+      '/dashboard/team',
+    ]) {
       await page.goto(`${base}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
@@ -87,10 +92,10 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     for (const name of ['Zoe Yellow', 'Bob Lime', 'Ada Cyan', 'Quentin Orange'])
       await named(await person(service, { [account.account_id]: 'developer' }), name);
     for (const path of [
-      '/cabinet/team',
-      '/cabinet/requests/01900000-0000-7000-8000-000000000000',
+      '/dashboard/team',
+      '/dashboard/requests/01900000-0000-7000-8000-000000000000',
       '/studio/no/such/model',
-      '/cabinet/no/such',
+      '/dashboard/no/such',
     ]) {
       await page.goto(`${base}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();

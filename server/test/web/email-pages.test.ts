@@ -37,7 +37,7 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
       const ada = await person(service, { [account_id]: 'owner' });
       const email = `new-${size}@example.com`;
       const { page, context, faults } = await enter(browser, base, ada, { viewport });
-      await page.goto(`${base}/cabinet/settings`);
+      await page.goto(`${base}/dashboard/settings`);
       await page.getByLabel('New e-mail address').fill(email);
       await page.getByLabel('Your password').fill('not my password');
       await page.getByRole('button', { name: 'Change e-mail' }).click();

@@ -23,7 +23,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     test(`signs somebody up and in, and out again, at ${size} width`, async () => {
       const { page, context, faults } = await visitor(browser, { viewport });
       const email = `ada-${size}@example.com`;
-      await page.goto(`${base}/cabinet`);
+      await page.goto(`${base}/dashboard`);
       await page.waitForURL(/\/sign-in\?to=/);
       await picture(page, `sign-in-${size}`);
       await page.getByRole('link', { name: 'Create an account' }).click();
@@ -37,7 +37,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
       await page.getByRole('button', { name: 'Ada' }).click();
       await page.getByRole('menuitem', { name: 'Sign out' }).click();
       await page.waitForURL('**/sign-in');
-      await page.goto(`${base}/cabinet`);
+      await page.goto(`${base}/dashboard`);
       await page.waitForURL(/\/sign-in\?to=/);
       assert.deepEqual(faults, []);
       await context.close();
@@ -92,7 +92,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     await page.locator('input[autocomplete=current-password]').fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    assert.equal(page.url(), `${base}/cabinet`);
+    assert.equal(page.url(), `${base}/dashboard`);
     for (const to of [
       '/\\evil.example',
       'https://evil.example',
@@ -102,10 +102,10 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
       '/.//evil.example',
     ]) {
       await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
-      await page.waitForURL(`${base}/cabinet`);
+      await page.waitForURL(`${base}/dashboard`);
     }
-    await page.goto(`${base}/sign-in?to=${encodeURIComponent('/cabinet/team')}`);
-    await page.waitForURL(`${base}/cabinet/team`);
+    await page.goto(`${base}/sign-in?to=${encodeURIComponent('/dashboard/team')}`);
+    await page.waitForURL(`${base}/dashboard/team`);
     assert.deepEqual(faults, []);
     await context.close();
   });

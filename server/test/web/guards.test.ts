@@ -37,7 +37,7 @@ const signInAs = (who: Person, email: string, given = password) =>
 test('a page of this machine is shown at the address that its changes are taken from', async () => {
   const origin = originOf(service);
   const { port } = new URL(origin);
-  const path = '/cabinet/keys?state=all';
+  const path = '/dashboard/keys?state=all';
   for (const name of ['127.0.0.1', '[::1]', '127.0.0.2'])
     assert.deepEqual(await comeBy(`${name}:${port}`, path), { status: 302, to: origin + path });
   // Nowhere else: not at home, not from another machine's name or port, and no call of the pages.
@@ -47,6 +47,16 @@ test('a page of this machine is shown at the address that its changes are taken 
   assert.deepEqual(call, { status: 401, to: undefined });
   const elsewhere = await comeBy(`127.0.0.1:${port}`, '//farebox.example/');
   assert.ok(elsewhere.to === undefined || elsewhere.to.startsWith(`${origin}/`));
+});
+
+test('an address that the dashboard had before leads to its new one', async () => {
+  const { host } = new URL(originOf(service));
+  const moved = [
+    ['/cabinet', '/dashboard'],
+    ['/cabinet/keys?state=all&to=/cabinet', '/dashboard/keys?state=all&to=/cabinet'],
+  ] as const;
+  for (const [path, to] of moved) assert.deepEqual(await comeBy(host, path), { status: 308, to });
+  assert.deepEqual(await comeBy(host, '/cabinets'), { status: 404, to: undefined });
 });
 
 describe('the calls of the sign-in library', () => {
@@ -230,7 +240,7 @@ describe('what a browser is told', () => {
 
   test('with each page: run nothing but our own scripts, stand in no frame, tell nobody', async () => {
     const nonces = new Set<string>();
-    for (const path of ['/', '/sign-in', '/reset?token=secret', '/cabinet/team', '/operator']) {
+    for (const path of ['/', '/sign-in', '/reset?token=secret', '/dashboard/team', '/operator']) {
       const { status, headers, text } = await stranger(service).call('GET', path);
       assert.equal(status, 200, path);
       const policy = headers.get('content-security-policy')!;

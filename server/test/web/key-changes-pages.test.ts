@@ -38,7 +38,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
   const open = async (account: TestAccount, options: VisitOptions = {}) => {
     const who = await person(service, { [account.account_id]: 'owner' });
     const made = await enter(browser, base, who, options);
-    await made.page.goto(`${base}/cabinet/keys`);
+    await made.page.goto(`${base}/dashboard/keys`);
     return made;
   };
   const statusOf = async (key: string) =>
@@ -145,8 +145,8 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     await page.locator('input[autocomplete^=username]').fill(email);
     await page.locator('input[autocomplete=current-password]').fill(password);
     await page.locator('button[type=submit]').click();
-    await page.waitForURL(/cabinet/);
-    await page.goto(`${base}/cabinet/keys?show=all`);
+    await page.waitForURL(/dashboard/);
+    await page.goto(`${base}/dashboard/keys?show=all`);
     await page.getByRole('heading', { name: 'Ключи' }).waitFor();
     await page.getByText('Истёк', { exact: true }).waitFor();
     await page.getByText('2 модели').waitFor();

@@ -35,7 +35,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     const who = await person(service, { [account.account_id]: 'owner' });
     const made = await enter(browser, base, who, options);
     await made.context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await made.page.goto(`${base}/cabinet/keys`);
+    await made.page.goto(`${base}/dashboard/keys`);
     return made;
   };
   const statusOf = async (key: string) =>

@@ -46,8 +46,8 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
 
   for (const [size, viewport] of sizes) {
     for (const [path, name, comes] of [
-      ['/cabinet/team', 'Team', 'People'],
-      ['/cabinet/webhooks', 'Webhooks', 'No deliveries yet'],
+      ['/dashboard/team', 'Team', 'People'],
+      ['/dashboard/webhooks', 'Webhooks', 'No deliveries yet'],
       ['/studio/fake/image', 'Model', 'Balance $5.00'],
     ] as const) {
       test(`as ${path} loads, at ${size} width`, async () => {

@@ -25,7 +25,7 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
       base,
       await person(service, { [account.account_id]: 'owner' }),
     );
-    await one.page.goto(`${base}/cabinet`);
+    await one.page.goto(`${base}/dashboard`);
     await one.page.getByRole('heading', { level: 1 }).waitFor();
     await one.page.evaluate('globalThis.isSame = true');
     return one;
@@ -59,7 +59,7 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
     await page.route('**/assets/Team-*.js', (route) =>
       isReplaced ? route.fulfill({ status: 404 }) : route.continue(),
     );
-    await page.route('**/cabinet/team', (route) => {
+    await page.route('**/dashboard/team', (route) => {
       if (route.request().resourceType() !== 'document')
         return route.fulfill({ contentType: 'text/html', body: '<script src=/assets/new.js>' });
       isReplaced = false;

@@ -76,7 +76,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByRole('link', { name: 'See the statement' }).click();
       await page.getByText(/· Voucher$/).waitFor();
       await page.getByText('+$25.50').waitFor();
-      await page.goto(`${base}/cabinet`);
+      await page.goto(`${base}/dashboard`);
       await page.getByText('$25.50').waitFor();
       assert.equal(await page.getByText('Redeem a voucher or pay').count(), 0, 'step is not done');
       assert.deepEqual(faults, []);
@@ -86,7 +86,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     test(`filters the statement and exports what adds up, at ${size} width`, async () => {
       const who = await person(service, { [busy.account_id]: 'read_only' });
       const { page, context, faults } = await enter(browser, base, who, { viewport });
-      await page.goto(`${base}/cabinet/money`);
+      await page.goto(`${base}/dashboard/money`);
       const line = (kind: string) => page.locator(`[data-line=${kind}]`);
       await line('charge').getByText('Fake image, 1 image').waitFor();
       assert.match(await line('charge').innerText(), /−\$0\.01\s+Balance \$4\.99$/);
@@ -147,7 +147,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       const account = await service.account({ usd: 1 });
       const who = await person(service, { [account.account_id]: 'billing' });
       const { page, context, faults } = await enter(browser, base, who, { viewport });
-      await page.goto(`${base}/cabinet/money/alerts`);
+      await page.goto(`${base}/dashboard/money/alerts`);
       await page.getByLabel('Alert me when the balance is low').check();
       const threshold = page.getByLabel('When available falls below');
       await threshold.fill('nothing');
@@ -178,7 +178,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     const { account_id } = await service.account();
     const owner = await person(service, { [account_id]: 'owner' });
     const { page, context } = await enter(browser, base, owner, { language: 'ru' });
-    await page.goto(`${base}/cabinet/money/top-up`);
+    await page.goto(`${base}/dashboard/money/top-up`);
     await page.getByLabel('Код ваучера').fill('FB-XXXX');
     await page.route('**/vouchers', (route) => route.abort());
     await page.getByRole('button', { name: 'Активировать' }).click();
@@ -199,14 +199,14 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       ['money/alerts', 'Low balance'],
       ['webhooks', 'Signing secret'],
     ]) {
-      await page.goto(`${base}/cabinet/${path}`);
+      await page.goto(`${base}/dashboard/${path}`);
       await page.getByRole('heading', { name: title! }).waitFor();
       await page.getByText('This account is suspended').waitFor();
       await picture(page, `suspended-${path!.replace('/', '-')}`);
       assert.equal(await page.getByText(/your role/i).count(), 0, path);
       assert.equal(await page.locator('main [type=submit]').count(), 0, path);
     }
-    await page.goto(`${base}/cabinet/money/top-up`);
+    await page.goto(`${base}/dashboard/money/top-up`);
     await page.getByText('Ask the operator before you pay').waitFor();
     assert.equal(await page.getByText('how to pay').count(), 0, 'nobody is told to pay');
     await context.close();
@@ -219,7 +219,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       scheme: 'dark',
       language: 'ru',
     });
-    await page.goto(`${base}/sign-in?to=/cabinet/money/top-up`);
+    await page.goto(`${base}/sign-in?to=/dashboard/money/top-up`);
     await page.locator('input[type=email]').fill(email);
     await page.locator('input[autocomplete=current-password]').fill(password);
     await page.keyboard.press('Enter');
@@ -227,13 +227,13 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await page.getByLabel('Код ваучера').count(), 0);
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'top-up-ru-dark');
-    await page.goto(`${base}/cabinet/money/alerts`);
+    await page.goto(`${base}/dashboard/money/alerts`);
     await page.getByText('Никому не сообщается').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Сохранить' }).count(), 0);
     assert.deepEqual(await barriers(page), []);
-    for (const path of ['/cabinet/money', '/cabinet']) {
+    for (const path of ['/dashboard/money', '/dashboard']) {
       await page.goto(`${base}${path}`);
-      await page.getByText(path === '/cabinet' ? 'Выполняется сейчас' : 'ticket 881').waitFor();
+      await page.getByText(path === '/dashboard' ? 'Выполняется сейчас' : 'ticket 881').waitFor();
       assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `${path.split('/').at(-1)}-ru-dark`);

@@ -36,9 +36,9 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
   test('the provider leads back to the page that was asked for, or says in words why not', async () => {
     const { page, context, faults } = await visitor(browser, { viewport: phone });
     provider.claims = { sub: 'a', email: 'sso@example.com', email_verified: true, name: 'Ada' };
-    await page.goto(`${base}/cabinet/settings`);
+    await page.goto(`${base}/dashboard/settings`);
     await page.getByRole('button', { name: 'Sign in with Acme' }).click();
-    await page.waitForURL(`${base}/cabinet/settings`);
+    await page.waitForURL(`${base}/dashboard/settings`);
     await page.getByText('have no password here').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Turn on' }).count(), 0);
     assert.deepEqual(await barriers(page), []);

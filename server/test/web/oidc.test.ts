@@ -37,7 +37,7 @@ function sits(claims: Record<string, unknown>): void {
   provider.claims = { sub: `subject-${++subjects}`, name: 'Ada', ...claims };
 }
 
-const social = (who: Person, callbackURL = '/cabinet') =>
+const social = (who: Person, callbackURL = '/dashboard') =>
   who.call('POST', '/api/auth/sign-in/social', {
     provider: 'oidc',
     callbackURL,
@@ -81,7 +81,7 @@ describe('where anybody may sign up', () => {
     const email = 'new@example.com';
     sits({ email, email_verified: true, name: 'Ada\u202E' });
     const { who, to } = await signIn(open);
-    assert.equal(to.pathname, '/cabinet');
+    assert.equal(to.pathname, '/dashboard');
     const me = await meOf(who);
     assert.deepEqual([me.email, me.name, me.email_verified], [email, 'Ada', true]);
     assert.deepEqual(

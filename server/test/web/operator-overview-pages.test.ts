@@ -99,7 +99,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
   test('says since when its figures are, and not that all is well, without an answer', async () => {
     const { context } = await enter(browser, base, operator);
     await context.clock.install();
-    const paths = ['/operator', '/operator/upstreams', '/operator/queue', '/cabinet'];
+    const paths = ['/operator', '/operator/upstreams', '/operator/queue', '/dashboard'];
     const opened = await Promise.all(
       paths.map(async (path) => {
         const page = await context.newPage();

@@ -27,7 +27,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     test(`shows what was spent, as bars and as a table, at ${size} width`, async () => {
       const who = await person(service, { [busy.account_id]: 'owner' });
       const { page, context, faults } = await enter(browser, originOf(service), who, { viewport });
-      await page.goto(`${originOf(service)}/cabinet`);
+      await page.goto(`${originOf(service)}/dashboard`);
       await page.getByRole('img', { name: /^Bar chart of the spend/ }).waitFor();
       await page.locator('.recharts-bar-rectangle').first().waitFor();
       await page.getByRole('link', { name: 'fake/image' }).waitFor();

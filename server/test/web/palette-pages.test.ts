@@ -36,7 +36,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     const visit = await enter(browser, base, who, options);
     const asked: string[] = [];
     visit.page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
-    await visit.page.goto(`${base}/cabinet`);
+    await visit.page.goto(`${base}/dashboard`);
     await visit.page.getByRole('heading', { level: 1 }).waitFor();
     return { ...visit, asked };
   }
@@ -85,7 +85,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
 
     await ask(page, 'webho');
     await page.keyboard.press('Enter');
-    await page.waitForURL(`${base}/cabinet/webhooks`);
+    await page.waitForURL(`${base}/dashboard/webhooks`);
     // A page of the dashboard that reads the catalog, then one of the studio.
     await ask(page, 'docs');
     await page.keyboard.press('Enter');
@@ -103,9 +103,9 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await ask(page, 'create');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Create a key' }).waitFor();
-    assert.match(page.url(), /\/cabinet\/keys\?create=true$/);
+    assert.match(page.url(), /\/dashboard\/keys\?create=true$/);
     await page.keyboard.press('Escape');
-    await page.waitForURL(`${base}/cabinet/keys`);
+    await page.waitForURL(`${base}/dashboard/keys`);
 
     // The last choice comes first.
     await ask(page, '');
@@ -116,7 +116,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await page.keyboard.type('nothing is called so');
     await page.getByRole('dialog').getByText('Nothing found').first().waitFor();
     await page.keyboard.press('Enter');
-    assert.equal(page.url(), `${base}/cabinet/keys`);
+    assert.equal(page.url(), `${base}/dashboard/keys`);
     assert.ok(!asked.some((path) => path.startsWith('/api/operator')), 'no look at all accounts');
     assert.deepEqual(faults, []);
     await context.close();
@@ -125,7 +125,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
   test('keeps the focus when a dialog below it closes', async () => {
     const { who } = await someone();
     const { page, context, faults } = await open(who);
-    await page.goto(`${base}/cabinet/keys`);
+    await page.goto(`${base}/dashboard/keys`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await ask(page, 'create');
     await page.keyboard.press('Enter');
@@ -164,10 +164,10 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await offer(page, foreign).count(), 0);
     await picture(page, 'palette-request');
     assert.deepEqual(await barriers(page), []);
-    await field(page).fill(`see ${base}/cabinet/requests/${id}`);
+    await field(page).fill(`see ${base}/dashboard/requests/${id}`);
     await offer(page, `Open request ${id}`).waitFor();
     await page.keyboard.press('Enter');
-    await page.waitForURL(`${base}/cabinet/requests/${id}`);
+    await page.waitForURL(`${base}/dashboard/requests/${id}`);
     assert.deepEqual(faults, []);
     await context.close();
   });

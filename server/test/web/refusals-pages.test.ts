@@ -31,12 +31,12 @@ describe('refused calls', { skip: withoutBrowser() ?? false }, () => {
         });
       assert.equal((await submit()).status, 202);
       for (let i = 0; i < 3; i++) assert.equal((await submit()).status, 402);
-      await page.goto(`${base}/cabinet`);
+      await page.goto(`${base}/dashboard`);
       const told = page.locator('[data-refused=key_limit_reached]');
       await told.getByText('3 calls refused in the last hour: monthly limit').waitFor();
       assert.match(await told.innerText(), /^test:/);
       await assertClear(page, `overview-refused-${size}`);
-      await page.goto(`${base}/cabinet/keys`);
+      await page.goto(`${base}/dashboard/keys`);
       const row = page.getByRole('listitem').filter({ hasText: 'test' });
       await row.getByText('3 calls refused in the last hour: monthly limit').waitFor();
       assert.equal(await told.count(), 1);

@@ -46,13 +46,13 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
   }
 
   const lineOf = (page: Page, id: string) =>
-    page.locator('tr, li').filter({ has: page.locator(`a[href="/cabinet/requests/${id}"]`) });
+    page.locator('tr, li').filter({ has: page.locator(`a[href="/dashboard/requests/${id}"]`) });
 
   for (const [size, viewport] of sizes) {
     test(`show a request as it comes and completes, and its picture, at ${size} width`, async () => {
       const scheme = size === 'phone' ? 'dark' : 'light';
       const { page, context, faults, account } = await comes({ viewport, scheme });
-      await page.goto(`${base}/cabinet/requests`);
+      await page.goto(`${base}/dashboard/requests`);
       await page.getByRole('heading', { name: 'No requests yet' }).waitFor();
       await page.getByText('Live', { exact: true }).waitFor();
       assert.deepEqual(await barriers(page), []);
@@ -67,7 +67,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await picture(page, `requests-${size}`);
 
-      await page.locator(`a[href="/cabinet/requests/${id}"]`).click();
+      await page.locator(`a[href="/dashboard/requests/${id}"]`).click();
       const image = page.getByRole('img', { name: 'Output 1 of fake/image' });
       await image.waitFor();
       await until('the picture is there', () =>
@@ -93,7 +93,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, faults, account } = await comes();
     const failed = await requestIn(service, account, 'FAILED');
     const cancelled = await requestIn(service, account, 'CANCELLED');
-    await page.goto(`${base}/cabinet/requests`);
+    await page.goto(`${base}/dashboard/requests`);
     await lineOf(page, cancelled).waitFor();
     await page.getByRole('combobox', { name: 'Status' }).click();
     await page.getByRole('option', { name: 'Failed' }).click();
@@ -109,7 +109,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'requests-narrowed');
 
-    await page.locator(`a[href="/cabinet/requests/${failed}"]`).click();
+    await page.locator(`a[href="/dashboard/requests/${failed}"]`).click();
     await page.getByText('out of paint').waitFor();
     await page.getByText('Nothing was charged.').waitFor();
     assert.deepEqual(await barriers(page), []);
@@ -120,7 +120,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await page.goBack();
     await lineOf(page, cancelled).waitFor({ state: 'detached' });
 
-    await page.goto(`${base}/cabinet/requests?id=${cancelled.slice(0, 13)}&status=COMPLETED`);
+    await page.goto(`${base}/dashboard/requests?id=${cancelled.slice(0, 13)}&status=COMPLETED`);
     await page.getByRole('heading', { name: 'No matches' }).waitFor();
     await page.getByRole('button', { name: 'Clear all' }).first().click();
     await lineOf(page, failed).waitFor();
@@ -132,7 +132,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, account } = await comes();
     const ids = [];
     for (let i = 0; i < 27; i++) ids.push(await submit(account));
-    await page.goto(`${base}/cabinet/requests`);
+    await page.goto(`${base}/dashboard/requests`);
     await lineOf(page, ids.at(-1)!).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Older' }).click();
@@ -154,7 +154,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
   test('cancel what waits, once that is confirmed, and say so', async () => {
     const { page, context, faults, account } = await comes({ viewport: phone });
     const id = await submit(account);
-    await page.goto(`${base}/cabinet/requests/${id}`);
+    await page.goto(`${base}/dashboard/requests/${id}`);
     await page.getByText('It is next.').waitFor();
     await page.getByRole('button', { name: 'Cancel request' }).click();
     const dialog = page.getByRole('dialog');
@@ -178,7 +178,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const { email } = await person(service, { [account.account_id]: 'read_only' });
     const { page, context, faults } = await visitor(browser, options);
     const id = await submit(account);
-    await page.goto(`${base}/sign-in?to=/cabinet/requests/${id}`);
+    await page.goto(`${base}/sign-in?to=/dashboard/requests/${id}`);
     await page.getByLabel('Эл. почта').fill(email);
     await page.locator('input[autocomplete=current-password]').fill(password);
     await page.getByRole('button', { name: 'Войти', exact: true }).click();
@@ -186,7 +186,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await page.getByRole('button', { name: 'Отменить запрос' }).count(), 0);
     assert.equal(await page.getByRole('link', { name: 'Повторить' }).count(), 0);
     assert.deepEqual(await barriers(page), []);
-    await page.goto(`${base}/cabinet/requests/${id.replace(/^../, 'ff')}`);
+    await page.goto(`${base}/dashboard/requests/${id.replace(/^../, 'ff')}`);
     await page.getByRole('heading', { name: 'Такой страницы нет' }).waitFor();
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
     assert.deepEqual(faults, []);

@@ -28,7 +28,7 @@ describe('a Russian page says in Russian', { skip: withoutBrowser() ?? false }, 
     const { account_id, key_id } = await service.account();
     const owner = await person(service, { [account_id]: 'owner' });
     await limitKey(service.db, key_id, { monthly_limit_usd_micro: 2_500_000n });
-    const { page, context } = await open(owner, '/cabinet/keys');
+    const { page, context } = await open(owner, '/dashboard/keys');
     await page.getByRole('button', { name: 'Создать ключ' }).click();
     await page.getByLabel('Название').fill('Магазин');
     await page.getByLabel('Лимит на месяц').fill('3');
@@ -44,7 +44,7 @@ describe('a Russian page says in Russian', { skip: withoutBrowser() ?? false }, 
     const operator = await operatorOf(service);
     const owner = await person(service, { [account_id]: 'owner' });
     const other = await person(service, { [account_id]: 'billing' });
-    const team = await open(owner, '/cabinet/team');
+    const team = await open(owner, '/dashboard/team');
     await team.page.getByRole('button', { name: 'Пригласить' }).first().click();
     await team.page.getByRole('dialog').getByLabel('Эл. почта').fill(other.email);
     await team.page.getByRole('dialog').getByRole('button', { name: 'Пригласить' }).click();

@@ -62,7 +62,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
   }
 
   test('the first call that a new key is shown with', () =>
-    withPage('/cabinet/keys', async (page) => {
+    withPage('/dashboard/keys', async (page) => {
       await page.getByRole('button', { name: 'Create a key' }).first().click();
       const form = page.getByRole('dialog');
       await form.getByLabel('Name').fill('Mine');

@@ -47,7 +47,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
 
   test('an authenticator app is set up, asked for at the next sign-in, and turned off', async () => {
     const { page, context, faults, someone } = await owner();
-    await go(page, '/cabinet/settings', 'Profile and security');
+    await go(page, '/dashboard/settings', 'Profile and security');
     await page.getByRole('button', { name: 'Turn on' }).click();
     await dialog(page).getByLabel('Current password').fill(password);
     await dialog(page).getByRole('button', { name: 'Next' }).click();
@@ -101,7 +101,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
         automaticPresenceSimulation: true,
       },
     });
-    await go(page, '/cabinet/settings', 'Profile and security');
+    await go(page, '/dashboard/settings', 'Profile and security');
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await dialog(page).getByLabel('Name').fill('My laptop');
     await dialog(page).getByRole('button', { name: 'Next' }).click();
@@ -118,7 +118,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
-    await go(page, '/cabinet/settings', 'Profile and security');
+    await go(page, '/dashboard/settings', 'Profile and security');
     await page.getByRole('button', { name: 'Remove: My old laptop' }).click();
     await dialog(page).getByRole('button', { name: 'Remove' }).click();
     await page.getByText('My old laptop').first().waitFor({ state: 'detached' });
@@ -134,7 +134,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
   test('a new password and a click sign other browsers out, not this one', async () => {
     const { page, context, faults, someone } = await owner({ viewport: phone, scheme: 'dark' });
     await someone.signIn();
-    await go(page, '/cabinet/settings', 'Profile and security');
+    await go(page, '/dashboard/settings', 'Profile and security');
     await page.getByText('This browser').waitFor();
     assert.deepEqual(await barriers(page), []);
     assert.equal(await overflowOf(page), 0);

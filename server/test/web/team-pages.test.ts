@@ -50,7 +50,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
 
   test('who is invited joins in a browser of their own, and their role limits what they see', async () => {
     const { page, context, faults, account_id } = await owner();
-    await go(page, '/cabinet/team', 'Team');
+    await go(page, '/dashboard/team', 'Team');
     await page.getByLabel('Account name').fill('Analytical Engines');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Account name saved').waitFor();
@@ -76,7 +76,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await other.page.locator('input[autocomplete=new-password]').fill(password);
     await other.page.getByRole('button', { name: 'Create an account' }).click();
     await other.page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await go(other.page, '/cabinet/team', 'Team');
+    await go(other.page, '/dashboard/team', 'Team');
     await other.page.getByText('charles@example.com').waitFor();
     assert.equal(await other.page.getByRole('button', { name: 'Invite' }).count(), 0);
     assert.equal(await other.page.getByLabel('Account name').count(), 0);
@@ -108,7 +108,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
       [second.account_id]: 'read_only',
     });
     const { page, context, faults } = await enter(browser, base, who);
-    await page.goto(`${base}/cabinet`);
+    await page.goto(`${base}/dashboard`);
     await page.getByText('$1.00').waitFor();
     const choice = page.getByRole('combobox', { name: 'Account' });
     await choice.selectOption({ label: second.email });
@@ -117,7 +117,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await page.reload();
     await page.getByText('$2.00').waitFor();
     assert.deepEqual(await barriers(page), []);
-    await page.goto(`${base}/cabinet/team`);
+    await page.goto(`${base}/dashboard/team`);
     await page.getByText(who.email).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Invite' }).count(), 0);
     assert.deepEqual(faults, []);
@@ -134,11 +134,11 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
           rawSql('select role from members where account_id = $1 order by role', [account_id]),
         )
       ).map(({ role }) => role);
-    await go(page, '/cabinet/settings', 'Профиль и безопасность');
+    await go(page, '/dashboard/settings', 'Профиль и безопасность');
     await page.getByText('Этот браузер').waitFor();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'settings-ru-dark');
-    await go(page, '/cabinet/team', 'Команда');
+    await go(page, '/dashboard/team', 'Команда');
     await page.getByText('хотя бы один владелец').waitFor();
     assert.equal(await page.getByRole('combobox', { name: 'Роль: Somebody' }).count(), 0);
     assert.equal(await page.getByRole('button', { name: 'Выйти' }).count(), 0);

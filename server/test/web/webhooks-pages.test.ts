@@ -59,7 +59,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
           viewport,
           scheme,
         });
-        await page.goto(`${originOf(service)}/cabinet/webhooks`);
+        await page.goto(`${originOf(service)}/dashboard/webhooks`);
         const rows = page.getByRole(size === 'phone' ? 'listitem' : 'row');
         // The badge alone: a port, an id or a duration may hold the same digits.
         const answered = (status: number) =>
@@ -105,7 +105,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
       const { page, context, faults } = await enter(browser, originOf(service), owner, {
         viewport,
       });
-      await page.goto(`${originOf(service)}/cabinet/webhooks`);
+      await page.goto(`${originOf(service)}/dashboard/webhooks`);
       const shown = page.getByRole('button', { name: reason });
       await shown.waitFor();
       const lines = async () => Math.round((await shown.boundingBox())!.height / 18);
@@ -125,7 +125,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   test('replaces the secret in two steps, and asks before the second', async () => {
     const who = await person(service, { [account.account_id]: 'owner' });
     const { page, context } = await enter(browser, originOf(service), who);
-    await page.goto(`${originOf(service)}/cabinet/webhooks`);
+    await page.goto(`${originOf(service)}/dashboard/webhooks`);
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByText('Both secrets sign until you retire').waitFor();
     await page.getByRole('button', { name: 'Retire old secret' }).click();
@@ -138,7 +138,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     const own = await service.account();
     const owner = await person(service, { [own.account_id]: 'owner' });
     const { page, context } = await enter(browser, originOf(service), owner, { language: 'ru' });
-    await page.goto(`${originOf(service)}/cabinet/webhooks`);
+    await page.goto(`${originOf(service)}/dashboard/webhooks`);
     await page.getByLabel('Адрес', { exact: false }).first().fill('http://me:secret@example.com/');
     await page.getByRole('button', { name: 'Отправить' }).click();
     await page.getByText(/^Адрес: .*без пробелов, имени пользователя и пароля/).waitFor();
@@ -149,7 +149,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   test('shows who only looks neither the secret nor a button', async () => {
     const who = await person(service, { [account.account_id]: 'read_only' });
     const { page, context } = await enter(browser, originOf(service), who);
-    await page.goto(`${originOf(service)}/cabinet/webhooks`);
+    await page.goto(`${originOf(service)}/dashboard/webhooks`);
     await page.getByText('Your role cannot see the whole secret').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);
     assert.equal(await page.getByText(/whsec_[\w+/]{20,}/).count(), 0);

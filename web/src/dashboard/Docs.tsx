@@ -40,7 +40,9 @@ export function Docs() {
       <Tabs
         value={tab}
         onChange={(next) =>
-          void navigate({ to: next === 'reference' ? '/cabinet/docs/reference' : '/cabinet/docs' })
+          void navigate({
+            to: next === 'reference' ? '/dashboard/docs/reference' : '/dashboard/docs',
+          })
         }
         keepMounted={false}
       >
@@ -106,7 +108,7 @@ function QuickStart() {
               style={{ flex: '1 1 280px' }}
               {...typed(key, setKey)}
             />
-            <PlainButton component={Link} to="/cabinet/keys">
+            <PlainButton component={Link} to="/dashboard/keys">
               {t('make_key')}
             </PlainButton>
           </Group>

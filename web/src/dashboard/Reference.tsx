@@ -53,7 +53,7 @@ export default function Reference() {
   });
   const chosen =
     all.find(({ id }) => id === op) ?? all.find(({ id }) => id === 'submit') ?? all[0]!;
-  const go = (id: string) => void navigate({ to: '/cabinet/docs/reference', search: { op: id } });
+  const go = (id: string) => void navigate({ to: '/dashboard/docs/reference', search: { op: id } });
   return (
     <Grid gap="xl">
       <Grid.Col span={{ base: 12, md: 4 }}>

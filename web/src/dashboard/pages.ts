@@ -35,11 +35,11 @@ const pages = {
 } satisfies Record<string, [ReturnType<typeof lazyPage>, ((given: Query) => object)?]>;
 
 /** The customer's pages. */
-export function cabinetPages(parent: AnyRoute) {
+export function dashboardPages(parent: AnyRoute) {
   return Object.entries(pages).map(([path, [component, validateSearch]]) =>
     createRoute({
       getParentRoute: () => parent,
-      path: `/cabinet${path}`,
+      path: `/dashboard${path}`,
       component,
       ...(validateSearch && { validateSearch }),
     }),

@@ -38,8 +38,8 @@ export function Invitation() {
     <Frame title={t('invited')}>
       {invited.error && <Failure error={invited.error} />}
       {invited.error && me && (
-        <PlainButton component={Link} to="/cabinet">
-          {t('to_cabinet')}
+        <PlainButton component={Link} to="/dashboard">
+          {t('to_dashboard')}
         </PlainButton>
       )}
       {(invited.isPending || (data && me === undefined)) && <Skeleton h={60} />}
@@ -83,7 +83,7 @@ function Newcomer(props: { token: string; invited: Invited; onSent: (email: stri
         <>
           <Divider label={t('or')} />
           <SignUpForm
-            to="/cabinet"
+            to="/dashboard"
             token={token}
             email={invited.email}
             min={settings.password_min}
@@ -97,7 +97,7 @@ function Newcomer(props: { token: string; invited: Invited; onSent: (email: stri
 
 function SignedIn({ token, invited, me }: { token: string; invited: Invited; me: Me }) {
   const { t } = useTranslation('entry');
-  const goOn = useGoOn('/cabinet');
+  const goOn = useGoOn('/dashboard');
   const accept = async () => {
     try {
       const answer = await api('POST /api/invitation/accept', { body: { token } });

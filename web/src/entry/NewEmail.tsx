@@ -38,8 +38,8 @@ export function NewEmail() {
         ) : (
           <Text role="status">{t('email_done', { email: data.email })}</Text>
         )}
-        <Anchor component={Link} to={me ? '/cabinet' : '/sign-in'} size="sm" ta="center">
-          {me ? t('to_cabinet') : t('sign_in')}
+        <Anchor component={Link} to={me ? '/dashboard' : '/sign-in'} size="sm" ta="center">
+          {me ? t('to_dashboard') : t('sign_in')}
         </Anchor>
       </Stack>
     </Frame>

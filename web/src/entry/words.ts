@@ -47,7 +47,7 @@ addWords('entry', {
     sign_in_first: 'Sign in as {{email}} to accept, or create your account.',
     signed_in_as: 'You are signed in as {{me}}, but this invitation is for {{email}}.',
     sign_out_first: 'Sign out',
-    to_cabinet: 'Go to the dashboard',
+    to_dashboard: 'Go to the dashboard',
     closed_invited: 'Sign-up is closed, but you can accept with an existing account.',
     taken:
       'Could not sign you in. If this address already has an account, use its password or reset it.',
@@ -99,7 +99,7 @@ addWords('entry', {
     sign_in_first: 'Чтобы принять, войдите как {{email}} или создайте аккаунт.',
     signed_in_as: 'Вы вошли как {{me}}, а приглашение для {{email}}.',
     sign_out_first: 'Выйти',
-    to_cabinet: 'В кабинет',
+    to_dashboard: 'В кабинет',
     closed_invited: 'Новых людей здесь не регистрируют, но принять может тот, у кого есть аккаунт.',
     taken:
       'Войти не удалось. Если у вас уже есть аккаунт с этим адресом, введите его пароль или сбросьте его.',

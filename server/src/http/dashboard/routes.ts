@@ -11,7 +11,7 @@ import * as topUp from './top-up.ts';
 import * as webhooks from './webhooks.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
-export const cabinetRoutes: VisitRow[] = [
+export const dashboardRoutes: VisitRow[] = [
   row('GET', '/balance', 'view', overview.balance),
   row('GET', '/team', 'view', team.team),
   row('PATCH', '/account', 'own', team.rename),

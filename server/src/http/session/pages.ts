@@ -20,8 +20,15 @@ export const paths = [
   '/reset',
   '/email',
   '/invitation',
-  ...['/cabinet', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),
+  ...['/dashboard', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),
 ];
+
+/** Addresses that the dashboard had before; bookmarks and old letters name them. */
+export const formerPaths = ['/cabinet', '/cabinet/*'];
+
+export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  return reply.redirect(url.replace('/cabinet', '/dashboard'), 308);
+}
 
 const nonceMark = '__NONCE__';
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cabinetRoutes } from '../dashboard/routes.ts';
+import { dashboardRoutes } from '../dashboard/routes.ts';
 import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
 import { authPath } from './auth-library.ts';
@@ -33,6 +33,7 @@ const open: [WebMethod, string, OpenHandler | Endpoint<FastifyRequest>][] = [
   ['GET', '/assets/*', pages.asset],
   ['GET', '/favicon.svg', pages.asset],
   ...pages.paths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.page]),
+  ...pages.formerPaths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.moved]),
 ];
 
 const personal: VisitRow[] = [
@@ -51,7 +52,7 @@ export function webRoutes(): WebRoute[] {
   return [
     ...open.map(openRoute),
     ...rows('', personal),
-    ...rows('/api/accounts/:account_id', cabinetRoutes),
+    ...rows('/api/accounts/:account_id', dashboardRoutes),
     ...rows('/api/accounts/:account_id/v1', studioRows()),
     ...rows('/api/accounts/:account_id', studioOwn),
     ...rows('/api/operator', operatorRoutes),

@@ -122,8 +122,8 @@ function letterText(low: alerts.Low, name: string, origin: string): string {
   const wanted = formatUsd(low.low_balance_usd_micro);
   return [
     `The account ${name} has ${available} USD available, less than your alert of ${wanted} USD. Requests that cost more than the available balance are refused.`,
-    `Top up here:\n${origin}/cabinet/money/top-up`,
-    `The next alert comes after the balance has been above ${wanted} USD again. Change or turn off alerts here:\n${origin}/cabinet/money/alerts`,
+    `Top up here:\n${origin}/dashboard/money/top-up`,
+    `The next alert comes after the balance has been above ${wanted} USD again. Change or turn off alerts here:\n${origin}/dashboard/money/alerts`,
     '',
   ].join('\n\n');
 }

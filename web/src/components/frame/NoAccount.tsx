@@ -27,7 +27,7 @@ export default function NoAccount() {
   };
   return (
     <>
-      <PageTitle title={t('cabinet')} />
+      <PageTitle title={t('dashboard')} />
       <Empty
         icon={<IconUsersGroup />}
         title={t('no_account.title')}

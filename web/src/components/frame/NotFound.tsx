@@ -24,7 +24,7 @@ export function NothingHere() {
         title={t('not_found.title')}
         text={t('not_found.text')}
       >
-        <Button component={Link} to="/cabinet">
+        <Button component={Link} to="/dashboard">
           {t('not_found.home')}
         </Button>
       </Empty>

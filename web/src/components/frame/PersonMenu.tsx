@@ -20,7 +20,7 @@ export default function PersonMenu({ me }: { me: Me }) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{me.email}</Menu.Label>
-        <Menu.Item component={Link} to="/cabinet/settings">
+        <Menu.Item component={Link} to="/dashboard/settings">
           {t('settings')}
         </Menu.Item>
         <Menu.Divider />

@@ -22,7 +22,7 @@ import { Palette } from '../palette/Palette.tsx';
 import { sectionsOf, type Section } from './sections.tsx';
 
 /** Pages that a user without an account may see. */
-const ownPages = ['/cabinet/settings', '/operator'];
+const ownPages = ['/dashboard/settings', '/operator'];
 
 const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
 const NoAccount = lazy(() => import('./NoAccount.tsx'));

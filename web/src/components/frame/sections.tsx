@@ -22,7 +22,7 @@ import type { Me } from '../../api-types.ts';
 
 /** The sections of the web pages with their pages; the menu and the palette are built from it. */
 export interface Section {
-  path: '/cabinet' | '/studio' | '/operator';
+  path: '/dashboard' | '/studio' | '/operator';
   /** Translation key of its name. */
   name: string;
   pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
@@ -30,17 +30,17 @@ export interface Section {
 
 const sections: Section[] = [
   {
-    path: '/cabinet',
-    name: 'cabinet',
+    path: '/dashboard',
+    name: 'dashboard',
     pages: [
-      { path: '/cabinet', name: 'overview', icon: IconLayoutDashboard },
-      { path: '/cabinet/keys', name: 'keys', icon: IconKey },
-      { path: '/cabinet/requests', name: 'requests', icon: IconActivity },
-      { path: '/cabinet/money', name: 'money', icon: IconCoins },
-      { path: '/cabinet/webhooks', name: 'webhooks', icon: IconWebhook },
-      { path: '/cabinet/team', name: 'team', icon: IconUsers },
-      { path: '/cabinet/docs', name: 'docs', icon: IconBook },
-      { path: '/cabinet/settings', name: 'settings', icon: IconShieldLock },
+      { path: '/dashboard', name: 'overview', icon: IconLayoutDashboard },
+      { path: '/dashboard/keys', name: 'keys', icon: IconKey },
+      { path: '/dashboard/requests', name: 'requests', icon: IconActivity },
+      { path: '/dashboard/money', name: 'money', icon: IconCoins },
+      { path: '/dashboard/webhooks', name: 'webhooks', icon: IconWebhook },
+      { path: '/dashboard/team', name: 'team', icon: IconUsers },
+      { path: '/dashboard/docs', name: 'docs', icon: IconBook },
+      { path: '/dashboard/settings', name: 'settings', icon: IconShieldLock },
     ],
   },
   {

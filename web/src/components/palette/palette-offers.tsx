@@ -122,13 +122,13 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
   const others = languageCodes.filter((code) => code !== i18n.language);
   return [
     ...(account && mayIn(account, 'build')
-      ? [go('create_key', IconPlus, '/cabinet/keys', { create: true })]
+      ? [go('create_key', IconPlus, '/dashboard/keys', { create: true })]
       : []),
     ...(account
       ? [
-          go('top_up', IconWallet, '/cabinet/money/top-up'),
-          go('alerts', IconBell, '/cabinet/money/alerts'),
-          go('reference', IconCode, '/cabinet/docs/reference'),
+          go('top_up', IconWallet, '/dashboard/money/top-up'),
+          go('alerts', IconBell, '/dashboard/money/alerts'),
+          go('reference', IconCode, '/dashboard/docs/reference'),
         ]
       : []),
     ...me.accounts
@@ -141,7 +141,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
         run: () => {
           switchAccount(account_id);
           // The open page belongs to the other account.
-          void navigate({ to: '/cabinet' });
+          void navigate({ to: '/dashboard' });
         },
       })),
     ...themes.map((scheme) => ({
@@ -189,7 +189,7 @@ function useRequestOffers(account: Account | null, typed: string) {
     label: t('open_request', { id: request_id }),
     note: `${model_id} · ${t(`common:status.${status}`)}`,
     icon: drawn(IconHash),
-    run: () => void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } }),
+    run: () => void navigate({ to: '/dashboard/requests/$request_id', params: { request_id } }),
   }));
   return { offers, searching: account !== null && (wanted !== id || isFetching) };
 }

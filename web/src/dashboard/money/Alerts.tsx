@@ -124,7 +124,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
                 }
                 {...typed(url, setUrl)}
               />
-              <Anchor component={Link} to="/cabinet/webhooks" size="sm" mt={-12}>
+              <Anchor component={Link} to="/dashboard/webhooks" size="sm" mt={-12}>
                 {t('webhook_docs')}
               </Anchor>
             </>

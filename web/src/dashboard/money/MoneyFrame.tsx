@@ -9,9 +9,9 @@ import { Usd } from '../../components/text.tsx';
 import { useAccountQuery } from '../../queries.ts';
 
 const parts = {
-  statement: '/cabinet/money',
-  top_up: '/cabinet/money/top-up',
-  alerts: '/cabinet/money/alerts',
+  statement: '/dashboard/money',
+  top_up: '/dashboard/money/top-up',
+  alerts: '/dashboard/money/alerts',
 } as const;
 
 /** The frame of the three money pages, with tabs between them. */

@@ -38,7 +38,7 @@ export function Statement() {
   const isLedger = search.view === 'ledger';
   const choose = (chosen: StatementSearch) =>
     void navigate({
-      to: '/cabinet/money',
+      to: '/dashboard/money',
       search: chosen,
       replace: true,
       resetScroll: false,
@@ -55,7 +55,7 @@ export function Statement() {
       {isFiltered ? (
         <PlainButton onClick={() => choose(kept)}>{t('clear')}</PlainButton>
       ) : (
-        <Button component={Link} to="/cabinet/money/top-up">
+        <Button component={Link} to="/dashboard/money/top-up">
           {t('tabs.top_up')}
         </Button>
       )}
@@ -311,7 +311,7 @@ function About({ row }: { row: Movement }) {
   return (
     <Note component="div" className="wrap">
       {request_id && (
-        <Anchor component={Link} to={`/cabinet/requests/${request_id}`} size="xs" c="inherit">
+        <Anchor component={Link} to={`/dashboard/requests/${request_id}`} size="xs" c="inherit">
           {model_id ?? t('request', { id: request_id })}
         </Anchor>
       )}

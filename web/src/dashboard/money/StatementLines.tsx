@@ -112,7 +112,7 @@ function What({ line }: { line: StatementLine }) {
     unit && quantity !== null && !isFree && t(`amount.${unit}`, amountOf(unit, quantity));
   return (
     <Text size="sm" className="wrap">
-      <Anchor component={Link} to={`/cabinet/requests/${line.request_id}`} size="sm" fw={500}>
+      <Anchor component={Link} to={`/dashboard/requests/${line.request_id}`} size="sm" fw={500}>
         {line.model_name ?? t('request', { id: line.request_id })}
       </Anchor>
       {amount && `, ${amount}`}

@@ -91,7 +91,7 @@ function Redeem() {
               available: `$${formatUsd(data.available_usd_micro)}`,
             })}
           </Text>
-          <Anchor component={Link} to="/cabinet/money" size="sm" c="inherit">
+          <Anchor component={Link} to="/dashboard/money" size="sm" c="inherit">
             {t('see_statement')}
           </Anchor>
         </Alert>

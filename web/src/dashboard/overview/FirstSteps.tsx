@@ -21,7 +21,7 @@ export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
           {pays && (
             <Button
               component={Link}
-              to="/cabinet/money/top-up"
+              to="/dashboard/money/top-up"
               size="xs"
               variant={steps.topped_up ? 'default' : 'filled'}
             >
@@ -33,7 +33,7 @@ export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
           {builds && (
             <Button
               component={Link}
-              to="/cabinet/keys"
+              to="/dashboard/keys"
               size="xs"
               variant={steps.topped_up && !steps.has_key ? 'filled' : 'default'}
             >
@@ -50,7 +50,7 @@ export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
           <RowButton component={Link} to="/studio">
             {t('step_studio')}
           </RowButton>
-          <RowButton component={Link} to="/cabinet/docs">
+          <RowButton component={Link} to="/dashboard/docs">
             {t('step_docs')}
           </RowButton>
         </Step>

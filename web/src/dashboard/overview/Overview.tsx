@@ -44,7 +44,7 @@ export function Overview() {
         {pays && (
           <Button
             component={Link}
-            to="/cabinet/money/top-up"
+            to="/dashboard/money/top-up"
             leftSection={<IconPlus size={16} />}
             variant={data && !data.steps.topped_up ? 'default' : 'filled'}
           >
@@ -151,7 +151,7 @@ function RefusedLately({ refused }: { refused: RefusedCalls[] }) {
     <Panel
       title={t('title')}
       more={
-        <Anchor component={Link} to="/cabinet/keys" size="sm">
+        <Anchor component={Link} to="/dashboard/keys" size="sm">
           {t('overview:keys_more')}
         </Anchor>
       }
@@ -188,7 +188,7 @@ function RunningNow({ running }: { running: OverviewReply['running'] }) {
       title={t('running')}
       badge={total > 0 && <Badge variant="light">{total}</Badge>}
       more={
-        <Anchor component={Link} to="/cabinet/requests" size="sm">
+        <Anchor component={Link} to="/dashboard/requests" size="sm">
           {total > data.length ? t('running_more', { total }) : t('all_requests')}
         </Anchor>
       }
@@ -211,7 +211,7 @@ function Job({ job }: { job: RunningRequest }) {
       <Stack gap={0} miw={0}>
         <Anchor
           component={Link}
-          to={`/cabinet/requests/${job.request_id}`}
+          to={`/dashboard/requests/${job.request_id}`}
           size="sm"
           truncate
           title={job.model_id}
@@ -246,7 +246,7 @@ function KeysThisMonth({ month }: { month: OverviewReply['month'] }) {
     <Panel
       title={t('keys')}
       more={
-        <Anchor component={Link} to="/cabinet/keys" size="sm">
+        <Anchor component={Link} to="/dashboard/keys" size="sm">
           {month.keys_total === 0 && builds ? t('keys_make') : t('keys_more')}
         </Anchor>
       }

@@ -23,7 +23,7 @@ export function Spend() {
   const spend = useSpend(period);
   const choose = (changed: { [Name in keyof SpendSearch]?: SpendSearch[Name] | undefined }) =>
     void navigate({
-      to: '/cabinet',
+      to: '/dashboard',
       search: { ...search, ...changed },
       replace: true,
       resetScroll: false,

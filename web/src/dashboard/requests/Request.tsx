@@ -53,7 +53,7 @@ export function Request() {
   if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
   return (
     <>
-      <BackLink to="/cabinet/requests">{t('list')}</BackLink>
+      <BackLink to="/dashboard/requests">{t('list')}</BackLink>
       {error && !request && <Failure error={error} retry={() => void refetch()} />}
       {request ? <Whole request={request} /> : !error && <Loading />}
     </>

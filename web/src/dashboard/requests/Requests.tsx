@@ -79,7 +79,7 @@ export function Requests() {
 /** Changes the query; empty fields are left out. */
 function useGo() {
   const navigate = useNavigate();
-  return (search: Search) => void navigate({ to: '/cabinet/requests', search });
+  return (search: Search) => void navigate({ to: '/dashboard/requests', search });
 }
 
 function LiveBadge() {
@@ -117,7 +117,7 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
           <Button component={Link} to="/studio">
             {t('empty_studio')}
           </Button>
-          <PlainButton component={Link} to="/cabinet/keys">
+          <PlainButton component={Link} to="/dashboard/keys">
             {t('empty_keys')}
           </PlainButton>
         </Group>
@@ -169,7 +169,7 @@ function Lines({ entries }: { entries: RequestEntry[] }) {
                 // The link inside does the same for keyboards and new tabs.
                 if (event.target instanceof Element && event.target.closest('a')) return;
                 const { request_id } = entry;
-                void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } });
+                void navigate({ to: '/dashboard/requests/$request_id', params: { request_id } });
               }}
             >
               <Table.Td maw={340}>
@@ -251,7 +251,7 @@ function ModelLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolea
   return (
     <Anchor
       component={Link}
-      to={`/cabinet/requests/${request_id}`}
+      to={`/dashboard/requests/${request_id}`}
       underline="hover"
       c="inherit"
       fw={550}

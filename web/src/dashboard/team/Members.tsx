@@ -62,7 +62,7 @@ export function Members({ members }: { members: Member[] }) {
     } else {
       await api('POST /leave');
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-      await navigate({ to: '/cabinet' });
+      await navigate({ to: '/dashboard' });
     }
   };
   return (

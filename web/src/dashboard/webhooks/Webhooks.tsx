@@ -232,7 +232,7 @@ function Deliveries() {
           value={failed ? 'failed' : 'all'}
           onChange={(value) =>
             void navigate({
-              to: '/cabinet/webhooks',
+              to: '/dashboard/webhooks',
               search: value === 'failed' ? { failed: true } : {},
               replace: true,
             })
@@ -267,7 +267,7 @@ function useColumns(): Column<Delivery>[] {
           {request_id && (
             <Anchor
               component={Link}
-              to={`/cabinet/requests/${request_id}`}
+              to={`/dashboard/requests/${request_id}`}
               display="block"
               size="xs"
               ff="monospace"

@@ -178,7 +178,7 @@ export function Composer(props: {
                 </>
               ))}{' '}
           {short === 'balance' && (
-            <Anchor component={Link} to="/cabinet/money" size="xs">
+            <Anchor component={Link} to="/dashboard/money" size="xs">
               {t('studio:top_up')}
             </Anchor>
           )}

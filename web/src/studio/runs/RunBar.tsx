@@ -117,7 +117,7 @@ function Reason(props: {
     return (
       <>
         {t('blocked.balance', { short: price && allowance ? lacking(allowance, price) : '' })}{' '}
-        <Anchor component={Link} to="/cabinet/money" size="sm">
+        <Anchor component={Link} to="/dashboard/money" size="sm">
           {t('top_up')}
         </Anchor>
       </>

@@ -308,7 +308,7 @@ function Actions(props: {
         <Menu.Divider />
         <Menu.Item
           component={Link}
-          to={`/cabinet/requests/${run.request_id}`}
+          to={`/dashboard/requests/${run.request_id}`}
           leftSection={<IconExternalLink size={16} />}
         >
           {t('open_request')}
