@@ -222,7 +222,7 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
 
 function none(): never {
   throw new Error(
-    'the catalog names an upstream that nothing stands in for: its jobs have no bill',
+    'the catalog names an upstream that nothing stands in for: add it to fakes in world.ts',
   );
 }
 
