@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { LocalFile, file, withUploads, type Media } from './media.ts';
 
@@ -52,4 +53,17 @@ test('the same file goes once, a few go at a time', async () => {
   assert.equal(most, 4);
   const [a, b, c, d] = output.same as string[];
   assert.deepEqual([a, c], [b, d]);
+});
+
+test('a stream of texts or Blobs is refused in a browser too, and nothing is sent', () => {
+  const program = `
+    Object.defineProperty(process, 'versions', { value: {} });
+    const { upload } = await import(${JSON.stringify(new URL('./media.ts', import.meta.url).href)});
+    const transport = { json: () => console.log('sent') };
+    for (const chunk of ['hello', new Blob(['xyz'])])
+      await upload(transport, ReadableStream.from([chunk])).catch(({ code }) => console.log(code));
+  `;
+  const args = ['--input-type=module', '-e', program];
+  const shown = execFileSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(shown, 'bad_argument\nbad_argument\n');
 });

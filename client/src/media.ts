@@ -95,9 +95,8 @@ async function sendStream(
       throw unreadable(error);
     });
     if (done) return undefined;
-    if (ArrayBuffer.isView(value)) return value;
-    void reader.cancel().catch(() => {});
-    throw badArgument('A stream to upload must give Uint8Array, not strings.', 'file');
+    if (!ArrayBuffer.isView(value)) void reader.cancel().catch(() => {});
+    return bytesIn(value);
   };
   const head = (await read()) ?? new Uint8Array();
   const whole = new ReadableStream<Uint8Array>({
@@ -147,12 +146,19 @@ function counting(
   );
 }
 
+/** The chunk of a stream, which may have another type than it says. */
+function bytesIn<T>(chunk: T): T {
+  if (ArrayBuffer.isView(chunk)) return chunk;
+  throw badArgument('A stream to upload must give Uint8Array, not strings.', 'file');
+}
+
 async function blobOf(source: Media): Promise<Blob> {
   if (source instanceof Blob) return source;
   if (source instanceof LocalFile) return openFile(source.path);
   if (isStream(source)) {
     const parts: Uint8Array<ArrayBuffer>[] = [];
-    for await (const chunk of chunksOfStream(streamOf(source))) parts.push(blobPart(chunk));
+    for await (const chunk of chunksOfStream(streamOf(source)))
+      parts.push(blobPart(bytesIn(chunk)));
     return new Blob(parts);
   }
   return new Blob([blobPart(source)]);

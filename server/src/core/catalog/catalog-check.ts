@@ -166,11 +166,14 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
       faults.push({ path, message });
       return;
     }
-    if (extra.kind === 'per_item' || extra.default === undefined) return;
-    if (typeof extra.default !== typeof extra.equals) {
+    if (extra.kind === 'per_item') return;
+    // A schema default of another type does not get into the extra.
+    const given = extra.default ?? property.default;
+    if (given === undefined) return;
+    if (typeof given !== typeof extra.equals) {
       const message = `the extra's default must be a ${typeof extra.equals}, as equals is.`;
       faults.push({ path, message });
-    } else if (property.default !== undefined && property.default !== extra.default) {
+    } else if (property.default !== undefined && property.default !== given) {
       const message =
         `the extra's default differs from that of ${extra.field} in input_schema, which is what ` +
         'the upstream gets.';

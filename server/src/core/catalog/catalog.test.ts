@@ -436,6 +436,16 @@ describe('what is wrong with a file', () => {
       '/models/0/extras/0',
       /must be a boolean/,
     ],
+    ...[null, [], {}].map((value): [string, Row, string, RegExp] => [
+      `an extra whose field has the schema default ${JSON.stringify(value)}`,
+      {
+        extras: [{ ...extra, when: 'flag', equals: true }],
+        input_schema: { type: 'object', properties: { flag: { default: value } } },
+        example: {},
+      },
+      '/models/0/extras/0',
+      /must be a boolean/,
+    ]),
     [
       'an extra with another default than the schema',
       { extras: [{ ...extra, when: 'generate_audio', equals: true, default: true }] },

@@ -49,9 +49,9 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
 
 /** The first moment of a local day, or of one `later` days on. */
 export function midnight(day: string, later = 0): string {
-  const moment = new Date(`${day}T00:00`);
-  moment.setDate(moment.getDate() + later);
-  return moment.toISOString();
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  // Only this form finds the first moment of a day on which clocks change at midnight.
+  return new Date(year, month - 1, date + later).toISOString();
 }
 
 export function dayOf(text: unknown): string | undefined {
