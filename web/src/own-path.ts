@@ -6,5 +6,7 @@ export function ownPath(to: string | undefined): string {
   // /a/..//host once normalised.
   const { origin, pathname, search, hash } = new URL(to, location.origin);
   const isOwn = origin === location.origin && to.startsWith('/') && !pathname.startsWith('//');
-  return isOwn ? pathname + search + hash : home;
+  // Addresses of sign-in that were saved may name the dashboard's former path.
+  const path = pathname.replace(/^\/cabinet(?=\/|$)/, '/dashboard');
+  return isOwn ? path + search + hash : home;
 }

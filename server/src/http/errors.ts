@@ -64,7 +64,8 @@ const badPath =
 /** Turns every fault into one that is meant for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof Refused)
+  // Without a reason it is for the operator at the command line only.
+  if (thrown instanceof Refused && thrown.why)
     return new ApiError('bad_request', {
       message: thrown.message,
       details: thrown.why,

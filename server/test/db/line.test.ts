@@ -93,9 +93,13 @@ describe('a connection that listens', () => {
     await until('it tried some times', () => errors.length > earlier + 8, 20_000);
     line.cutAt(null);
     await hears('again');
+    const since = heard.length;
     far.changed(['once']);
     await hears('later');
-    assert.equal(heard.flat().filter((id) => id === 'once').length, 1);
+    // A slow machine may have it replaced once more; then a hint is lost and "any" is heard instead.
+    const isReplaced = heard.slice(since).includes('any');
+    const times = heard.flat().filter((id) => id === 'once').length;
+    assert.ok(times === 1 || (times === 0 && isReplaced), `heard ${times} times`);
     assert.equal((await server.db.run(connections)).length, 1);
   });
 

@@ -104,8 +104,10 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
       await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
       await page.waitForURL(`${base}/dashboard`);
     }
-    await page.goto(`${base}/sign-in?to=${encodeURIComponent('/dashboard/team')}`);
-    await page.waitForURL(`${base}/dashboard/team`);
+    for (const to of ['/dashboard/team', '/cabinet/team']) {
+      await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
+      await page.waitForURL(`${base}/dashboard/team`);
+    }
     assert.deepEqual(faults, []);
     await context.close();
   });

@@ -54,6 +54,9 @@ test('an address that the dashboard had before leads to its new one', async () =
   const moved = [
     ['/cabinet', '/dashboard'],
     ['/cabinet/keys?state=all&to=/cabinet', '/dashboard/keys?state=all&to=/cabinet'],
+    ['/%63abinet/keys', '/dashboard/keys'],
+    ['/cabinet//evil.example', '/dashboard//evil.example'],
+    ['http://evil.example/cabinet', '/dashboard'],
   ] as const;
   for (const [path, to] of moved) assert.deepEqual(await comeBy(host, path), { status: 308, to });
   assert.deepEqual(await comeBy(host, '/cabinets'), { status: 404, to: undefined });

@@ -27,7 +27,8 @@ export const paths = [
 export const formerPaths = ['/cabinet', '/cabinet/*'];
 
 export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  return reply.redirect(url.replace('/cabinet', '/dashboard'), 308);
+  // The first segment may be written otherwise, and a host may stand before it.
+  return reply.redirect(url.replace(/^(https?:\/\/[^/]*)?\/[^/?#]*/i, '/dashboard'), 308);
 }
 
 const nonceMark = '__NONCE__';
