@@ -6,7 +6,7 @@ import { laws } from './laws.ts';
 
 export interface AuditReport {
   ok: boolean;
-  /** How many rows the laws were proved over. */
+  /** How many laws were checked, and over how many rows. */
   checked: { laws: number; accounts: number; transfers: number; requests: number; keys: number };
   violations: { law: string; says: string; found: Record<string, unknown>[] }[];
 }
@@ -14,17 +14,17 @@ export interface AuditReport {
 const shownMax = 5;
 const snapshotMode = 'isolation level repeatable read read only';
 
-/** Runs in a transaction and snapshot of its own, until it is done or the signal fires. */
+/** Runs in a transaction and snapshot of its own; the signal stops it. */
 export function audit(db: Database, signal?: AbortSignal): Promise<AuditReport> {
   return inSnapshot(db, proveBooks, signal);
 }
 
-/** Any number will do, as long as every version of the service uses the same one. */
+/** An arbitrary number, but every version of the service must use the same one. */
 export const auditLock = 770_219_003;
 
 /**
- * As `audit`, unless another process is auditing already: then null, and nothing was read. For
- * audits that every process starts again and again.
+ * Like `audit`, but returns null and reads nothing if another process is auditing already. For the
+ * audits that every process repeats regularly.
  */
 export function auditAlone(db: Database, signal?: AbortSignal): Promise<AuditReport | null> {
   const provedAlone = async (tx: Connection) => {
@@ -50,14 +50,14 @@ async function inSnapshot<T>(
   try {
     return await longTransaction(db, snapshotMode, known, signal);
   } finally {
-    // A server that is computing would notice the lost connection only when it is done, minutes
-    // later.
+    // The server would notice the closed connection only after finishing the query, minutes later,
+    // so its process is ended here.
     if (signal?.aborted && pid !== undefined)
       await db.run(rawSql('select pg_terminate_backend($1)', [pid])).catch(() => {});
   }
 }
 
-/** Audits the books as this transaction sees them, its own uncommitted changes included. */
+/** Audits the books as this transaction sees them, including its own uncommitted changes. */
 export async function proveBooks(tx: Connection): Promise<AuditReport> {
   const violations: AuditReport['violations'] = [];
   for (const { name, says, broken } of laws) {

@@ -1,7 +1,8 @@
 /**
- * The guards of the books, as PostgreSQL prints them after the migrations (15 and 18 print the
- * same). The audit proves that they exist, word for word. They are not read from the migrations,
- * because anyone who removes a guard may change those too.
+ * The guards of the books (constraints, indexes, triggers) as PostgreSQL prints them after the
+ * migrations; versions 15 and 18 print the same. The audit proves that they exist, word for word.
+ * They are not read from the migrations, because anyone who removes a guard may change those files
+ * too.
  */
 export const guards = {
   constraint: {
@@ -111,7 +112,7 @@ export const guards = {
         'CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (reference) WHERE (reference IS NOT NULL)',
     },
   },
-  /** With the text of its function. */
+  /** Each with the source of its function. */
   trigger: {
     operator_log: appendOnly('operator_log'),
     resolutions: appendOnly('resolutions'),
@@ -137,16 +138,16 @@ const kept = Object.entries(guards).flatMap(([guard, tables]) =>
   ),
 );
 
-/** No trigger or rule on these tables may undo a write either. */
+/** Further tables on which no trigger or rule may undo a write. */
 const beside = ['accounts', 'key_usage', 'keys', 'request_inputs', 'request_results'];
 const tables = [...Object.keys(guards.constraint), ...beside].map(
   (name) => `to_regclass('${name}')`,
 );
 
 /**
- * Selects the guards that are missing, disabled or changed, and everything beside them that could
- * undo a write. Texts are compared without the schema's name, which the operator chooses, and with
- * single blanks.
+ * Selects the guards that are missing, disabled or changed, and anything else that could undo a
+ * write. Definitions are compared without the schema's name, which the operator chooses, and with
+ * runs of white space as one space.
  */
 export const missingGuards = `
   with kept (guard, on_table, name, text) as (values (${kept.join('), (')})),

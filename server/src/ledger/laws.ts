@@ -1,8 +1,8 @@
 import { missingGuards } from './guards.ts';
 
 /**
- * The laws of the books, in SQL that shares no code with what writes them. Each law selects what
- * breaks it; an empty result is the proof.
+ * The laws of the books, in SQL that shares no code with the code that writes them. Each query
+ * selects the rows that break the law; no rows means that the law is kept.
  */
 interface Law {
   name: string;
@@ -10,14 +10,17 @@ interface Law {
   broken: string;
 }
 
-/** The reference of a voucher's deposit. */
+/** The form of the reference that a voucher's deposit has. */
 const ofVoucher = '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 /**
- * Since this migration every deposit and correction leaves a row in the log, whichever door booked
- * it.
+ * Every deposit and correction made since this migration has a row in the operator's log, whether
+ * it was made on the pages or by a command.
  */
 const allIsLogged = `(select applied_at from migrations where name like '%_operator_log.sql')`;
-/** The pages once logged references as they were typed. */
+/**
+ * Removes surrounding white space: logged references and reasons from the pages were once kept as
+ * typed.
+ */
 const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g')`;
 
 export const laws: Law[] = [
@@ -146,7 +149,7 @@ export const laws: Law[] = [
   {
     name: 'key_months_recompute',
     says: 'the month of a key equals the sums recomputed from its reserves, and is neither before its newest reserve nor in the future',
-    // The clock of a standby that took over may be an hour behind the one that counted.
+    // After a failover, the new server's clock may be an hour behind the one that wrote the month.
     broken: `
       with t as (
         select r.key_id, r.account_id,
@@ -191,7 +194,7 @@ export const laws: Law[] = [
   {
     name: 'requests_wake_in_time',
     says: 'nothing sleeps beyond the time that its lease, deadline or outputs explain, and a final request that is still to notify or to delete wakes up',
-    // Two hours exceed the longest lease and pause, a day the longest job.
+    // Two hours is more than the longest lease or pause, and a day more than the longest job.
     broken: `
       select id, status, wake_at, deadline_at, expires_at, webhook_state from requests
       where case status
@@ -242,7 +245,8 @@ export const laws: Law[] = [
   {
     name: 'deposits_are_logged',
     says: "each deposit and correction has its row in the operator's log, of the same account, amount, reference, reason and moment, and each such row its deposit or correction",
-    // A row and its transfer are one transaction, so their times are equal to the microsecond.
+    // The log row and its transfer are written in one transaction, so their times are exactly
+    // equal.
     broken: `
       select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.account_id, t.amount,
         t.reference, t.created_at, l.account_id as logged_account, l.amount as logged_amount,
@@ -324,7 +328,8 @@ export const laws: Law[] = [
   {
     name: 'nothing_is_orphaned',
     says: 'every row has the row it belongs to, and no required row is missing',
-    // There is no foreign key here: it would lock the parent row, which every submit waits for.
+    // There are no foreign keys here: each would lock the parent row, and every submit waits for
+    // that row.
     broken: `
       select 'account without balance' as what, id from accounts a
         where not exists (select from balances b where b.account_id = a.id)

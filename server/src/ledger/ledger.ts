@@ -5,12 +5,15 @@ import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
  * transfer that is settled once, by a charge of at most its amount or by a release. All amounts are
  * micro-USD.
  *
- * Use: `openBooks` locks the accounts' rows, the methods decide on their values, `writeBooks` sends
- * what was decided.
- * All three belong in one transaction with the change of status that goes with the money.
+ * Use: `openBooks` locks the accounts' rows, the methods decide on their values, and `writeBooks`
+ * sends the decided changes. All three belong in the transaction that also changes the request's
+ * status.
  */
 
-/** The operator's side of each transfer. Its totals are derived, so no row is hot for everyone. */
+/**
+ * The operator's side of each transfer. Their totals are computed when needed, so there is no row
+ * that every transaction has to update.
+ */
 export const operatorAccounts = {
   deposits: '00000000-0000-0000-0000-000000000001',
   revenue: '00000000-0000-0000-0000-000000000002',
@@ -41,11 +44,11 @@ interface Balance {
   credits_posted: bigint;
   last_seq: bigint;
   open_requests: number;
-  /** Input bytes of the running day (UTC). */
+  /** Bytes of input submitted today (UTC). */
   kept_bytes: bigint;
 }
 
-/** The part that counts towards an account's ceilings. */
+/** The values that are checked against an account's ceilings. */
 export interface Holding {
   open_requests: number;
   kept_bytes: bigint;
@@ -62,7 +65,7 @@ export interface Hold {
   key_id: string;
   amount: bigint;
   opens_job: boolean;
-  /** Size of the input that is kept. */
+  /** Size of the stored input. */
   bytes: number;
 }
 
@@ -72,7 +75,9 @@ export interface Settlement {
   request_id: string;
   account_id: string;
   reserved: bigint;
-  /** The charge; the rest of the reservation returns. Null: a release, all of it returns. */
+  /**
+   * The charge; the rest of the reservation is returned. Null: a release, which returns all of it.
+   */
   charge: bigint | null;
   closes_job: boolean;
 }
@@ -147,8 +152,8 @@ export class Books {
   }
 
   /**
-   * Corrects upwards (a positive amount) or downwards; false if it would take more than is
-   * available.
+   * Corrects the balance up (a positive amount) or down. Returns false if a correction down exceeds
+   * the available balance.
    */
   adjust(
     id: string,
@@ -171,7 +176,8 @@ export class Books {
   }
 
   /**
-   * The changes for `writeBooks`: changed balances as differences, and the new transfers in order.
+   * The changes for `writeBooks`: the differences of the changed balances, and the new transfers in
+   * order.
    */
   changes(): { balances: (Balance & { account_id: string })[]; transfers: Transfer[] } {
     const touched = new Set(this.#transfers.map((transfer) => transfer.account_id));
@@ -229,7 +235,7 @@ function available(balance: Balance): bigint {
   return balance.credits_posted - balance.debits_posted - balance.debits_pending;
 }
 
-/** Locks the accounts' balances for the rest of the transaction. Unknown accounts are left out. */
+/** Locks the accounts' balances for the rest of the transaction. Unknown accounts are ignored. */
 export async function openBooks(tx: Transaction, accountIds: string[]): Promise<Books> {
   // In id order: two transactions that lock the same accounts in different orders would deadlock.
   const rows = await tx.run<Balance>(sql`
@@ -241,7 +247,7 @@ export async function openBooks(tx: Transaction, accountIds: string[]): Promise<
   return new Books(rows);
 }
 
-/** Sends the transfers and the balances that follow from them. */
+/** Sends the new transfers and the changes of the balances. */
 export function writeBooks(tx: Transaction, books: Books): void {
   const { balances, transfers } = books.changes();
   if (transfers.length === 0) return;

@@ -9,7 +9,10 @@ export interface StatementRow {
   seq: bigint;
   kind: TransferKind;
   amount_usd_micro: bigint;
-  /** A correction goes either way; a reserve and a charge take, a deposit and a release give. */
+  /**
+   * 'in': a deposit, a release or an upward correction; 'out': a reserve, a charge or a downward
+   * correction.
+   */
   direction: 'in' | 'out';
   available_after_usd_micro: bigint;
   /** Set for a reserve, charge or release. */
@@ -19,7 +22,9 @@ export interface StatementRow {
   created_at: Date;
 }
 
-/** One account's movements, newest first; pass the last `seq` of the page before. */
+/**
+ * One page of an account's movements, newest first. `before`: the last `seq` of the previous page.
+ */
 export function statement(
   db: Connection,
   accountId: string,
@@ -39,7 +44,10 @@ export function statement(
 
 /** A movement as the pages and their files show it. */
 export interface Movement extends StatementRow {
-  /** Effect on the available balance; for a charge, what of its reservation came back. */
+  /**
+   * Change of the available balance; for a charge, the unused rest of its reservation, which
+   * returns.
+   */
   change_usd_micro: bigint;
   /** For a charge or release: the amount that was reserved. */
   reserved_usd_micro: bigint | null;
@@ -50,18 +58,18 @@ export interface MovementFilter {
   account_id: string;
   /** Empty: every kind. */
   kinds: readonly TransferKind[];
-  /** Range of the account's transfer numbers: from the first, below the second. */
+  /** Range of the account's transfer numbers: `from_seq` is included, `below_seq` is not. */
   from_seq: bigint;
   below_seq: bigint;
-  /** From this time, before that one; null: unbounded. */
+  /** Range of times: `from` is included, `to` is not; null: unbounded. */
   from: Date | null;
   to: Date | null;
 }
 
-/** Null: all of them. */
+/** `limit`: null for all movements. */
 type Limited = MovementFilter & { limit: number | null };
 
-/** Rare kinds have an index of their own, because they would be searched among all transfers. */
+/** Kinds with an index of their own: searching all transfers for so few rows would be slow. */
 const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
 /** One account's movements, newest first. */
@@ -76,14 +84,14 @@ export function movementsUpwards(db: Connection, filter: Limited): Promise<Movem
 
 export interface MovementTotals {
   movements: number;
-  /** The sums added to the available balance and taken from it, both at least 0. */
+  /** Total added to the available balance and total taken from it, both at least 0. */
   in_usd_micro: bigint;
   out_usd_micro: bigint;
-  /** Charges among them: what was paid. */
+  /** The total of the charges: what was paid. */
   charged_usd_micro: bigint;
 }
 
-/** Over everything that the filter finds. */
+/** Totals of all movements that match the filter. */
 export async function movementTotals(
   db: Connection,
   filter: MovementFilter,
@@ -133,16 +141,16 @@ function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
   );
 }
 
-/** A line of the short statement: a top-up, a correction, or a request with what it cost. */
+/** A line of the short statement: a top-up, a correction, or a request and its cost. */
 export interface StatementLine {
   id: string;
   seq: bigint;
   kind: TransferKind;
   /** Effect on the balance; 0 for an open request. */
   effect_usd_micro: bigint;
-  /** Everything the account has after this line, held amounts included. */
+  /** All money of the account after this line, including held amounts. */
   balance_usd_micro: bigint;
-  /** Held for a request that is open. */
+  /** Held for an open request; null for other lines. */
   held_usd_micro: bigint | null;
   request_id: string | null;
   model_id: string | null;
@@ -156,9 +164,9 @@ export interface StatementLine {
 }
 
 /**
- * One line for each top-up, correction and request, newest first. A request is placed where it was
- * settled, or where it was reserved while it is open. Each balance is the one below it plus the
- * line's effect.
+ * One line for each top-up, correction and request, newest first. A settled request is listed at
+ * its settlement, an open one at its reservation. Each balance is the balance of the line below
+ * plus the line's own effect.
  */
 export function statementLines(
   db: Connection,
@@ -204,12 +212,12 @@ export function statementLines(
     order by l.seq desc`);
 }
 
-/** How far the clocks of two servers may differ, one of which took over from the other. */
+/** Most by which the clocks of two servers may differ when one takes over from the other. */
 const clockSlack = '2 hours';
 
 /**
- * Bounds of the numbers of an account's transfers between two times, with a few around them. Found
- * by bisection: numbers have no gaps and rise with time.
+ * The range of transfer numbers (`seq`) that covers a time span, widened by `clockSlack` on both
+ * sides. Found by bisection: numbers have no gaps and rise with time.
  */
 export async function seqsBetween(
   db: Connection,
@@ -237,7 +245,7 @@ export async function seqsBetween(
   return { from_seq: row?.from_seq ?? 1n, below_seq: row?.below_seq ?? 1n };
 }
 
-/** The movements of one request: its reserve, and what settled it. */
+/** The movements of one request: its reserve, and the charge or release that settled it. */
 export function movementsOf(db: Connection, requestId: string): Promise<StatementRow[]> {
   return db.run<StatementRow>(sql`
     select id, seq, kind, amount_usd_micro,
@@ -251,13 +259,13 @@ interface Referenced {
   id: string;
   account_id: string;
   kind: 'deposit' | 'adjustment';
-  /** Negative if it was taken. */
+  /** Negative for money taken away. */
   amount: bigint;
   reason: string | null;
   created_at: Date;
 }
 
-/** The booking with this outside reference. */
+/** The deposit or correction with this reference, or null. */
 export async function findReference(db: Connection, reference: string): Promise<Referenced | null> {
   const [row] = await db.run<Referenced>(sql`
     select id, account_id, kind, reason, created_at,
@@ -277,8 +285,8 @@ export interface AccountMovement {
 }
 
 /**
- * Accounts with movements after those counted here, each with the requests behind the first `limit`
- * of them.
+ * The accounts that have movements after the known `seq`, each with the requests of its first
+ * `limit` new movements.
  */
 export function movedSince(
   db: Connection,
@@ -298,7 +306,7 @@ export function movedSince(
 
 /** Sums over all accounts. */
 interface Holdings {
-  /** The customers' spendable money: the operator owes it. */
+  /** Money that customers can spend, which the operator owes them. */
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
 }

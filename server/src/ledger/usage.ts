@@ -1,8 +1,9 @@
 import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
- * The spending of keys this month (UTC, the database's clock) and their open jobs; their limits
- * are decided on these. Used as the books are: open (locks), decide, write, all in one transaction.
+ * Each key's spending this month (UTC, by the database's clock) and its open jobs, which are
+ * checked against its limits. Used like the books: open (which locks), decide, write, all in one
+ * transaction.
  */
 
 interface Usage {
@@ -17,7 +18,7 @@ interface Usage {
 export interface Spending {
   spent_usd_micro: bigint;
   open_requests: number;
-  /** First day (UTC) of the next month, when the spending starts from zero. */
+  /** First day (UTC) of the next month, when spending starts again from zero. */
   resets_at: string;
 }
 
@@ -29,7 +30,7 @@ export class KeyUsage {
     this.#rows = new Map(rows.map((row) => [row.key_id, roll(row)]));
   }
 
-  /** Charged plus reserved this month, and the open jobs. */
+  /** This month's charges and reservations, and the open jobs. */
   spending(keyId: string): Spending {
     const row = this.#row(keyId);
     let spent_usd_micro = row.posted_usd_micro;
@@ -46,13 +47,16 @@ export class KeyUsage {
 
   reserve(keyId: string, amount: bigint, opensJob: boolean): void {
     const row = this.#row(keyId);
-    // A transaction that began before the end of the month may find the next month's row.
+    // A transaction that began before the end of the month may find the row already in the next
+    // month.
     if (row.month === row.month_now) row.pending_usd_micro += amount;
     if (opensJob) row.open_requests += 1;
     this.#touched.add(keyId);
   }
 
-  /** `month`: the month of the reservation, where it counts. */
+  /**
+   * `month`: the month of the reservation. If that has passed, this month's spending is unchanged.
+   */
   settle(keyId: string, month: string, reserved: bigint, charge: bigint, closesJob: boolean): void {
     const row = this.#row(keyId);
     if (row.month === month) {
@@ -85,7 +89,7 @@ function roll(row: Usage): Usage {
   return { ...row, month: row.month_now, pending_usd_micro: 0n, posted_usd_micro: 0n };
 }
 
-/** Locks the keys' rows, always after the balances. */
+/** Locks the keys' rows. Every transaction locks them after the balances. */
 export async function openUsage(tx: Transaction, keyIds: string[]): Promise<KeyUsage> {
   const rows = await tx.run<Usage>(sql`
     select key_id, to_char(month, 'YYYY-MM-DD') as month,

@@ -5,7 +5,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
 
-/** The operator's view of events: lines of the log and metrics. */
+/** Reports events to the operator, in the log and in metrics. */
 export type Events = ReturnType<typeof openEvents>;
 
 interface Log {
@@ -14,7 +14,7 @@ interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Failures that only the operator can mend. */
+/** Failures that only the operator can fix. */
 const operatorFaults: Partial<Record<Refusal, string>> = {
   account: 'your account at the upstream is out of credit',
   credential: 'the upstream rejects your key',
@@ -22,17 +22,22 @@ const operatorFaults: Partial<Record<Refusal, string>> = {
 };
 
 const errorMax = 300;
-/** Failed starts within this time may not see each other in the row. */
+/** Starts that fail within this time of each other may each find the upstream not yet paused. */
 const sameMomentMs = 5_000;
 
-/** `known` bounds the labels of the metrics: other upstreams are counted as `other`. */
+/**
+ * `known`: the upstreams that get a metrics label of their own; all others are counted as `other`.
+ */
 export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
   const label = (name = '') => (known.has(name) ? name : 'other');
   const faults = new LogThrottle();
-  /** Logged at the first failure, even if nothing is paused yet. True: it was logged now. */
+  /**
+   * Logs a failure that only the operator can fix, even if nothing is paused yet. Returns true if
+   * it was logged now, false if it is another kind or was logged recently.
+   */
   const operatorFault = ({ why, ...failure }: UpstreamFailure, more: object): boolean => {
     const sentence = operatorFaults[why];
-    // Key and credit belong to the upstream, whatever model was asked for.
+    // Key and credit belong to the whole upstream, so the model is ignored for them.
     const { upstream, key = '', model } = failure;
     const subject = JSON.stringify([upstream, key, why, why === 'model' ? model : '']);
     if (sentence === undefined || faults.due(subject) === null) return false;
@@ -56,7 +61,7 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
       const { delivered, status, error, duration_ms, url } = sent;
       metrics.webhooks.inc({ result: delivered ? 'delivered' : 'failed' });
       if (delivered) return;
-      // The path or query of a receiver may be its password.
+      // The path or query of a receiver's address may hold a password, so only the host is logged.
       const { host } = new URL(url);
       const facts = { request_id, host, status, duration_ms, cause: error?.slice(0, errorMax) };
       log.info(facts, 'webhook failed');
@@ -76,7 +81,7 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
 
     keysPaused: pauses.keysPaused,
 
-    /** The row of the upstream could not be written. */
+    /** The failure could not be written to the upstream's row. */
     failureNotRecorded(upstream: string, err: unknown): void {
       const failed = throttle.due(upstream);
       if (failed !== null)
@@ -97,13 +102,16 @@ function pausedMessage(model: string): string {
   return model === '' ? 'upstream paused' : 'model paused';
 }
 
-/** A line when a pause begins and one when it ends. */
+/** Logs a line when a pause begins and one when it ends. */
 function logPauses(log: Log) {
-  /** When each pause was last seen to begin or go on. */
+  /** When the beginning or continuation of each pause was last seen. */
   const seen = new Map<string, number>();
   const nameOf = ({ upstream, key, model }: UpstreamCall) =>
     JSON.stringify([upstream, key ?? '', model]);
-  /** Starts that fail at the same moment do not see each other's records. */
+  /**
+   * Whether this failure begins a pause. Starts that fail at the same moment do not see each
+   * other's records, so only the first of them counts.
+   */
   const begins = (
     { upstream, key }: UpstreamFailure,
     { model, was_paused }: PauseRecord,
@@ -124,7 +132,7 @@ function logPauses(log: Log) {
     },
 
     startSucceeded({ upstream, model, key }: UpstreamCall, resumed: readonly string[]): void {
-      // Also if another process has logged it.
+      // Even if another process has logged it already.
       for (const name of ['', model]) seen.delete(nameOf({ upstream, key, model: name }));
       for (const name of resumed) {
         const facts = name === '' ? { upstream } : { upstream, model: name };
@@ -136,7 +144,10 @@ function logPauses(log: Log) {
   };
 }
 
-/** Counts losses and logs the first of a model in a minute: it loses money with every request. */
+/**
+ * Adds up losses, and logs the first of each model in a minute, because every request of that model
+ * loses money.
+ */
 function logLosses({ losses }: Metrics, log: Log) {
   const throttle = new LogThrottle();
   return (ending: Extract<EndTransition, { to: 'COMPLETED' }>, label: string): void => {

@@ -17,29 +17,35 @@ import type { Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
 
 const gzipped = promisify(gzip);
-/** Rows of one tar entry, because the head of an entry states its length. */
+/**
+ * Bytes of rows in one tar entry. Tables are split because an entry's header states its length, so
+ * an entry is held in memory.
+ */
 const partBytes = 4 * 1024 * 1024;
 
 export interface ExportOptions {
-  /** A file that does not exist yet; it appears whole or not at all, readable by its owner only. */
+  /**
+   * A file that does not exist yet. It appears only when it is complete, and only its owner can
+   * read it.
+   */
   path: string;
   /** The signing secret to include; null: none. */
   secret: string | null;
-  /** Called now and then with what is being written. */
+  /** Called from time to time with a description of the current step. */
   tell?: (what: string) => void;
 }
 
 export interface ExportResult extends SnapshotManifest {
   seal: Seal;
-  /** Media whose bytes were gone when they were to be written: they had expired. */
+  /** Media that expired during the export, so their bytes are not in the file. */
   gone: number;
   unfinished: UnfinishedWork;
 }
 
 /**
- * Writes everything into one file: all kept tables as of one moment, and the bytes of living media.
- * A service may run meanwhile. Throws `Refused` if the file cannot be written or a stored object is
- * damaged.
+ * Writes everything into one file: all kept tables as of one moment, and the bytes of all media
+ * that still exist. A service may keep running meanwhile. Throws `Refused` if the file cannot be
+ * written or a stored object is damaged.
  */
 export async function exportSnapshot(
   db: Database,
@@ -74,8 +80,8 @@ async function write(
   tar: TarWriter,
   { secret, tell = () => {} }: ExportOptions,
 ): Promise<ExportResult> {
-  // The list of media is held in memory, so that the transaction need not wait for their bytes:
-  // while it is open, a running service's database cannot clean up old rows.
+  // The list of media is kept in memory, so that the transaction can end before their bytes are
+  // copied: while it is open, a running service's database cannot clean up old rows.
   const mode = 'isolation level repeatable read, read only';
   const { copies, media, left } = await longTransaction(db, mode, async (tx, client) => ({
     copies: await writeTables(tx, client, tar, secret, tell),
@@ -87,7 +93,7 @@ async function write(
   for (const object of media) {
     tell(`media: ${manifest.files} of ${media.length} files`);
     const body = await storage.open(object.storage_key);
-    // It expired meanwhile.
+    // The object expired meanwhile.
     if (body === null) continue;
     const size = Number(object.size);
     await tar.add(`${entryNames.media}${object.storage_key}`, size, completeBody(body, object));
@@ -99,7 +105,7 @@ async function write(
   return { ...manifest, seal: await tar.seal(), gone, unfinished: left };
 }
 
-/** Runs each table's COPY; its count of rows is known after the next statement. */
+/** Copies each table. A row count is known only after the statement that follows the COPY. */
 async function writeTables(
   tx: Transaction,
   client: pg.Client,
@@ -129,7 +135,7 @@ async function writeTables(
   return copies;
 }
 
-/** Passes the bytes of an object on. Throws `Refused` if they have changed. */
+/** Passes on the bytes of an object. Throws `Refused` if they have changed since it was stored. */
 async function* completeBody(
   body: AsyncIterable<Uint8Array>,
   { storage_key, size, sha256 }: snapshot.StoredObject,

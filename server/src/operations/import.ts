@@ -37,9 +37,9 @@ export interface ImportOptions {
   path: string;
   /** Ends every open request and returns its reservation, without calling any upstream. */
   releaseOpen?: boolean;
-  /** Keeps the signing secret of the snapshot. Called once, before anything is final. */
+  /** Stores the signing secret of the snapshot. Called once, before the commit. */
   keepSecret?: (secret: string) => Promise<void> | void;
-  /** Called now and then with what is being done. */
+  /** Called from time to time with a description of the current step. */
   tell?: (what: string) => void;
 }
 
@@ -48,14 +48,14 @@ export interface ImportResult extends SnapshotManifest {
   checked: AuditReport['checked'];
   released: number;
   unfinished: UnfinishedWork;
-  /** Nothing is started or sent before the operator says so. */
+  /** True if nothing is started or sent until the operator allows it. */
   held: boolean;
 }
 
 /**
  * Loads a snapshot into an empty database and its media into the storage. The commit comes last:
- * whatever is wrong before it (the file, the schema, the books, the storage) throws and leaves the
- * database empty. `Refused` names what an operator can do something about.
+ * any fault before it (in the file, the schema, the books or the storage) throws and leaves the
+ * database empty. It throws `Refused` for a fault that the operator can fix.
  */
 export async function importSnapshot(
   db: Database,
@@ -121,8 +121,8 @@ async function load(
 }
 
 /**
- * Locks before it looks, so that two imports, or an import and a first account, cannot both find
- * the database empty.
+ * Locks the tables before it checks that they are empty. Otherwise two imports, or an import and
+ * the creation of a first account, could both find the database empty.
  */
 async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
@@ -137,9 +137,9 @@ async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
 
 const none: TarEntry = { name: '', size: 0, body: Readable.from([]) };
 
-/** The entries of a snapshot in their order. */
+/** Reads the entries of a snapshot in order. */
 class Source {
-  /** The entry that is read next; after the last one its name is empty. */
+  /** The entry to read next; its name is empty after the last one. */
   entry!: TarEntry;
   readonly #entries: AsyncGenerator<TarEntry, undefined>;
 
@@ -158,17 +158,17 @@ class Source {
     this.entry = value;
   }
 
-  /** The JSON of the entry that has to come now. */
+  /** The JSON of the next entry, which must have this name. */
   async take<Entry>(name: string): Promise<Entry> {
     if (this.entry.name !== name) throw new DamagedArchive('its parts are out of order');
     const value = await json(this.entry.body);
     await this.next();
-    // The seal proves that an export wrote it.
+    // The archive's checksum proves that an export wrote this value.
     return value as Entry;
   }
 }
 
-/** Rows by table. */
+/** Loads all tables. Returns the number of rows of each. */
 async function loadRows(
   client: pg.Client,
   source: Source,
@@ -203,7 +203,7 @@ function tableIn({ entry: { name } }: Source): string | null {
   return name.startsWith(tables) ? name.slice(tables.length, name.lastIndexOf('/')) : null;
 }
 
-/** How many objects were stored. */
+/** Stores all media. Returns how many. */
 async function loadMedia(
   storage: Storage,
   source: Source,
@@ -230,7 +230,9 @@ async function proven(tx: Transaction): Promise<AuditReport> {
   throw new Refused([verdict, ...broken].join('\n'));
 }
 
-/** Keeps an idle connection from being cut by load balancers and poolers. */
+/**
+ * Queries the database regularly, so that load balancers and poolers do not cut an idle connection.
+ */
 async function pulsing<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
   const pulse = setInterval(() => tx.send(rawSql('select')), pulseMs);
   try {

@@ -3,22 +3,22 @@ import * as operatorLog from '../db/operator-log.ts';
 import { newId } from '../lib/id.ts';
 import { within, type Database, type Transaction } from '../lib/sql/sql.ts';
 
-/** The operator who acts. */
+/** The operator who performs an action. */
 export interface Operator {
   person_id: string;
   email: string;
 }
 
-/** The author in the operator's log: an operator, or the command line. */
+/** The author of a row in the operator's log: an operator, or the command line. */
 export interface Author {
   person_id: string | null;
   email: string;
 }
 
-/** Someone with direct access to the database; the log has no better name for them. */
+/** Someone with direct access to the database, whose name is not known. */
 export const commandLine: Author = { person_id: null, email: 'command line' };
 
-/** Every action that the log keeps. */
+/** Every action that is recorded in the operator's log. */
 export type OperatorAction =
   | 'books.prove'
   | 'account.create'
@@ -49,22 +49,22 @@ export type OperatorAction =
   | 'request.resolve'
   | 'request.resolve_many';
 
-/** The result of an action: the answer, and what the log keeps of it, without secrets. */
+/** The result of an action: the answer, and the details for the log, without secrets. */
 export interface ActionResult<Answer = unknown> {
   answer: Answer;
-  /** The account concerned, if any. */
+  /** The account that the action concerns, if any. */
   account_id?: string | null;
-  /** Another object of the action: an e-mail address, a voucher. */
+  /** Another object that the action concerns, such as an e-mail address or a voucher. */
   target?: string | null;
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;
-  /** The operation has written its log row itself. */
+  /** Set if the operation has written its log row itself. */
   logged?: true;
-  /** Called after the commit, for hints to other processes. */
+  /** Called after the commit, to notify other processes. */
   after?: () => void;
 }
 
-/** Writes a row of the log, in the transaction that it describes. */
+/** Writes a row of the operator's log, in the same transaction as the action. */
 export function logAction(
   tx: Transaction,
   by: Author,
@@ -82,7 +82,9 @@ export function logAction(
   });
 }
 
-/** The log row of a deposit (without a reason) or a correction. The audit compares the two. */
+/**
+ * Writes the log row of a deposit (without a reason) or a correction. The audit compares the two.
+ */
 export function logBooking(
   tx: Transaction,
   by: Author,
@@ -101,8 +103,9 @@ export function logBooking(
 }
 
 /**
- * The log row of a change to an operator account's people. Its owners run the service, so nobody
- * becomes or ceases to be an operator without such a row. `account_id` is locked by the caller.
+ * Writes a log row if the people of an operator account change. Its owners run the service, so
+ * nobody becomes or ceases to be an operator without such a row. The caller has locked
+ * `account_id`.
  */
 export async function logTeamChange(
   tx: Transaction,
@@ -119,8 +122,8 @@ export async function logTeamChange(
 }
 
 /**
- * Runs an operator's action and writes its log row in one transaction. Everything that `work` does
- * with its database belongs to that transaction; after a deadlock it runs again.
+ * Runs an operator's action and writes its log row in one transaction, which also includes
+ * everything that `work` does with its database. After a deadlock, `work` runs again.
  */
 export async function runAction<Answer>(
   db: Database,

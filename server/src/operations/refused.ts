@@ -1,8 +1,8 @@
 import type { Why } from '../core/reasons.ts';
 
 /**
- * A command or an operation that cannot be carried out. The message says why, for people;
- * operations that the web pages call give the reason in values as well.
+ * A command or operation that cannot be carried out. The message is for people; operations that the
+ * web pages call also give the reason as data.
  */
 export class Refused extends Error {
   readonly why: Why | undefined;

@@ -5,17 +5,20 @@ import { within, type Database } from '../lib/sql/sql.ts';
 import { releaseOpen } from './requests/release.ts';
 
 export interface ResumeResult {
-  /** It was held, or is a copy that no service has checked yet. */
+  /**
+   * True if the database was on hold (nothing starts or is sent), or is a copy that no service has
+   * checked yet.
+   */
   held: boolean;
   why: RestoredWhy | null;
   held_since: Date | null;
-  /** The work that was open before. */
+  /** The open work before this call. */
   found: UnfinishedWork;
-  /** The work that the copy does once it goes on. */
+  /** The open work that the database will continue with. */
   unfinished: UnfinishedWork;
 }
 
-/** Lets a restored copy go on, as a database of its own. With `look` it only reports. */
+/** Lets a restored copy continue as a database of its own. With `look` it only reports. */
 export function resumeAfterRestore(
   db: Database,
   options: { look: boolean; release: boolean },

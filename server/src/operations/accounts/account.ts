@@ -9,7 +9,7 @@ import { Refused } from '../refused.ts';
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
-/** The address as it is stored: in lower case. Throws `Refused` if it is not an e-mail address. */
+/** The address in its stored form: lower case. Throws `Refused` if it is not an e-mail address. */
 export function emailOf(given: string): string {
   const email = given.trim().toLowerCase();
   if (!emailForm.test(email))
@@ -21,7 +21,7 @@ export function emailOf(given: string): string {
 }
 
 /**
- * Creates an account with an empty balance or a first deposit, both in one transaction. Throws
+ * Creates an account with an empty balance or with a first deposit, in one transaction. Throws
  * `Refused` if the address is invalid or taken.
  */
 export async function createAccount(
@@ -60,12 +60,12 @@ export async function needAccount(db: Database, emailOrId: string): Promise<acco
   return account;
 }
 
-/** A hundred times the list price; more is a typing mistake. */
+/** A hundred times the list price; anything higher is a typing mistake. */
 export const ppmMax = 100_000_000;
 
 /**
- * From the next call on, the account pays this many millionths of every list price. Earlier
- * requests keep the price they were submitted at. Throws `Refused` if it is not a valid factor.
+ * Sets the share of the list price, in millionths, that the account pays from its next call on.
+ * Earlier requests keep their price. Throws `Refused` for an invalid value.
  */
 export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
   if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
@@ -75,7 +75,7 @@ export async function setPrice(db: Database, id: string, price_ppm: number): Pro
   await accounts.setPrice(db, id, price_ppm);
 }
 
-/** "0.85" → 850000 millionths. Throws `Refused` if it is not a valid factor. */
+/** "0.85" → 850000 millionths. Throws `Refused` for an invalid value. */
 export function ppmOf(text: string): number {
   const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
   const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
@@ -87,8 +87,8 @@ export function ppmOf(text: string): number {
 }
 
 /**
- * Adds a new webhook secret beside the present one. Both sign from now on, the new one first.
- * Throws `Refused` if two are active already: the older may still be in use.
+ * Adds a webhook secret. From now on webhooks are signed with both, the new one first. Throws
+ * `Refused` if two are active already, because the older one may still be in use.
  */
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));

@@ -14,19 +14,19 @@ export const reasonMax = 1000;
 export interface Deposit {
   account_id: string;
   amount: bigint;
-  /** The payment's name outside of Farebox: the same one is booked once. */
+  /** The payment's name outside of Farebox. Each reference is booked only once. */
   reference: string;
 }
 
 export interface BookedDeposit extends Funds {
   transfer_id: string;
-  /** True if this same deposit had booked the reference before. */
+  /** True if the same deposit was already booked under this reference. */
   replayed: boolean;
 }
 
 /**
- * Books a deposit, with its row in the operator's log. Repeating it changes nothing; the same
- * reference for anything else is `Refused`.
+ * Books a deposit, with a row in the operator's log. Repeating the same deposit changes nothing.
+ * Throws `Refused` if the reference was used for anything else.
  */
 export function deposit(
   db: Database,
@@ -38,7 +38,7 @@ export function deposit(
   return book(db, wanted, null, by);
 }
 
-/** Corrects a balance, upwards or downwards, never below zero. */
+/** Corrects a balance, up or down, but never below zero. */
 export function adjust(
   db: Database,
   wanted: Deposit & { reason: string },
@@ -49,7 +49,10 @@ export function adjust(
   return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
 }
 
-/** Trimmed, on one line. Two texts that look the same would book a payment twice. */
+/**
+ * The trimmed text; throws `Refused` if it has invisible characters. With those, two references
+ * could look the same and a payment could be booked twice.
+ */
 function plainText(name: 'reason' | 'reference', given: string, max: number): string {
   const why = { reason: `${name}_invalid`, max_length: max } as const;
   const text = given.trim();
@@ -99,7 +102,8 @@ async function book(
       return { ...books.funds(account_id), transfer_id: id, replayed: false };
     });
   } catch (error) {
-    // Two accounts were given the same reference at the same moment; the other one was first.
+    // Another transaction used the same reference for another account at the same moment, and was
+    // first.
     if (codeOf(error) === '23505') {
       throw used(reference);
     }

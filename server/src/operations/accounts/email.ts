@@ -7,7 +7,10 @@ import { emailOf } from './account.ts';
 import { Refused } from '../refused.ts';
 import { hashToken } from './person.ts';
 
-/** A new e-mail address to sign in with: proven by a link, or vouched for by an operator. */
+/**
+ * Changes the address that a person signs in with. The new address is confirmed by a link, or an
+ * operator vouches for it.
+ */
 
 const linkSeconds = 3600;
 
@@ -17,9 +20,9 @@ export interface EmailChange {
 }
 
 /**
- * Returns the token of the link for the new address. The next link voids it, and so does everything
- * that ends open links of that person, such as a new password. The browser that asks stays signed
- * in. Throws `Refused` if the address is invalid.
+ * Returns the token of the link for the new address. It stops working when another link is
+ * requested or when anything else ends the person's open links, such as a new password. The browser
+ * that asks stays signed in. Throws `Refused` if the address is invalid.
  */
 export async function askForEmail(
   db: Database,
@@ -35,7 +38,7 @@ export async function askForEmail(
   return token;
 }
 
-/** Throws `Refused` if the link is invalid or someone got the address meanwhile. */
+/** Throws `Refused` if the link is invalid or someone else has taken the address meanwhile. */
 export function confirmEmail(db: Database, token: string): Promise<EmailChange> {
   return db.tx(async (tx) => {
     const link = await people.takeEmailLink(tx, nameOf(token));
@@ -49,7 +52,9 @@ export function confirmEmail(db: Database, token: string): Promise<EmailChange> 
   });
 }
 
-/** For operators, who vouch for the address. All browsers are signed out. Throws `Refused`. */
+/**
+ * For operators, who vouch for the address. Signs out all the person's browsers. Throws `Refused`.
+ */
 export function changeEmail(db: Database, before: string, given: string): Promise<EmailChange> {
   const email = emailOf(given);
   return db.tx(async (tx) => {
@@ -64,7 +69,7 @@ export function changeEmail(db: Database, before: string, given: string): Promis
   });
 }
 
-/** Links that were sent to the old address stop working. */
+/** Sets the new address. Links that were sent to the old one stop working. */
 async function replace(tx: Transaction, person_id: string, email: string): Promise<EmailChange> {
   await people.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
@@ -76,7 +81,7 @@ async function replace(tx: Transaction, person_id: string, email: string): Promi
   return { email, before };
 }
 
-/** Only a hash of the link is stored; the sign-in library knows no identifier like this. */
+/** Only a hash of the token is stored. The sign-in library uses no identifiers of this form. */
 function nameOf(token: string): string {
   return `email:${hashToken(token).toString('base64url')}`;
 }

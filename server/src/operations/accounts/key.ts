@@ -13,20 +13,20 @@ export interface KeyLimits {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
-  /** When it stops working; null: never. */
+  /** When the key stops working; null: never. */
   expires_at?: Date | null;
-  /** The only models it may use; null: all. */
+  /** The only models that the key may use; null: all. */
   models?: string[] | null;
 }
 
-/** A week, for teams that deploy on one day of it. */
+/** A week, for teams that deploy once a week. */
 export const overlapMaxHours = 168;
 /** High enough that only a runaway script reaches it. */
 export const livingKeysMax = 1_000;
 
 /**
- * The hash of the key with which an account's people spend on the web pages, made with its first
- * use. Nobody has its secret.
+ * The hash of the key that an account's people spend with on the web pages. The key is created at
+ * first use, and nobody has its secret.
  */
 export async function studioKey(db: Database, account_id: string, bounds: Bounds): Promise<Buffer> {
   const found = await keys.findStudio(db, account_id);
@@ -38,16 +38,16 @@ export async function studioKey(db: Database, account_id: string, bounds: Bounds
   return (await keys.findStudio(db, account_id))!;
 }
 
-/** Limits that an account's people may give a key without asking the operator. */
+/** The highest limits that an account's people may give a key without asking the operator. */
 export interface Bounds {
   rpm: number;
   open_jobs: number;
 }
 
 /**
- * Ceilings that an operator has set for the keys that people of the account make: the newest change
- * of each limit of one of its keys, even of a key that is revoked by now. They never raise a limit
- * above the service's own.
+ * The operator's ceilings for new keys of the account: for each limit, the operator's newest change
+ * to any of the account's keys, even to a key revoked since. A ceiling above the service's own
+ * limit has no effect.
  */
 export async function ceilingsOf(
   db: Connection,
@@ -67,9 +67,9 @@ export async function ceilingsOf(
 type WantedKey = { account_id: string; name: string } & KeyLimits;
 
 /**
- * Makes a key; its secret is returned here and never again. `is_fixed`: made by an operator, so its
- * people may lower the limits but neither raise nor remove them. They apply to this key alone.
- * Throws `Refused`.
+ * Creates a key; its secret is returned here and never again. `is_fixed`: an operator creates it,
+ * so the account's people may lower its limits but neither raise nor remove them. These limits
+ * apply to this key alone. Throws `Refused`.
  */
 export function createKey(
   db: Database,
@@ -84,7 +84,7 @@ export function createKey(
   return db.tx((tx) => insertKey(tx, wanted, is_fixed ? own : nothing));
 }
 
-/** Makes a key for the people of the account, within the operator's ceilings. Throws `Refused`. */
+/** Creates a key for the account's people, within the operator's ceilings. Throws `Refused`. */
 export function makeKey(
   db: Database,
   wanted: WantedKey,
@@ -135,8 +135,8 @@ async function insertKey(
 }
 
 /**
- * For operators: changes the given limits, which are ceilings for the key's people from then on,
- * and for keys that they make. Null: there is no such key.
+ * For operators: changes the given limits. They become ceilings for this key and for keys that the
+ * account's people create later. Null: there is no such key.
  */
 export function limitKey(
   db: Database,
@@ -151,9 +151,9 @@ export function limitKey(
 }
 
 /**
- * Changes the given fields of a key. Its people can go as high as the service's own limits, or as
- * the operator has set for this very key, which they cannot remove; they can always go lower.
- * Throws `Refused`.
+ * Changes the given fields of a key. The account's people can always lower a limit. They can raise
+ * it to the service's own limit, or to the operator's ceiling for this key, which they cannot
+ * remove. Throws `Refused`.
  */
 export function changeKey(
   db: Database,
@@ -200,7 +200,9 @@ function demandCeilings(limits: keys.Limits, set: ceilings.Ceilings): void {
   demandCeiling('monthly_limit_usd_micro', wanted, set.monthly_ceiling_usd_micro, usd);
 }
 
-/** Refuses more than the operator has set, and the removal of such a limit. */
+/**
+ * Refuses a limit above the operator's ceiling, and removing the limit where there is a ceiling.
+ */
 function demandCeiling<T extends number | bigint>(
   field: string,
   wanted: T | null | undefined,
@@ -217,8 +219,8 @@ function demandCeiling<T extends number | bigint>(
 
 /**
  * Gives a key a new secret, returned here and never again. The old secret works until the overlap
- * ends; id, limits and spending stay. `last4` names the secret to replace, so that of two rotations
- * at once only one happens. Throws `Refused`.
+ * ends; id, limits and spending stay. `last4` names the secret to replace, so that only one of two
+ * simultaneous rotations happens. Throws `Refused`.
  */
 export function rotateKey(
   db: Database,
@@ -255,7 +257,10 @@ export function rotateKey(
   });
 }
 
-/** Ends the overlap of the last rotation now. Throws `Refused`. */
+/**
+ * Ends the overlap of the last rotation now, so the previous secret stops working. Throws
+ * `Refused`.
+ */
 export async function endOverlap(db: Database, key_id: string): Promise<void> {
   if (!(await changes.dropPrevious(db, key_id)))
     throw new Refused('This key has no earlier secret that still works.', {
@@ -273,7 +278,7 @@ export async function revokeKey(db: Database, key_id: string): Promise<void> {
   throw new Refused('This key is revoked already.', { reason: 'key_revoked' });
 }
 
-/** On one line, because it is shown in lists and typed to confirm a revocation. */
+/** A name has one line, because it is shown in lists and typed to confirm a revocation. */
 function demandName(name: string): void {
   if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
     throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`, {

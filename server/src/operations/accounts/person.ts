@@ -22,18 +22,20 @@ export interface SignUp {
   name: string;
   email: string;
   password: string;
-  /** The token of the invitation link; null: they signed up by themselves. */
+  /** The token of the invitation link; null: they signed up without one. */
   token: string | null;
   email_verified: boolean;
-  /** A mail server is set up: an address must be proven before the first sign-in. */
+  /**
+   * True if a mail server is set up: then an address must be confirmed before the first sign-in.
+   */
   has_mail: boolean;
 }
 
 /**
- * Makes a person, with an account of their own or a membership of the one they were invited to. The
- * address may belong to a known person (`known`) or to one who has not proven it (`unproven`); the
- * caller must not learn that. Throws `Refused` if the invitation has expired or is for another
- * address.
+ * Creates a person, with an account of their own or a membership in the account they were invited
+ * to. If the address belongs to someone already, the result is `known`, or `unproven` if they never
+ * confirmed it; the caller must not show this. Throws `Refused` if the invitation has expired or is
+ * for another address.
  */
 export async function signUp(
   db: Database,
@@ -63,8 +65,9 @@ export async function signUp(
 }
 
 /**
- * If several people sign up with one address, only its owner reads the e-mails, and nobody knows
- * yet which one that is. So no password counts except one that is set through a link sent there.
+ * Several people may sign up with one address before it is confirmed. Only its owner reads the
+ * e-mails, and we cannot tell who that is, so no password works until it is set through an e-mailed
+ * link.
  */
 async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
   const { id, name, password, email_verified } = person;
@@ -83,7 +86,7 @@ export function acceptInvitation(
   return db.tx(async (tx) => {
     const invitation = await need(tx, token, person.email);
     await use(tx, invitation, person);
-    // An invitation to an account of their own, for someone who has none.
+    // This invitation is to an account of their own, which only a person without any account gets.
     if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
       await ownAccount(tx, person);
     return invitation;
@@ -109,7 +112,7 @@ async function use(
   { id: person_id, email }: { id: string; email: string },
 ) {
   const { id, account_id, role } = invitation;
-  // A removal of the inviter is ordered before or after this.
+  // The lock puts this strictly before or after a removal of the inviter.
   if (account_id) await members.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
     throw new Refused('This invitation was used or has expired. Ask for a new one.', {
@@ -121,8 +124,8 @@ async function use(
 }
 
 /**
- * An account that an operator made for this address before is not taken over: only an invitation
- * leads into it.
+ * Creates the person's own account. If an operator has already created an account with this
+ * address, the person does not get that one: joining it takes an invitation.
  */
 async function ownAccount(tx: Transaction, person: { id: string; email: string }): Promise<string> {
   const account_id = newId();
@@ -133,7 +136,7 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
   };
   const taken = !(await accounts.insert(tx, { ...made, email: person.email }));
   if (taken) {
-    // Operators name an account by its address, so this one gets another.
+    // Operators name an account by its address, which is taken, so this account gets another one.
     await accounts.insert(tx, { ...made, email: `${account_id}@people.invalid` });
     await accounts.setName(tx, account_id, person.email.slice(0, nameMax));
   }
@@ -141,14 +144,14 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
   return account_id;
 }
 
-/** Whether someone whose address is proven was invited with it. */
+/** Whether this address has an open invitation. The address must be confirmed. */
 export async function isInvited(db: Database, email: string): Promise<boolean> {
   return (await invitations.listFor(db, email.toLowerCase())).length > 0;
 }
 
 /**
- * Gives someone who came from an identity provider an account of their own, unless they were
- * invited into another one: they accept that invitation themselves.
+ * Gives someone who came from an identity provider an account of their own. If they were invited
+ * into another account, they get none here and accept that invitation themselves.
  */
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
@@ -160,7 +163,7 @@ export function settlePerson(db: Database, person: { id: string; email: string }
   });
 }
 
-/** For someone who belongs to no account. Throws `Refused` if they belong to one. */
+/** Creates an account for someone who belongs to none. Throws `Refused` if they belong to one. */
 export function openAccount(db: Database, person: { id: string; email: string }): Promise<string> {
   return db.tx(async (tx) => {
     await people.lock(tx, person.id);
@@ -170,7 +173,7 @@ export function openAccount(db: Database, person: { id: string; email: string })
   });
 }
 
-/** For operators: makes a person who owns an account, with a password. */
+/** For operators: creates a person with a password, who owns the account. */
 export async function createOwner(
   db: Database,
   wanted: { account_id: string; name: string; email: string; password: string },
@@ -189,33 +192,33 @@ export async function createOwner(
   });
 }
 
-/** The tokens of an invitation's links, returned here and never again. */
+/** A new invitation and the tokens of its links, which are not shown again. */
 export interface NewInvitation {
   id: string;
   email: string;
-  /** For the inviter, to hand over. */
+  /** For the inviter to pass on. */
   token: string;
-  /** For the e-mail to the address: using it also proves the address. */
+  /** For the e-mail to the address. Using it also confirms the address. */
   mail_token: string;
 }
 
 interface WantedInvitation {
-  /** Null: to sign up, with an account of their own. */
+  /** Null: an invitation to sign up, with an account of their own. */
   account_id: string | null;
   email: string;
   role: Role;
-  /** Null: the command line. */
+  /** Null: invited from the command line. */
   invited_by: string | null;
 }
 
-/** For operators, who vouch for the address. */
+/** For operators. They vouch for the address, so both links confirm it. */
 export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
   return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
 }
 
 /**
- * An owner of an account may invite any address, and gets a link to hand over. Signing up with that
- * link does not prove the address, unless the inviter is trusted.
+ * An owner of an account may invite any address and gets a link to pass on. Signing up with that
+ * link does not confirm the address, unless the invitation is `vouched`.
  */
 export async function insertInvitation(
   db: Connection,
@@ -229,7 +232,7 @@ export async function insertInvitation(
   return { id, email: wanted.email, token, mail_token };
 }
 
-/** The token of a link with which a person sets a new password within an hour. */
+/** Returns the token of a link that lets a person set a new password within an hour. */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await people.find(db, email.trim());
   if (!person)
@@ -245,19 +248,19 @@ export async function resetLink(db: Database, email: string): Promise<string> {
 }
 
 /**
- * The stored form of such a link. The sign-in library looks for other identifiers, none of which
- * begins like this, so a stored row opens nothing.
+ * The stored form of such a link, which holds only a hash, so a stored row cannot be used as a
+ * link. The sign-in library uses other identifiers, none of which begins like this.
  */
 export function resetIdentifier(token: string): string {
   return `reset:${hashToken(token).toString('base64url')}`;
 }
 
-/** They have set a new password with such a link, which proves their address. */
+/** Called when a person has set a new password with such a link. This confirms their address. */
 export function resetPassword(db: Database, id: string): Promise<void> {
   return people.verify(db, id);
 }
 
-/** Signs all other browsers out. Returns how many. */
+/** Signs out all other browsers of the person. Returns how many. */
 export function endOtherSessions(db: Database, id: string, keptId: string): Promise<number> {
   return db.tx(async (tx) => {
     await people.forgetSteps(tx, id);
@@ -265,7 +268,7 @@ export function endOtherSessions(db: Database, id: string, keptId: string): Prom
   });
 }
 
-/** Signs one browser out; false if it is not theirs. */
+/** Signs out one browser. Returns false if it is not the person's. */
 export function endSession(db: Database, id: string, endedId: string): Promise<boolean> {
   return db.tx(async (tx) => {
     if (!(await sessions.end(tx, id, endedId))) return false;

@@ -2,14 +2,14 @@ import * as refusals from '../../db/accounts/refusals.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
-/** How often counts are written: a refused call causes no write of its own. */
+/** How often counts are written, so that a refused call does not cause a write of its own. */
 const writeEveryMs = 2_000;
 /** How often old counts are deleted. */
 const forgetEveryMs = 600_000;
-/** Pairs of a key and a code between two writes; more are not counted. */
+/** Most pairs of key and code that are counted between two writes. */
 const countsMax = 10_000;
 
-/** Only what a customer can change: their key, balance, rate or input. */
+/** Only errors that a customer can fix: key, balance, rate or input. */
 const shownStatuses = new Set([400, 402, 403, 429]);
 
 interface Refused {
@@ -18,7 +18,7 @@ interface Refused {
 }
 
 export interface Refusals {
-  /** Counts a refused call, if its customer can change something about it. */
+  /** Counts a refused call, if the customer can fix its cause. */
   note(caller: { account_id: string; key_id: string }, refused: Refused): void;
   /** Writes the counts now. */
   flush(): Promise<void>;
@@ -42,7 +42,7 @@ export function openRefusals(db: Database, onError: (err: unknown) => void): Ref
       forgottenAt = performance.now();
       await refusals.forget(db);
     } catch (error) {
-      // The counts are only shown to people; nothing else depends on them.
+      // The counts are only shown to people, so a failed write is just reported.
       onError(error);
     }
   };

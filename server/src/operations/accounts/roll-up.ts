@@ -3,20 +3,20 @@ import * as spend from '../../db/accounts/spend.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
 const dayMs = 24 * 3600 * 1000;
-/** The longest period that is shown. */
+/** The longest period that the pages show, in days. */
 const keptDays = 90;
-/** How long after midnight a request of the day before may still be written. */
+/** How long after midnight a request of the previous day may still be written. */
 const lateMs = 3600 * 1000;
 
-/** Sums up past days that were not summed up yet. Returns how many. */
+/** Stores the sums of past days that have none yet. Returns how many days. */
 export function rollUpDays(db: Database): Promise<number> {
   return db.tx(revenue.rollUp);
 }
 
 /**
- * Keeps the sums of an account's past days, so that they are read instead of all its requests: a
- * past day without open requests never changes. Returns the first midnight (UTC) from which on
- * nothing is kept.
+ * Stores the sums of an account's past days, which are then read instead of all its requests: a
+ * past day without open requests never changes. Returns the midnight (UTC) up to which sums are
+ * stored.
  */
 export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
   const to = midnightBefore(now - lateMs);

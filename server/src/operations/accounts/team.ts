@@ -9,12 +9,12 @@ import { Refused } from '../refused.ts';
 import { logTeamChange, type Operator } from '../operator-action.ts';
 import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 
-/** Most people and open invitations of one account together. */
+/** Most people and open invitations of one account, counted together. */
 const peopleMax = 100;
 
 /**
- * Returns false if they do not belong to the account. Throws `Refused` for its last owner. The open
- * invitations of a former owner are withdrawn.
+ * Changes a member's role. Returns false if they do not belong to the account. Throws `Refused` if
+ * they are its last owner. When an owner gets another role, their open invitations are withdrawn.
  */
 export function setRole(
   db: Database,
@@ -32,7 +32,7 @@ export function setRole(
   });
 }
 
-/** Removes a member, or lets one leave. Returns and throws as `setRole`. */
+/** Removes a member, or lets one leave. Returns and throws as `setRole` does. */
 export function removeMember(
   db: Database,
   member: { account_id: string; person_id: string },
@@ -49,7 +49,10 @@ export function removeMember(
   });
 }
 
-/** The database enforces the rule as well; here it is said in words. */
+/**
+ * Makes a change and refuses one that leaves no owner. The database enforces the same rule; this
+ * check gives a readable message.
+ */
 function change(
   db: Database,
   account_id: string,
@@ -66,8 +69,8 @@ function change(
 }
 
 /**
- * Invites an address into an account and replaces an earlier invitation of it. Throws `Refused` if
- * the person is a member already or the account is full.
+ * Invites an address into an account; this replaces an earlier invitation of the same address.
+ * Throws `Refused` if the person is a member already or the account is full.
  */
 export async function inviteMember(
   db: Database,
@@ -118,7 +121,7 @@ export function withdrawInvitation(
   });
 }
 
-/** Renames the account on its pages. Throws `Refused` if the name is invalid. */
+/** Renames an account as its pages show it. Throws `Refused` if the name is invalid. */
 export async function renameAccount(db: Database, account_id: string, name: string): Promise<void> {
   await accounts.setName(db, account_id, displayName(name));
 }

@@ -9,7 +9,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
 import { commandLine, logAction, type Author } from '../operator-action.ts';
 
-/** Most vouchers of one call: each has a line of its own. */
+/** Most vouchers in one call: each is shown on a line of its own. */
 export const vouchersMax = 1000;
 const noteMax = 200;
 
@@ -22,8 +22,8 @@ export interface NewVouchers {
 }
 
 /**
- * Makes vouchers; their codes are returned here and never again. The row in the operator's log has
- * the same time as the vouchers: the audit compares the two.
+ * Creates vouchers; their codes are returned here and never again. The row in the operator's log
+ * has the same time as the vouchers, because the audit compares the two.
  */
 export async function createVouchers(
   db: Database,
@@ -63,7 +63,7 @@ export async function createVouchers(
   return made;
 }
 
-/** Voids a voucher that nobody has redeemed; repeating it changes nothing. Throws `Refused`. */
+/** Voids a voucher that nobody has redeemed. Repeating this changes nothing. Throws `Refused`. */
 export async function voidVoucher(
   db: Database,
   id: string,
@@ -87,14 +87,14 @@ export async function voidVoucher(
 export interface Redemption extends Funds {
   amount_usd_micro: bigint;
   transfer_id: string;
-  /** True if this account had redeemed it before: nothing was booked now. */
+  /** True if this account had redeemed the voucher before, so nothing was booked now. */
   replayed: boolean;
 }
 
 /**
- * Books the value of a voucher once: taking it and its deposit are one transaction. `code` comes
- * from `parseVoucherCode`. Throws `Refused` with the reason, which the owner of the whole code may
- * know.
+ * Redeems a voucher once: it is marked as redeemed and its deposit is booked in one transaction.
+ * `code` comes from `parseVoucherCode`. Throws `Refused` with the reason; anyone with the full code
+ * may know it.
  */
 export function redeemVoucher(
   db: Database,
@@ -102,7 +102,7 @@ export function redeemVoucher(
 ): Promise<Redemption> {
   const code_hash = hashVoucherCode(code);
   return db.tx(async (tx) => {
-    // The balance is locked before the voucher: balances come first everywhere.
+    // The balance is locked before the voucher, because balances come first in every transaction.
     const books = await openBooks(tx, [account_id]);
     const taken = await vouchers.take(tx, code_hash, account_id);
     if (taken) {

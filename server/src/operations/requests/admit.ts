@@ -15,7 +15,8 @@ export interface Submit {
   /** Limits over all keys of the account; chat calls have none. */
   account?: AccountLimits;
   /**
-   * Why nothing new is taken at the moment. A repeat of an earlier submit is answered all the same.
+   * Why new requests are refused at the moment, if they are. A repeat of an earlier submit is still
+   * answered.
    */
   refusal: ApiError | null;
 }
@@ -38,7 +39,7 @@ export interface SubmitResult {
 
 /**
  * Decides on submits one after the other: idempotency, limits, reservation. Each gets its own
- * verdict, in order. A refused submit leaves no trace and does not affect the others. Rows to
+ * verdict, in order. A refused submit changes nothing and does not affect the others. Rows to
  * insert are added to `accepted`.
  */
 export function decideSubmits(
@@ -57,9 +58,11 @@ export function decideSubmits(
 
 /** The rows that the database already has for these submits. */
 interface WrittenRequest {
-  /** Requests with the Idempotency-Key of one of them. */
+  /** Earlier requests with the same Idempotency-Key as one of the submits. */
   earlier: requests.EarlierRequest[];
-  /** Ids of submits that were written already, by a batch whose answer was lost. */
+  /**
+   * Ids of submits that are stored already, by an earlier try of this batch whose answer was lost.
+   */
   own: ReadonlySet<string>;
 }
 
@@ -105,7 +108,7 @@ function decide(
   return submitted;
 }
 
-/** Checks the limits in their public order and takes the reservation. */
+/** Checks the limits in their documented order and makes the reservation. */
 function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null {
   const { row, open_jobs, monthly_limit_usd_micro: limit } = submit;
   const spending = usage.spending(row.key_id);
@@ -156,7 +159,7 @@ function beyondAccount(
   books: Books,
 ): ApiError | null {
   const held = books.holding(row.account_id);
-  // A key with a higher limit from the operator raises the account's ceiling to its own.
+  // If the operator gave a key a higher limit, that also raises the account's ceiling for the key.
   const jobs = Math.max(limits.open_jobs, open_jobs ?? 0);
   if (held.open_requests >= jobs) {
     return new ApiError('rate_limited', {

@@ -8,12 +8,14 @@ import type { KeyUsage } from '../../ledger/usage.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
 /**
- * All transitions of requests are written here. Every write names the attempt that decided it. If a
- * later claim, a cancel or the end came first, the write changes nothing and returns false.
+ * All transitions of requests are written here. Every write names the attempt that decided it. If
+ * the request was claimed again, cancelled or ended meanwhile, the write changes nothing and
+ * returns false.
  */
 
 /**
- * Transitions without money, in order. A repeat may have been written before its answer was lost.
+ * Writes transitions without money; the results are in order. `isRepeat`: an earlier try may have
+ * been written, but its answer was lost.
  */
 export async function moveMany(
   db: Database,
@@ -43,7 +45,7 @@ export async function moveMany(
     run('expired', requestSteps.expiredMany),
     run('idle', requestSteps.idleMany),
   ]);
-  // None of them is in flight any longer, so a failed one can be repeated safely.
+  // All writes have finished by now, so a failed one can be repeated safely.
   const moved = new Set(ended.flatMap(valueOf));
   return moves.map((move) => moved.has(move));
 }
@@ -54,10 +56,10 @@ function valueOf<T>(result: PromiseSettledResult<T>): T {
 }
 
 /**
- * Decides on endings of locked requests: true if it ends the request, false if another attempt was
- * faster, an error for an impossible charge or an output that cannot be written. Rows to write are
- * added to `ended`. A repeat also returns true if it had ended the request before its answer was
- * lost.
+ * Decides on endings of locked requests: true if the ending takes effect, false if another attempt
+ * was faster, an error for an impossible charge or an output that cannot be written. Rows to write
+ * are added to `ended`. A repeat also returns true if an earlier try, whose answer was lost, ended
+ * the request.
  */
 export function decideEndings(
   endings: EndTransition[],
@@ -81,13 +83,13 @@ export function decideEndings(
     if (charge !== null && (charge < 0n || charge > reserved))
       return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
     const written = writtenAs(ending);
-    // Only this ending fails; the others of the batch go on.
+    // Only this ending fails; the rest of the batch continues.
     if (written instanceof Error) return written;
     const closes_job = opens_job;
     books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
     ended.push(written);
-    // A second ending of the same request in this batch finds it closed.
+    // So that a second ending of the same request in this batch returns false.
     // guard: one-end-in-a-batch
     open.delete(ending.id);
     return true;

@@ -25,19 +25,19 @@ import { settleBatch, type Settlement } from './settle.ts';
 export interface Operations {
   /** Accepts a request and reserves its price. Throws the `ApiError` that refuses it. */
   submit(submit: Submit): Promise<SubmitResult>;
-  /** Ends a request: its money and its status. False: another attempt was faster. */
+  /** Ends a request: its money and its status. False: another attempt ended or claimed it first. */
   end(ending: EndTransition): Promise<boolean>;
   /** Writes any transition. False: another attempt was faster. */
   advance(transition: Transition): Promise<boolean>;
   /** An upstream called back: the request's next poll is due. */
   calledBack(call: requestSteps.CalledBack): Promise<void>;
-  /** The caller with the key of this SHA-256, or null. Counts the call against the key's limits. */
+  /** The caller whose key has this SHA-256, or null. Counts the call against the key's limits. */
   authenticate(hash: Buffer): Promise<Caller | LapsedKey | null>;
   status(id: string): Promise<requests.StatusRow | null>;
   card(id: string): Promise<requests.CardRow | null>;
 }
 
-/** Bounds that replace those of every batch. */
+/** Replaces the usual bounds of every batch. */
 export interface BatchBounds {
   max: number;
   concurrency: number;
@@ -48,13 +48,13 @@ export interface BatchDeps {
   hints: Hints;
   metrics: Metrics;
   events: Events;
-  /** Calls a minute of keys and accounts without their own limits. */
+  /** Calls per minute for keys and accounts that have no limit of their own. */
   quotas: Quotas;
   leaseSeconds: number;
   bounds?: BatchBounds | undefined;
 }
 
-/** Pause between two tries while the database is away. */
+/** Pause between two tries while the database cannot be reached. */
 const pauseMs = 100;
 const dark =
   'The database does not answer, so it is unknown whether this call was accepted or charged. Repeat it only with the same Idempotency-Key; without one, check GET /v1/requests first.';
@@ -79,7 +79,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     if (!verdict) return overtaken(ending);
     events.ended(ending);
     hints.changed([ending.id]);
-    // Its slot at the upstream is free.
+    // Its slot at the upstream is free again, so a worker can start the next job.
     hints.work();
     return true;
   }
@@ -155,8 +155,8 @@ function shows(moving: MoveTransition): boolean {
 }
 
 /**
- * A write whose answer was lost is repeated for as long as a lease lasts. Giving up at once would
- * leave unknown what was reserved and charged, or lose the handle of a paid job.
+ * Repeats a write whose answer was lost, for as long as a lease lasts. If it gave up at once,
+ * nobody would know what was reserved and charged, or the handle of a paid job would be lost.
  */
 function persistence(leaseSeconds: number): Persist {
   return persistent({ isPassing: isUnavailable, patienceMs: leaseSeconds * 1000, pauseMs });
@@ -173,7 +173,7 @@ interface Member {
   endings: EndTransition[];
 }
 
-/** The verdicts of each member, in order. */
+/** The verdicts for each member, in order. */
 async function settleMany(
   db: Database,
   persist: Persist,
@@ -185,7 +185,7 @@ async function settleMany(
     settleBatch(db, submits, endings, { isRepeat }),
   ).catch((cause: unknown) => {
     if (!isUnavailable(cause)) throw cause;
-    // Stock clients repeat a 503 by themselves, and this call may have been charged.
+    // Many client libraries repeat a call after a 503, and this call may already have been charged.
     const headers = { 'x-should-retry': 'false' };
     throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
   });
@@ -196,7 +196,7 @@ async function settleMany(
   }));
 }
 
-/** True for those whose poll is due now. */
+/** For each callback, true if the request's poll is due now. */
 function callBacks(db: Database) {
   return async (calls: requestSteps.CalledBack[]): Promise<boolean[]> => {
     const due = new Set((await requestSteps.calledBackMany(db, calls)).map(({ id }) => id));

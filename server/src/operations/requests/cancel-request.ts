@@ -5,7 +5,7 @@ import type { ActionResult } from '../operator-action.ts';
 import { endMany } from './settle.ts';
 
 export interface Cancellation {
-  /** True if it was waiting and is cancelled now. */
+  /** True if it was waiting and has now been cancelled. */
   isCancelled: boolean;
   status: Status;
   ending: EndTransition;
@@ -14,7 +14,7 @@ export interface Cancellation {
 
 /**
  * Cancels a waiting request, as its caller could; nothing is charged. A running or ended request
- * stays as it is. Null: there is no such request.
+ * does not change. Null: there is no such request.
  */
 export async function cancelRequest(db: Database, id: string): Promise<Cancellation | null> {
   const [row] = await findMany(db, [id]);

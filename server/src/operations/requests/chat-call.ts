@@ -12,26 +12,26 @@ import { byKey } from '../../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../../upstreams/upstream.ts';
 import type { Circuit } from '../upstreams/circuit.ts';
 
-/** A chat call that is reserved. */
+/** A chat call that has been reserved. */
 export interface ChatRun {
   request_id: string;
   account_id: string;
   key_id: string;
   chat: Chat;
   model: Model;
-  /** Stored files of the media in the messages, by the value that names them. */
+  /** Stored files used in the messages, by the value (id or link) that names them. */
   files: Record<string, InputFile>;
   /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
   quote: Quote;
   max_tokens: number;
-  /** The reply is kept for a replay. */
+  /** True if the reply is stored for a replay. */
   keep: boolean;
-  /** Someone still waits for the reply. */
+  /** Whether someone still waits for the reply. */
   isAwaited: () => boolean;
-  /** True once the caller has left; a reply that is kept can still be fetched. */
+  /** True once the caller has left. A stored reply can still be fetched. */
   hasLeft: () => boolean;
-  /** Unix seconds, for the reply. */
+  /** Creation time shown in the reply, in unix seconds. */
   created: number;
 }
 
@@ -41,16 +41,16 @@ export interface ChatCallDeps {
   circuit: Circuit;
 }
 
-/** The answer of the route that took the call, or was tried last. */
+/** The answer of the route that accepted the call, or of the last one tried. */
 export interface ChatAnswer {
   outcome: ChatOutcome;
   run: RoutedRun;
 }
 
-/** With the route that took it, or was tried last. */
+/** A call with the route that accepted it, or the last one tried. */
 export interface RoutedRun extends ChatRun {
   route: ModelUpstream;
-  /** Which of several keys of the upstream was used. */
+  /** Which of the upstream's keys was used; null if it has one. */
   key: string | null;
 }
 
@@ -60,9 +60,9 @@ export const leftBefore: ChatOutcome = {
 };
 
 /**
- * Tries one route after the other, and at each route one key after the other, until one takes the
- * call. A route whose answer was lost is left if the catalog allows it; what it may have cost is
- * written down first.
+ * Tries one route after the other, and at each route one key after the other, until one accepts the
+ * call. After a lost answer, it tries the next route only if the catalog allows that, and first
+ * records what the lost call may have cost.
  */
 export async function callRoutes(
   wanted: ChatRun,
@@ -85,7 +85,7 @@ export async function callRoutes(
         if (isAnswer) await deps.circuit.succeeded({ ...route, key }, wanted.account_id, began);
         return called;
       }
-      // A call that was aborted says nothing about the upstream.
+      // The failure of an aborted call says nothing about the upstream.
       if (signal.aborted) return called;
       const { message } = outcome;
       const cause = redactInput(message, run.chat.body);
@@ -96,7 +96,7 @@ export async function callRoutes(
         if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
         const seconds = (performance.now() - began) / 1000;
         const left = { ...leftOf(run), message: cause, seconds };
-        // Write down what this call may have cost before another route is called.
+        // Record what this call may have cost before another route is called.
         // guard: left-chat-is-written
         if (!(await isWritten(insertLeft(deps.db, left)))) return called;
         called = undefined;
@@ -110,7 +110,10 @@ export async function callRoutes(
   return called!;
 }
 
-/** If it cannot be written, the call stays with the route that may have taken it. */
+/**
+ * Whether the record of a left start was written. If it was not, no further route is tried, because
+ * this one may have accepted the call.
+ */
 async function isWritten(write: Promise<unknown>): Promise<boolean> {
   return write.then(
     () => true,
@@ -133,8 +136,9 @@ async function callAt(
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
   const body = { ...chat.body, max_tokens };
-  // The first byte of a whole reply comes with its last, so its delay says nothing. After the last
-  // route nobody would be faster, and a call left there is billed to the operator alone.
+  // Only streams have this limit: a reply in one piece arrives all at once, so its delay says
+  // nothing. The last route has none: no other route could be faster, and the operator alone would
+  // pay for a call left there.
   const isLast = route === run.routes.at(-1);
   // guard: patience-for-streams (off: true)
   const patience = streamed && !isLast ? patienceOf(route) : null;
@@ -165,7 +169,10 @@ async function callAt(
   }
 }
 
-/** Aborts a call that has not begun to answer within its row's `first_byte_seconds`. */
+/**
+ * The time limit for the first byte of an answer: the route's `first_byte_seconds`; null if it has
+ * none.
+ */
 function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
   if (seconds === undefined) return null;
   const patience = new AbortController();

@@ -26,15 +26,16 @@ import {
 import { fromJson, objectOf } from '../../lib/json.ts';
 
 /**
- * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly
- * one charge or release; if this process dies before that, the request's row is due and released.
+ * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in
+ * exactly one charge or release. If this process dies first, a worker finds the request's row due
+ * and releases the reservation.
  */
 
 export interface ChatDeps extends ChatCallDeps {
   operations: Pick<Operations, 'end'>;
 }
 
-/** Abort reason: the caller left, and nobody reads the reply on. */
+/** Abort reason: the caller has left, and the rest of the reply is not read. */
 export class CallerLeft extends Error {
   constructor() {
     super('the caller has left');
@@ -42,7 +43,7 @@ export class CallerLeft extends Error {
   }
 }
 
-/** Abort reason: the call ran as long as its row allows. */
+/** Abort reason: the call has run for as long as its catalog row allows. */
 export class TimeIsUp extends Error {
   constructor() {
     super('the time for this call is up');
@@ -52,17 +53,18 @@ export class TimeIsUp extends Error {
 
 export interface SettledChat {
   charge: bigint;
-  /** With the tokens and the cost that were charged. */
+  /** With the tokens and cost that were charged. */
   completion: Json;
-  /** It broke off before any output and was released. */
+  /** True if the reply broke off before any output, and the reservation was released. */
   failed: boolean;
-  /** A worker had released the reservation before, so nothing is charged. */
+  /** True if a worker had already released the reservation, so nothing was charged. */
   released: boolean;
 }
 
 /**
- * Calls for a whole reply. Throws an ApiError after the reservation is released. If it is aborted
- * with `CallerLeft`, at most the usage of a reply that came all the same is billed.
+ * Calls the model for a reply in one piece. If there is none, it ends the request and throws an
+ * ApiError. If it is aborted with `CallerLeft`, only usage is billed: that of a reply which arrives
+ * anyway, or what an outside service bills without one.
  */
 export async function reply(
   wanted: ChatRun,
@@ -73,7 +75,7 @@ export async function reply(
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, signal);
   const { object: _object, error = null, ...rest } = outcome.reply;
   const isLeft = signal.reason instanceof CallerLeft;
-  // A caller who left gets none of the reply.
+  // A caller who has left gets no part of the reply.
   const said = isLeft ? { ...rest, choices: [] } : withCallTypes(rest);
   const completion = { ...said, ...identity(run), object: 'chat.completion' };
   const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'complete';
@@ -83,10 +85,10 @@ export async function reply(
 }
 
 /**
- * Calls for a stream. Chunks are passed on as the upstream sends them, under our names and without
- * its usage. The generator settles at its end; `settled` then returns the completion and the
- * charge. If its reader stops early, a row with `on_disconnect: finish` is read on to its usage
- * first.
+ * A streamed call. Chunks are passed on as the upstream sends them, under our id and model name and
+ * without its usage. The generator settles when it ends; then `settled` returns the completion and
+ * the charge. If its reader stops early and the row has `on_disconnect: finish`, the rest of the
+ * stream is read first, to get its usage.
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
@@ -94,7 +96,8 @@ export interface ChatStream {
 }
 
 /**
- * Throws an ApiError after the reservation is released, if the upstream does not begin a stream.
+ * Calls the model for a stream. If the upstream does not begin one, the request is ended and an
+ * ApiError is thrown.
  */
 export async function stream(
   wanted: ChatRun,
@@ -120,19 +123,19 @@ async function* forward(
   const gatherer = gatherChunks(identity(run));
   const chunks = source[Symbol.asyncIterator]();
   let offered: Json | null = null;
-  /** Null: the reader stopped. */
+  /** Null if the reader stopped early. */
   let end: DeliveryEnd | null = null;
   try {
     for (;;) {
       const next = await chunks.next();
       if (next.done) break;
       offered = next.value;
-      // An upstream's own error object is not for the caller.
+      // The upstream's own error object is not shown to the caller.
       if (hasBroken(offered, gatherer)) throw new Error(JSON.stringify(offered.error));
       const { usage: _usage, ...chunk } = offered;
       const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
       if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
-      // Only now: a caller who left meanwhile did not get this chunk.
+      // Added only after the yield: a caller who has left meanwhile did not get this chunk.
       gatherer.add(offered);
     }
     end = 'complete';
@@ -154,29 +157,29 @@ async function* forward(
   }
 }
 
-/** How a stream ended that did not reach its end. */
+/** How an unfinished stream is billed: as abandoned by the caller, or as broken off. */
 function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, gatherer: Gatherer): DeliveryEnd {
   if (reason instanceof CallerLeft) return 'given_up';
   if (!(reason instanceof TimeIsUp)) return 'broken';
-  // A caller who waited the whole time and got nothing pays nothing.
+  // A caller who waited until the time limit and got nothing pays nothing.
   const isInVain = !run.hasLeft() && deliveredText(gatherer.completion()) === '';
   return isInVain ? 'broken' : 'given_up';
 }
 
-/** For a stream that the upstream ends without a finish reason. */
+/** Sent when the upstream ends a stream without a finish reason. */
 const lastChunk: Json = {
   object: 'chat.completion.chunk',
   choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
 };
 
-/** True if the upstream reports an error. Only the usage of such a chunk counts. */
+/** True if the chunk reports an upstream error; then only its usage is kept. */
 function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'>): boolean {
   if (error === null) return false;
   gatherer.add({ usage });
   return true;
 }
 
-/** Reads until the usage has come. The row's job age bounds the time. */
+/** Reads on until the usage has arrived, at most for the model's `job_age_seconds`. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: Pick<Gatherer, 'add'>,
@@ -188,7 +191,7 @@ async function readOn(
     }
     return 'complete';
   } catch (error) {
-    // The text before the fault is billed.
+    // The text that arrived before the error is billed.
     return isOversized(error) ? 'oversized' : 'broken';
   }
 }
@@ -252,17 +255,20 @@ const oversized = {
   reason: 'reply_too_large',
 } as const;
 
-/** How a call without a reply ended that an outside service bills all the same; otherwise null. */
+/**
+ * How to bill a call that brought no reply, if an outside service bills the operator for it anyway;
+ * otherwise null.
+ */
 function billedEnd(
   { model, hasLeft }: RoutedRun,
   outcome: ChatOutcome,
   reason: unknown,
 ): 'given_up' | 'oversized' | null {
-  // A call that was not taken or not sent is billed by nobody.
+  // Nobody bills a call that was not sent or not accepted.
   if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown') return null;
   if (outcome.answer === 'oversized') return 'oversized';
   const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && hasLeft());
-  // Otherwise the upstream was not asked to stop, and the operator bears it.
+  // Otherwise the caller did not end the call, so the operator bears its cost.
   return isLeft ? 'given_up' : null;
 }
 
@@ -274,7 +280,7 @@ function publicText(outcome: ChatOutcome): string {
     : 'The model gave no answer.';
 }
 
-/** `ended`: the stream came to its end in order. */
+/** `ended`: the stream came to a regular end. */
 async function settle(
   run: RoutedRun,
   deps: ChatDeps,
@@ -310,7 +316,8 @@ async function settle(
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    // Without the reply, so that the card can show its tokens.
+    // Unless replies are kept, only the usage is stored, for the token counts in the request's
+    // view.
     output: run.keep ? completion : { usage: completion.usage },
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
@@ -324,14 +331,19 @@ async function settle(
 
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
-/** Removes what the upstream charges the operator, whatever it calls that. */
+/**
+ * Splits the usage into what the caller may see and `cost`, the upstream's charge to the operator.
+ * Drops every field that is about money, whatever its name.
+ */
 function statedUsage({ usage }: Json): { usage: Json; cost: unknown } {
   const said = objectOf(usage);
   const shown = JSON.stringify(said, (name, value) => (ofMoney.test(name) ? undefined : value));
   return { usage: fromJson<Json>(shown), cost: said.cost };
 }
 
-/** Other usage details of the upstream stay, for example the kinds of tokens. */
+/**
+ * Adds our tokens and cost; the upstream's other usage details stay, such as the kinds of tokens.
+ */
 function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
   const said = usageOf(completion) === null ? {} : statedUsage(completion).usage;
   return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };

@@ -13,12 +13,12 @@ export interface MediaDeps {
   db: Database;
   /** Base address of output links. */
   links: { baseUrl: string };
-  /** Signing secrets that are honoured, newest first. */
+  /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
   lookup: Lookup;
   /** Host names of this service. */
   own: ReadonlySet<string>;
-  /** Host:port pairs that count as public. */
+  /** Host:port pairs that are treated as public. */
   publicHosts: readonly string[];
 }
 
@@ -43,7 +43,10 @@ export function badWebhook(param: string, rule: string, { settings }: WebhookDep
 
 const notPublic = 'is not acceptable: it must be a public address';
 
-/** Null if the address is acceptable without a look-up. Throws what needs no look-up. */
+/**
+ * The host name to look up; null if the address is acceptable without that. Throws if the address
+ * is invalid as written.
+ */
 function hostToJudge(
   text: string,
   deps: MediaDeps,
@@ -61,7 +64,10 @@ function hostToJudge(
   return verdict.url.hostname;
 }
 
-/** True for a signed link to an output of ours, which needs no look-up. Throws if it is invalid. */
+/**
+ * True for a signed link to one of our outputs, which needs no look-up. Throws if the signature is
+ * invalid or has expired.
+ */
 function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => ApiError): boolean {
   const own = ownOutput(url, deps.links.baseUrl);
   if (own === null) return false;
@@ -79,7 +85,7 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
 const hostsMax = 8;
 const tooManyHosts = `names one host more than the ${hostsMax} that an input may name`;
 
-/** Every address must be public, and every file must be a living one of the account. */
+/** Throws unless every address is public and every file exists and belongs to the account. */
 export async function checkMedia(
   media: MediaInputs,
   accountId: string,

@@ -6,9 +6,9 @@ import { messageOf } from '../../lib/unknown.ts';
 const replyMaxBytes = 64 * 1024;
 
 export interface SentNotification {
-  /** Null: no answer came. */
+  /** Null: there was no answer. */
   status: number | null;
-  /** Why it counts as failed. */
+  /** Why the delivery counts as failed. */
   error: string | null;
   duration_ms: number;
   delivered: boolean;

@@ -6,8 +6,8 @@ import { endMany } from './settle.ts';
 const releaseLimit = 500;
 
 /**
- * A queued request is cancelled, a running one fails. Both return the reservation by a transfer, as
- * always.
+ * Ends all open requests: a queued one is cancelled, a running one fails. Each reservation is
+ * returned by a release, as usual. Returns how many.
  */
 export async function releaseOpen(db: Database): Promise<number> {
   for (let released = 0; ;) {

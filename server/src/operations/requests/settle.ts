@@ -11,14 +11,16 @@ import { decideSubmits, type Submit, type SubmitResult } from './admit.ts';
 export interface Settlement {
   /** A verdict for each submit, in order. */
   submitted: (SubmitResult | ApiError)[];
-  /** True: it ended; false: another attempt was faster; an error: it cannot be written. */
+  /**
+   * True: the request was ended; false: another attempt was faster; an error: it cannot be written.
+   */
   ended: (boolean | Error)[];
 }
 
 /**
- * Any number of submits and endings, their rows and their money, in one transaction. Submits and
- * endings of one account wait for the same lock, so they take it together. A batch whose answer was
- * lost may have been written: its repeat finds its own rows and answers as the first would have.
+ * Writes any number of submits and endings, with their rows and money, in one transaction: those of
+ * one account wait for the same lock, so they share it. If the answer of a batch was lost, it may
+ * have been written; its repeat finds its own rows and gives the same answers.
  */
 
 export function settleBatch(
@@ -30,8 +32,8 @@ export function settleBatch(
   return db.tx(async (tx) => {
     const members = [...submits.map(({ row }) => row), ...endings];
     const keyed = submits.flatMap(({ row }) => (row.idempotency_key === null ? [] : [row]));
-    // Sent one after the other, answered in one round trip. The account's lock also orders submits
-    // with the same Idempotency-Key, so the look-up behind it is exact.
+    // These queries are sent one after the other and answered in one round trip. The account's lock
+    // also orders submits with the same Idempotency-Key, so the look-up after it misses none.
     const [books, usage, earlier, rows, own] = await Promise.all([
       openBooks(
         tx,
@@ -57,7 +59,7 @@ export function settleBatch(
     ]);
     const ends: endedRequests.EndedRequest[] = [];
     const accepted: requests.NewRequest[] = [];
-    // A submit of the same batch may spend what an ending gives back.
+    // Endings come first: a submit of the same batch may spend the money that an ending returns.
     const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
     const known = { earlier, own: new Set(own.map(({ id }) => id)) };
     const submitted = decideSubmits(submits, books, usage, known, accepted);

@@ -13,13 +13,13 @@ export interface StoredDeps {
   db: Connection;
   storage: Storage;
   links: Links;
-  /** Signing secrets that are honoured, newest first. */
+  /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
 }
 
 /**
- * The stored files that an input names, by the value that names them: uploads, and outputs given by
- * their signed links. Null if one of them is no longer kept.
+ * The stored files that an input uses, by the value (id or link) that names them: uploads, and
+ * outputs given as signed links. Null if one of them no longer exists.
  */
 export async function gatherFiles(
   { files: named, urls }: MediaInputs,
@@ -46,13 +46,13 @@ export async function gatherFiles(
 
 async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: StoredDeps) {
   const { request_id, index, exp, sig } = own;
-  // The link was valid at submit. That it has expired does not matter while the bytes are kept.
+  // The link was valid at submit. It may have expired since, but works as long as the bytes exist.
   const verdict = verify(deps.secrets, { request_id, index, exp, sig, now_seconds: 0 });
   if (verdict === 'invalid') return null;
   const outputs = await findOutputs(deps.db, [request_id]);
   const output = outputs.find((each) => each.index === index);
   if (!output) return null;
-  // The row outlives the bytes.
+  // The row is kept longer than the bytes, so check that these still exist.
   const bytes = await deps.storage.open(output.storage_key);
   await bytes?.[Symbol.asyncIterator]().return?.();
   return bytes === null ? null : output;

@@ -21,7 +21,7 @@ import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
 
 const maxTokensDefault = 4_096;
-/** Uploaded files and outputs that the messages of one call name, together. */
+/** Most bytes of the stored files and outputs in the messages of one call, all together. */
 const chatFilesMaxBytes = 20 * 1024 * 1024;
 
 export type ChatSubmitDeps = MediaDeps &
@@ -32,16 +32,16 @@ export type ChatSubmitDeps = MediaDeps &
     storage: { isAway: () => boolean };
   };
 
-/** A chat call that was checked and priced. */
+/** A chat call that has been checked and priced. */
 export interface PreparedChat {
   caller: Spender;
-  /** As it came, for the fingerprint of a repeat. */
+  /** As received, for the fingerprint that recognises a repeat. */
   body: Json;
   chat: Chat;
   model: Model;
-  /** Stored files of the media in the messages, by the value that names them. */
+  /** Stored files used in the messages, by the value (id or link) that names them. */
   files: Record<string, InputFile>;
-  /** Size of the files, each as often as it is named. */
+  /** Total size of the files; a file that is named twice counts twice. */
   file_bytes: number;
   max_tokens: number;
   quote: Quote;
@@ -58,14 +58,14 @@ export async function prepareChat(
   return { caller, body, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
 }
 
-/** The price that a chat call would reserve, without making it. */
+/** The price that a chat call would reserve. Nothing is reserved here. */
 export async function quoteChat(
   body: unknown,
   caller: Pick<Spender, 'account_id' | 'models' | 'price_ppm'>,
   deps: StoredDeps & Pick<ChatSubmitDeps, 'catalog'>,
 ): Promise<{ model: Model; max_tokens: number; quote: Quote }> {
   const { chat, model } = readChat(body, caller, deps.catalog());
-  // Files that are no longer kept are left out here; the call itself refuses them.
+  // Files that no longer exist are ignored here; the call itself would be refused.
   const files = (await gatherFiles(chatMedia(chat.messages), caller.account_id, deps)) ?? {};
   return { model, ...ceiling(chat, files, model, caller) };
 }
@@ -116,7 +116,7 @@ async function chatFiles(
   return { files, file_bytes };
 }
 
-/** Each mention is sent as data of its own. */
+/** How often a file or address is named: each time, its data is sent again. */
 function mentionsOf(value: string, { files, urls }: MediaInputs): number {
   const id = parseFileId(value);
   const file = files.find((each) => each.id === id);
@@ -124,8 +124,8 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
 }
 
 /**
- * The most that a call can cost, and the tokens that its reply may have for it. Throws
- * `bad_messages` for a prompt that may be longer than the model is sold for.
+ * The highest price of a call, and the most tokens that its reply may have at that price. Throws
+ * `bad_messages` if the prompt may be longer than the row allows.
  */
 function ceiling(
   chat: Chat,
@@ -150,12 +150,12 @@ function ceiling(
   };
 }
 
-/** A call that is reserved, or the id of the first one with the same Idempotency-Key. */
+/** A reserved call, or the id of the first call with the same Idempotency-Key. */
 export type ReservedChat =
   | { replayed: true; request_id: string }
   | { replayed: false; reserved: Omit<ChatRun, 'isAwaited' | 'hasLeft'> };
 
-/** Reserves the most that the call can cost. Throws the `ApiError` that refuses it. */
+/** Reserves the highest price of the call. Throws the `ApiError` that refuses it. */
 export async function reserveChat(
   { caller, body, chat, model, files, max_tokens, quote }: PreparedChat,
   idempotency_key: string | null,
@@ -179,7 +179,7 @@ export async function reserveChat(
         idempotency_key === null
           ? null
           : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
-      // Messages are not kept; the card shows their number.
+      // Messages are not stored; the request's view shows only how many there were.
       input: JSON.stringify({
         messages: chat.messages.length,
         max_tokens,

@@ -18,13 +18,13 @@ import type { Operations } from './batched.ts';
 import { badWebhook, checkMedia, judgeWebhook, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 
-/** A job that a caller wants, through any door. */
+/** A job that a caller submits, through any of the APIs (ours, fal's, the studio). */
 export interface WantedJob {
   caller: Spender;
   model_id: string;
-  /** As parsed; it may hold a `webhook_url` beside the inputs of the model. */
+  /** The parsed body: the inputs of the model, and perhaps a `webhook_url`. */
   body: Record<string, unknown>;
-  /** `webhook_url` of the query, or undefined. */
+  /** The query parameter `webhook_url`, or undefined. */
   webhook_url: unknown;
   idempotency_key: string | null;
 }
@@ -33,7 +33,7 @@ export interface SubmitDeps extends MediaDeps, RouteDeps {
   operations: Pick<Operations, 'submit'>;
   catalog: () => Catalog;
   settings: {
-    /** For keys without a limit of their own. */
+    /** For keys that have no limit of their own. */
     openJobs: number;
     account: AccountLimits;
     webhookHttpsOnly: boolean;
@@ -41,8 +41,8 @@ export interface SubmitDeps extends MediaDeps, RouteDeps {
 }
 
 /**
- * Refuses a key that has all the open jobs it may have, before its body is read. A repeat opens no
- * job, so only the transaction can judge it.
+ * Refuses a key that already has all the open jobs it may have, before the body is read. A call
+ * with an Idempotency-Key may be a repeat, which opens no job; the transaction decides on it.
  */
 export function demandFreeJob(
   { caller, idempotency_key }: Pick<WantedJob, 'caller' | 'idempotency_key'>,
@@ -96,7 +96,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   });
 }
 
-/** Takes `webhook_url` out of query and body and checks it. Null counts as left out. */
+/** Takes `webhook_url` out of the query or the body, and checks it. Null counts as omitted. */
 async function takeWebhook(
   inQuery: unknown,
   body: Record<string, unknown>,
@@ -115,7 +115,7 @@ async function takeWebhook(
   return { webhook_url: url, input };
 }
 
-/** Checks the input against its schema, and every file and address that it names. */
+/** Checks the input against its schema, and each file and address in it. */
 async function checkInput(
   model: Model,
   input: Record<string, unknown>,

@@ -4,26 +4,26 @@ import { routesInOrder } from '../../core/request/routing.ts';
 import type { Circuit } from './circuit.ts';
 import type { QueueView } from './queue-view.ts';
 
-/** Routes that a new request may take. */
+/** The routes that a new request may take. */
 export interface RouteChoice {
   /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
-  /** Why none takes it now; `routes` then lists all of them. */
+  /** Why no route accepts the request now, if none does; `routes` then lists all of them. */
   refusal: ApiError | null;
 }
 
-/** When callers of a stopped model should try again. */
+/** After how many seconds callers of a stopped model should try again. */
 const stoppedSeconds = 3_600;
 export interface RouteDeps {
   queue: QueueView;
   circuit: Pick<Circuit, 'isLast'>;
-  /** Fires when the process begins to stop. */
+  /** Fires when the process begins to shut down. */
   draining: AbortSignal;
-  /** Why nothing new is taken here; null if it is. Chat needs no storage. */
+  /** Why this process accepts nothing new; null if it does. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
 }
 
-/** The upstreams of a model that take work now, or why none does (503). */
+/** The routes of a model that accept work now, or why none does (503). */
 export async function chooseRoutes(
   model: Model,
   account_id: string,
@@ -63,7 +63,7 @@ function noCapacity(cause: string, seconds: number): ApiError {
   });
 }
 
-/** Why this process takes nothing new, whatever the upstreams' state. */
+/** Why this process accepts nothing new, apart from the state of the upstreams; null if it does. */
 function closedHere({ draining, blocked }: RouteDeps, needsStorage: boolean): ApiError | null {
   if (draining.aborted) {
     return new ApiError('capacity_unavailable', {

@@ -6,9 +6,11 @@ import type { Upstream } from '../../upstreams/upstream.ts';
 import { countLostStarts } from './lost-starts.ts';
 import { openKeys, type KeyFor } from './upstream-keys.ts';
 
-/** Failures in a row after which an upstream, or a model of it, is paused, and for how long. */
+/**
+ * Successive failures after which an upstream, or one of its models, is paused, and for how long.
+ */
 const limits = { threshold: 5, model_threshold: 3, failure_pause_seconds: 30 };
-/** Longest pause an upstream may ask for. */
+/** Longest pause that an upstream may ask for. */
 const pauseMaxSeconds = 120;
 /** Pause of an upstream that needs the operator's attention. */
 const operatorFaultPauseSeconds = 60;
@@ -16,33 +18,33 @@ const operatorFaultPauseSeconds = 60;
 const limitedSeconds = 2;
 /** Pause of a model that the upstream does not have. */
 const missingModelPauseSeconds = 300;
-/** How long an upstream counts as healthy before a success checks its row again. */
+/** After a success, how long further successes of the model are not written to the database. */
 const healthyMs = 1_000;
 /**
- * The newest refusal of a poll is recorded at most this often, because each job's polls meet it.
+ * A refused poll is recorded at most this often, because the polls of every job are refused alike.
  */
 const pollNotedMs = 60_000;
 
-/** An upstream, its own name of a model, and which of several keys was used. */
+/** An upstream, its own name for a model, and which of its keys was used, if it has several. */
 export interface UpstreamCall {
   upstream: string;
   model: string;
   key?: string | null | undefined;
 }
 
-/** A call that was not taken, or not answered. */
+/** A call that was not accepted, or whose answer was lost. */
 export interface FailedCall {
   outcome: 'not_accepted' | 'unknown';
   account_id: string;
-  /** The catalog row that was asked for. */
+  /** The catalog row that the caller asked for. */
   model_id: string;
   message: string;
-  /** The message, as far as it may be logged. */
+  /** The part of the message that may be logged. */
   cause: string;
   why?: Refusal | undefined;
-  /** How long the upstream asks to be left alone. */
+  /** How long the upstream asks us to wait. */
   retry_after_ms?: number | undefined;
-  /** A rate limit was met; `account_wide`: it is the limit of our whole account there. */
+  /** True for a rate limit; `account_wide`: the limit covers our whole account at the upstream. */
   limited?: boolean | undefined;
   account_wide?: boolean | undefined;
 }
@@ -58,28 +60,28 @@ type RefusedPoll = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_af
 export interface Circuit {
   keyFor: KeyFor;
   failed(route: UpstreamCall, failed: FailedCall): Promise<void>;
-  /** `began`: when the call was made, by `performance.now`. */
+  /** `began`: when the call was made, as `performance.now()`. */
   succeeded(route: UpstreamCall, account_id: string, began: number): Promise<void>;
-  /** Whether this account's calls try this route last, because its newest ones there were lost. */
+  /** Whether this account's calls try this route last, because its newest calls there were lost. */
   isLast(account_id: string, route: UpstreamCall): boolean;
   /**
-   * A refused poll pauses the polls of this process for as long as the upstream asks; starts have
-   * limits of their own. Returns the seconds.
+   * Pauses this process's polls of an upstream that refused one, for as long as it asks; starts are
+   * paused separately. Returns the seconds.
    */
   pollRefused(upstream: KeyedUpstream, refused: RefusedPoll): Promise<number>;
-  /** Seconds until polls are made there again; 0: now. */
+  /** Seconds until this upstream is polled again; 0: now. */
   pollWaitSeconds(upstream: KeyedUpstream): number;
 }
 
 /** An upstream together with the key that it is called with. */
 type KeyedUpstream = Pick<Upstream, 'name' | 'key'>;
 
-/** A failed call as the operator sees it: for which model, and with what result. */
+/** A failed call as reported to the operator. */
 export interface UpstreamFailure {
   upstream: string;
-  /** If it has several keys and this one is at fault. */
+  /** Set if the upstream has several keys and this key is at fault. */
   key?: string;
-  /** The upstream's own name; a poll names the row only. */
+  /** The upstream's own name for the model; not set for a poll. */
   model?: string;
   model_id: string;
   why: Refusal;
@@ -88,11 +90,11 @@ export interface UpstreamFailure {
 
 interface Listener {
   startFailed(failure: UpstreamFailure, record: upstreamPauses.PauseRecord): void;
-  /** The failure of a start could not be written down. */
+  /** The failure of a start could not be written to the database. */
   failureNotRecorded(upstream: string, err: unknown): void;
-  /** Every key is paused now, and with them the upstream or a model of it. */
+  /** Every key is paused now, so the upstream, or a model of it, is paused as well. */
   keysPaused(failure: UpstreamFailure, record: upstreamPauses.PauseRecord): void;
-  /** `resumed`: models whose pause has ended; an empty name is the whole upstream. */
+  /** `resumed`: models whose pause has ended; an empty name means the whole upstream. */
   startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
   pollRefused(failure: UpstreamFailure): void;
 }
@@ -118,7 +120,7 @@ function startCircuit(
     threshold: limits.model_threshold,
     seconds: limits.failure_pause_seconds,
   });
-  /** Until when each upstream and each of several keys counts as healthy, by model. */
+  /** Until when each upstream (or each of its keys) counts as healthy, by model. */
   const healthy = new Map<string, Map<string, number>>();
 
   async function noteHealthy(name: string, model: string, began: number): Promise<string[]> {
@@ -126,17 +128,18 @@ function startCircuit(
     const known = healthy.get(name) ?? new Map<string, number>();
     // guard: success-ends-failures (off: true)
     if (now < (known.get(model) ?? 0)) return [];
-    // Set at once, so that of many calls that succeed together only one checks the row.
+    // Set before the write: of many calls that succeed together, only one updates the database.
     healthy.set(name, known.set(model, now + healthyMs));
     const seconds = (now - began) / 1000;
-    // A job was just made and must go on; the next success is recorded as well.
+    // A failed write must not stop the job that was just started; the next success is recorded as
+    // well.
     const resumed = await upstreamPauses.noteSuccess(db, name, model, seconds).catch(() => []);
     return resumed.map((each) => each.model);
   }
 
   return {
     async failed(route, failed) {
-      // The call it is about still has to be settled.
+      // A failed write is only reported, because the call itself still has to be settled.
       await noteFailed(route, failed).catch((err: unknown) =>
         listener.failureNotRecorded(route.upstream, err),
       );
@@ -165,7 +168,7 @@ function startCircuit(
     const noted = await upstreamPauses.noteFailure(db, name, {
       ...failure,
       pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
-      // One account's request may have caused it, so two accounts have to meet it.
+      // A single account's request may be the cause, so a pause takes failures of two accounts.
       pauses_at_once: why !== 'model',
       counts_alone: why === 'unreachable',
       ...limits,
@@ -185,9 +188,9 @@ function pollCircuit(
   db: Database,
   listener: Listener,
 ): Pick<Circuit, 'pollRefused' | 'pollWaitSeconds'> {
-  /** Until when no poll is made, by upstream. */
+  /** Until when polls are paused, by upstream. */
   const waits = new Map<string, number>();
-  /** Until when each kind of refusal is known, by upstream. */
+  /** Until when a refusal of the same kind is not recorded again, by upstream. */
   const noted = new Map<string, number>();
   return {
     async pollRefused({ name: upstream, key }, refused) {
@@ -210,18 +213,19 @@ function pollCircuit(
 }
 
 /**
- * Ends a pause early, of the upstream with all its models or of one model. True if it was paused.
+ * Ends a pause early: that of the upstream with all its models, or of one model. Returns true if it
+ * was paused.
  */
 export function endPause(db: Database, upstream: string, model: string | null): Promise<boolean> {
   return upstreamPauses.endPause(db, upstream, model);
 }
 
-/** The upstream was asked and takes our key, or this one of several. */
+/** Records that the upstream has accepted our key, or this one of several. */
 export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
   return upstreamPauses.noteKeyTaken(db, pausedName(upstream, key));
 }
 
-/** How long the upstream asks to be left alone, within reason. */
+/** How long the upstream asks us to wait, at most `pauseMaxSeconds`. */
 function wishSeconds(retryAfterMs = 0): number {
   const isWish = Number.isFinite(retryAfterMs) && retryAfterMs > 0;
   return isWish ? Math.min(retryAfterMs / 1000, pauseMaxSeconds) : 0;

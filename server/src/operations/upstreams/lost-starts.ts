@@ -1,9 +1,9 @@
-/** Starts of one account at one route whose answers were lost in a row, in this process. */
+/** Counts, in this process, successive starts of an account at a route whose answers were lost. */
 export interface LostStarts {
   lost(account_id: string, route: Route): void;
-  /** A start was answered: the count starts over. */
+  /** A start was answered, so the count starts again from zero. */
   answered(account_id: string, route: Route): void;
-  /** Whether this account's calls try that route last. */
+  /** Whether this account's calls try this route last. */
   isLast(account_id: string, route: Route): boolean;
 }
 
@@ -12,12 +12,13 @@ interface Route {
   model: string;
 }
 
-/** More than a process serves at a time; beyond it the oldest counts are dropped. */
+/** More than one process serves at a time; above this, the oldest counts are dropped. */
 const countsMax = 10_000;
 
 /**
- * One account's lost starts pause nothing for others, because its input may be the cause; without
- * this count each of its calls would be made twice. `now`: milliseconds.
+ * One account's lost starts do not pause a route for others, because the account's input may be the
+ * cause. Without this count, each of its calls would be lost there first and then made again at the
+ * next route. `now`: milliseconds.
  */
 export function countLostStarts(
   { threshold, seconds }: { threshold: number; seconds: number },

@@ -1,19 +1,23 @@
 import type { QueueState } from '../../db/requests/queue.ts';
 
 /**
- * This process's knowledge of the queues: waiting accounts, since when, and paused upstreams. It
- * is read from the database at most four times a second, whatever the load, so positions are a
- * moment old.
+ * This process's view of the queues: waiting accounts, since when they wait, and paused upstreams.
+ * It is read from the database at most four times a second, whatever the load, so positions may be
+ * slightly out of date.
  */
 export interface QueueView {
-  /** Requests ahead, counted up to `positionMax`. */
+  /** Number of requests ahead in the queue; counts up to `positionMax`. */
   position(upstream: string, requestId: string): Promise<number>;
-  /** The position that a new request takes; the next call gets the one behind it. */
+  /** The queue position for a new request; the next call gets the one behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
-  /** Why this upstream takes nothing of this model now, and for how long; null if it does. */
+  /**
+   * Why this upstream accepts no request for this model now, and for how long; null if it does
+   * accept.
+   */
   closed(wanted: Wanted): Promise<{ reason: string; seconds: number } | null>;
   /**
-   * Whether an operator stopped this model. `upstream`: one of its upstreams, whose view knows it.
+   * Whether an operator has stopped this model. `upstream`: any of the model's upstreams; the
+   * answer is in its view.
    */
   isStopped(model_id: string, upstream: string): Promise<boolean>;
 }
@@ -30,7 +34,7 @@ const freshMs = 250;
 interface View {
   at: number;
   state: QueueState;
-  /** Requests that this process has accepted since, in order of id. */
+  /** Ids of requests that this process has accepted since `at`, in order. */
   entered: string[];
 }
 
@@ -78,9 +82,9 @@ export function createQueueView(
       const { state } = await view(upstream);
       const seconds = Math.max(state.paused_seconds, state.paused_models[model] ?? 0);
       if (seconds > 0) return { reason: 'is paused after failures', seconds };
-      // A longer queue does not show every account.
+      // If the queue is longer than the view holds, the view may lack this account's requests.
       const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
-      // Claims go round the accounts, so another account's backlog does not delay this one.
+      // Claims alternate between accounts, so another account's backlog does not delay this one.
       if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
         return { reason: 'has jobs of this account that wait for too long', seconds: 30 };
       return null;
@@ -92,8 +96,8 @@ export function createQueueView(
 }
 
 /**
- * How many of these sorted ids are older. By bisection, because ten thousand streams may ask in one
- * second.
+ * How many of these sorted ids come before `id`. Uses bisection, because ten thousand streams may
+ * ask within one second.
  */
 function countBelow(ids: readonly string[], id: string): number {
   let low = 0;

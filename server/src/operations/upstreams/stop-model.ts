@@ -8,8 +8,8 @@ interface ModelState {
 }
 
 /**
- * Stops a catalog row until it is resumed, whatever its routes do. New requests get 503, waiting
- * ones go on waiting, running ones are finished.
+ * Stops a model until it is resumed, whatever the state of its routes. New requests get 503,
+ * waiting ones keep waiting, running ones are finished.
  */
 export async function stopModel(
   db: Database,
@@ -30,7 +30,7 @@ export async function resumeModel(
   return { answer: { model_id, stopped: false }, target: model_id };
 }
 
-/** From the command line, with its row in the log. */
+/** For the command line: stops or resumes a model and writes the operator's log. */
 export function stopOrResume(
   db: Database,
   by: Author,

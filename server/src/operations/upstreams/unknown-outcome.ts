@@ -4,23 +4,23 @@ import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
 import { logAction as log, type Author } from '../operator-action.ts';
 
-/** Failure codes after which we don't know whether the upstream charged us. */
+/** Failure codes after which we do not know whether the upstream charged us. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
-/** As many as one transaction of a few seconds can write. */
+/** Most outcomes that one transaction can write within a few seconds. */
 export const resolvedMax = 50_000;
 const noteMax = 1000;
 
-/** An operator's finding about unknown outcomes. */
+/** An operator's finding: the true outcome of requests or starts whose outcome was unknown. */
 export interface Finding {
   outcome: 'ran' | 'did_not_run';
-  /** The upstream's charge for each; 0 if it did not run. */
+  /** The upstream's charge for each outcome; 0 if it did not run. */
   cost: bigint;
   note: string | null;
 }
 
 /**
- * Books once what the request, or a start of it that was left, cost the operator. The customer's
- * charge stays. Null: there is no such request or start.
+ * Records, once, what an unknown outcome cost the operator: that of a request, or of one of its
+ * left starts. The customer's charge does not change. Null: there is no such request or start.
  */
 export function resolveOutcome(
   db: Database,
@@ -57,8 +57,8 @@ async function findEnded(tx: Transaction, request_id: string) {
 }
 
 /**
- * The same for every unresolved outcome of a selection, the newest `resolvedMax` at most. Repeating
- * it does not change resolved ones. Returns how many were resolved and how many are left.
+ * Resolves all unresolved outcomes of a selection, at most the newest `resolvedMax`. A repeat does
+ * not change resolved ones. Returns how many were resolved, and whether that was all.
  */
 export function resolveOutcomes(
   db: Database,

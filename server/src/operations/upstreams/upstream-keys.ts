@@ -5,15 +5,15 @@ import type { Connection } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../upstreams/keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 
-/** Which of its keys an upstream is called with: one after the other, without paused ones. */
+/** Chooses the key for a call to an upstream with several: in rotation, skipping paused keys. */
 
 type Upstreams = ReadonlyMap<string, Upstream>;
 type Route = { upstream: string; model: string };
 
 /**
- * Name of the next key of a route, except those that have refused this call. Null: no other key is
- * open, or the upstream has only one. If all are paused, a first call goes to the key whose pause
- * ends first.
+ * The name of the next key for a route, skipping those that have refused this call. Null: no other
+ * key is available, or the upstream has only one. If all keys are paused, the first try of a call
+ * uses the key whose pause ends first.
  */
 export type KeyFor = (route: Route, refused: readonly string[]) => Promise<string | null>;
 
@@ -24,7 +24,8 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
     const keys = keysOf(upstreams.get(upstream));
     if (keys.length === 0) return null;
     const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
-    // Call the upstream all the same: how that goes says more than the database.
+    // If the database cannot be read, treat no key as paused: the call itself shows whether it
+    // works.
     const pauseOf = await queue.pausesOf(db, routes).catch(() => () => 0);
     const secondsOf = (key: string) => pauseOf({ upstream: pausedName(upstream, key), model });
     const turn = turns.get(upstream) ?? 0;
@@ -39,7 +40,7 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
 }
 
 export interface UpstreamKeyView extends upstreamStates.KeyState {
-  /** Models that are paused for this key alone. */
+  /** Models that are paused for this key only. */
   paused_models: upstreamStates.PausedModel[];
 }
 
