@@ -1,7 +1,7 @@
 import { isObject } from '../lib/json.ts';
 import { isOneOf } from '../lib/records.ts';
 
-/** A check of a value, with its words for a refusal: "must be …". */
+/** A check of a value; `is` completes an error message: "must be …". */
 export interface Check {
   is: string;
   test(value: unknown): boolean;
@@ -20,7 +20,7 @@ export const scalar: Check = {
   is: 'a string, a number, true or false',
   test: (v) => ['string', 'number', 'boolean'].includes(typeof v),
 };
-/** One of these texts. */
+/** The value must be one of these texts. */
 export function oneOf(...texts: readonly string[]): Check {
   const is = `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
   return { is, test: (v) => isOneOf(texts, v) };

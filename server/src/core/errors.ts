@@ -1,7 +1,7 @@
 /**
- * The error catalogue: every code a caller can meet, with its HTTP status, its type and what it
- * means.
- * The documentation and the OpenAPI document are tested against this table in both directions.
+ * The error catalogue: every code that a caller can get, with its HTTP status, its type and its
+ * meaning. Tests compare the documentation and the OpenAPI document with this table in both
+ * directions.
  */
 
 import type { Reason } from './reasons.ts';
@@ -18,10 +18,7 @@ export type ErrorType =
 interface Entry {
   status: number;
   type: ErrorType;
-  /**
-   * The text used if the thrower has nothing more precise to say. It tells the caller what to do
-   * next.
-   */
+  /** The default message, which tells the caller what to do next. */
   message: string;
 }
 
@@ -129,7 +126,7 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
-/** Why an accepted request ended FAILED: `error.code` in its status and card. */
+/** Why an accepted request ended FAILED: the `error.code` in its status and its full view. */
 export const failures = {
   upstream_rejected: 'The model refused the input.',
   upstream_failed: 'The model failed to generate.',
@@ -142,24 +139,24 @@ export const failures = {
 export type FailureCode = keyof typeof failures;
 
 export interface ApiErrorOptions {
-  /** Text for the caller, in place of the catalogue's. */
+  /** Message for the caller, in place of the catalogue's. */
   message?: string;
-  /** Why, where the code does not say it: `details.reason`. */
+  /** A more precise cause than the code: `details.reason`. */
   reason?: Reason;
-  /** The field or header at fault. */
+  /** The field or header that is wrong. */
   param?: string;
-  /** Public, structured facts: numbers, allowed values. */
+  /** Public details as data: numbers, allowed values. */
   details?: Record<string, unknown>;
   headers?: Record<string, string>;
-  /** Replaces the catalogue's status if HTTP has a more precise one for the same fault: 416. */
+  /** Replaces the catalogue's status if HTTP has a more precise one for this case, such as 416. */
   status?: number;
-  /** Internal; goes to the log, never to the caller. */
+  /** Internal cause; it is logged, and never sent to the caller. */
   cause?: unknown;
-  /** The thrower has already logged it. */
+  /** Set if the thrower has logged the error already. */
   expected?: true;
 }
 
-/** An error meant for the caller. Everything else that is thrown ends as `internal_error`. */
+/** An error meant for the caller. Any other error becomes `internal_error`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

@@ -1,6 +1,6 @@
 /**
- * Why a call was refused, if its code does not say it: `details.reason`. The web pages have a
- * sentence for each in Russian, filled with the other details.
+ * More precise causes of a refusal than its code: `details.reason`. The web pages have a Russian
+ * sentence for each, filled in from the other details.
  */
 export const reasons = [
   'access_over',
@@ -89,5 +89,5 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number];
 
-/** The reason of a refusal, or the limits that were not kept, such as `maximum` and `one_of`. */
+/** The reason of a refusal, or the limits that were exceeded, such as `maximum` and `one_of`. */
 export type Why = { reason?: Reason } & Record<string, unknown>;

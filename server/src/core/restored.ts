@@ -1,32 +1,35 @@
-/** Whether a database is a restored copy, judged from values alone. */
+/** Decides, from values alone, whether a database is a restored copy. */
 
 export type RestoredWhy = 'copy' | 'rewound' | 'timeline';
 
 export interface Installation {
   id: string;
   beat: number;
-  /** Since the newest beat, by the database's clock. */
+  /** Seconds since the newest beat, by the database's clock. */
   beat_age_seconds: number;
-  /** This very row was written by a service, in this database. */
+  /** True if a service wrote this row in this database, not in one that it was copied from. */
   is_original: boolean;
   timeline: number | null;
 }
 
-/** The identity of an installation that a process remembers. */
+/** The identity of an installation, as a process remembers it. */
 export interface RememberedInstallation {
   id: string;
   beat: number;
 }
 
-/** A standby that took over may lack the newest beats; a recovery to a point in time lacks more. */
+/**
+ * Most beats that a standby may lack after taking over; after a recovery to a point in time, more
+ * are missing.
+ */
 const lostBeatsMax = 6;
-/** A failover is over by then; restoring a backup takes longer. */
+/** A failover takes less than this; restoring a backup takes longer. */
 const failoverSeconds = 300;
 
 /**
  * Null: it is the same database. `timeline` is the current one, or null if the server does not
- * report it. After a long pause on a new timeline, with no process that remembers, a failover and a
- * recovery look the same: that counts as a copy.
+ * report it. If the timeline is new, the last beat is old and no process remembers the database, a
+ * failover and a recovery look the same; this counts as a copy.
  */
 export function restoredWhy(
   row: Installation,

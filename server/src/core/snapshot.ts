@@ -24,18 +24,20 @@ export interface Migration {
   sha256: string;
 }
 
-/** A kept table; its columns in order. */
+/** A table that is part of snapshots, and its columns in order. */
 export interface Table {
   name: string;
   columns: string[];
 }
 
 export interface SnapshotHeader {
-  /** ISO 8601: the moment that all rows show. */
+  /** ISO 8601: the time whose state all rows show. */
   taken_at: string;
   migrations: Migration[];
   tables: Table[];
-  /** The signing secret that was made and kept in the data folder; null if it came from outside. */
+  /**
+   * The signing secret that was generated and stored in the data folder; null if it was configured.
+   */
   secret: string | null;
 }
 
@@ -47,7 +49,7 @@ export interface SnapshotManifest {
   bytes: number;
 }
 
-/** Why a file whose first entry has this name is not read, or null. */
+/** Why a file whose first entry has this name cannot be read, or null. */
 export function unreadable(first: string): string | null {
   if (first === entryNames.header) return null;
   const isFirstForm = first.startsWith('FAREBOX SNAPSHOT 1\n');
@@ -73,7 +75,7 @@ export function mismatch(
   if (taken.length < own.length) {
     return `${levels} ${advice}, then start this one: it brings the schema up.`;
   }
-  // A table that the snapshot does not know belongs to someone else and stays as it is.
+  // A table that is not in the snapshot belongs to someone else and is not changed.
   const columnsOf = new Map(here.tables.map(({ name, columns }) => [name, columns.join('\n')]));
   for (const { name, columns } of header.tables) {
     const known = columnsOf.get(name);

@@ -13,8 +13,8 @@ interface Law {
 /** The form of the reference that a voucher's deposit has. */
 const ofVoucher = '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 /**
- * Every deposit and correction made since this migration has a row in the operator's log, whether
- * it was made on the pages or by a command.
+ * Since this migration, every deposit and correction has a row in the operator's log, however it
+ * was made.
  */
 const allIsLogged = `(select applied_at from migrations where name like '%_operator_log.sql')`;
 /**

@@ -11,7 +11,7 @@ import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
  */
 
 /**
- * The operator's side of each transfer. Their totals are computed when needed, so there is no row
+ * The operator's side of each transfer. These accounts' totals are computed when needed, so there is no row
  * that every transaction has to update.
  */
 export const operatorAccounts = {

@@ -3,9 +3,9 @@ import { crc32 } from 'node:zlib';
 import { encodeBase62, randomBase62 } from '../../lib/base62.ts';
 
 /**
- * API keys: `fbx_`, 32 random base62 characters (190 bits), 6 base62 characters of the CRC-32 of
- * those first 36. The checksum keeps typing errors and made-up keys away from the database and lets
- * secret scanners be sure.
+ * API keys: `fbx_`, 32 random base62 characters (190 bits), and 6 base62 characters of the CRC-32
+ * of those first 36. Thanks to the checksum, mistyped and made-up keys are refused without asking
+ * the database, and secret scanners can be certain.
  */
 
 const prefix = 'fbx_';
@@ -22,7 +22,7 @@ export function newKey(random: (bytes: number) => Buffer): string {
 }
 
 /**
- * The key itself if form and checksum are right, otherwise null. Says nothing about whether the key
+ * The key itself if form and checksum are right, otherwise null. Does not check whether the key
  * exists.
  */
 export function parseKey(text: unknown): string | null {
@@ -36,14 +36,16 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** The parts of a key that stay visible after its creation, so that its owner can recognise it. */
+/**
+ * The parts of a key that are still shown after its creation, so that its owner can recognise it.
+ */
 export function keyHint(key: string): { prefix: string; last4: string } {
   return { prefix: key.slice(0, prefix.length + 2), last4: key.slice(-4) };
 }
 
 /**
- * The visible parts in a key's beginning, hint (`fbx_ab…wxyz`) or full text; null if the text is
- * none of these.
+ * The visible parts of a key, read from its beginning, its hint (`fbx_ab…wxyz`) or the full key;
+ * null for any other text.
  */
 export function keyHintIn(text: string): { prefix: string; last4: string | null } | null {
   if (form.test(text)) return keyHint(text);
@@ -54,14 +56,14 @@ export function keyHintIn(text: string): { prefix: string; last4: string | null 
 /**
  * The well-formed key of an `Authorization` header, or null.
  *
- * Accepted: the word `Key` or `Bearer` in any case, spaces (one or more, as RFC 9110 has it), a key
- * whose checksum is right, nothing else. Two values are refused: as a list of two
- * (`headersDistinct`; a list of one is fine) or joined by a comma.
+ * Accepted: the word `Key` or `Bearer` in any case, one or more spaces (as in RFC 9110), a key with
+ * the right checksum, and nothing else. Two values are refused, both as a list of two
+ * (`headersDistinct`; a list of one is fine) and joined by a comma.
  */
 export function parseAuthorization(header: string | readonly string[] | undefined): string | null {
   const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
   if (typeof value !== 'string') return null;
-  // Not toLowerCase, which turns the Kelvin sign into a k.
+  // `toLowerCase` is not used here, because it turns the Kelvin sign into a k.
   return parseKey(/^(?:key|bearer) +(\S*)$/i.exec(value)?.[1]);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Characters that no name, reference, reason, note or search may contain. They are invisible, so
- * they make one text look like another or change its direction.
+ * Characters that are not allowed in names, references, reasons, notes and searches. They are
+ * invisible, and can make two texts look alike or change the direction of the text.
  */
 export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 

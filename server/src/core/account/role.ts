@@ -6,8 +6,8 @@ export const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 export type Role = (typeof roles)[number];
 
 /**
- * The right a call of the pages needs: view; build (keys, webhooks, requests); pay (top-ups,
- * alerts); own the account (its people).
+ * The right that a call of the pages needs: view; build (keys, webhooks, requests); pay (top-ups,
+ * alerts); own (the account and its people).
  */
 export type Right = 'view' | 'build' | 'pay' | 'own';
 

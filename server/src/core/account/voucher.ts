@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 
 /**
  * Voucher codes: `FB-` and five groups of four characters of Crockford's base32, which has no I, L,
- * O or U. Eighteen are random (90 bits), the last two a checksum over GF(32) that notices every one
- * or two wrong characters and every two that changed places, before the database is asked.
+ * O or U. Eighteen characters are random (90 bits). The last two are a checksum over GF(32), which
+ * detects any one or two wrong characters and any two swapped ones before the database is asked.
  */
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const randomLength = 18;
 const length = randomLength + 2;
 const prefix = 'FB';
-/** Far more than a code with all its dashes and blanks. */
+/** Longest typed text: far more than a code with all its dashes and spaces. */
 const typedMax = 100;
 
 /** Powers of the generator 2 modulo x^5 + x^2 + 1, and their exponents. */
@@ -27,15 +27,15 @@ for (let exponent = 0, value = 1; exponent < 31; exponent++) {
 export function newVoucherCode(random: (bytes: number) => Buffer): string {
   const digits = Array.from(random(randomLength), (byte) => byte & 31);
   const [plain, weighted] = sums(digits);
-  // p + q and 2^18 p + 2^19 q have to cancel the two sums.
+  // p + q and 2^18 p + 2^19 q must cancel the two sums.
   const p = divide(weighted ^ times(plain, 19), powers[18]! ^ powers[19]!);
   const text = [...digits, p, p ^ plain].map((digit) => alphabet[digit]).join('');
   return [prefix, ...text.match(/.{4}/g)!].join('-');
 }
 
 /**
- * The code as it is stored if form and checksum are right, otherwise null. Case, dashes and blanks
- * are ignored, and characters that look like 0 or 1 are read as such.
+ * The code in its stored form if its form and checksum are right, otherwise null. Case, dashes and
+ * spaces are ignored, and characters that look like 0 or 1 are read as those.
  */
 export function parseVoucherCode(typed: unknown): string | null {
   if (typeof typed !== 'string' || typed.length > typedMax) return null;
@@ -57,17 +57,17 @@ export function hashVoucherCode(code: string): Buffer {
   return hash('sha256', code, 'buffer');
 }
 
-/** The last characters that name a code (`FB-…WXYZ`); null if the text is none. */
+/** The last four characters, from a text like `FB-…WXYZ`; null for any other text. */
 export function voucherHintIn(text: string): string | null {
   return /^(?:FB-?)?(?:…|\.{2,3})-?([0-9A-Z]{4})$/.exec(text.toUpperCase())?.[1] ?? null;
 }
 
-/** The reference of its deposit. */
+/** The reference of a voucher's deposit. */
 export function voucherReference(id: string): string {
   return `voucher:${id}`;
 }
 
-/** True for references that only vouchers may have. */
+/** True for references that are reserved for vouchers. */
 export function isVoucherReference(reference: string): boolean {
   return reference.startsWith('voucher:');
 }

@@ -1,4 +1,4 @@
-/** Rules between the fields of a catalog row, beyond what its schema can state. Pure. */
+/** Checks between the fields of a catalog row that its schema cannot state. Pure. */
 
 import { objectOf } from '../../lib/json.ts';
 import { keysOf } from '../../lib/records.ts';
@@ -18,7 +18,8 @@ const units: Record<Kind, readonly Unit[]> = {
 };
 
 /**
- * Tasks that make images; `reframe` and `upscale` make either, `chat` makes text, all others video.
+ * Tasks that make images. `reframe` and `upscale` make images or videos, `chat` makes text, and all
+ * other tasks make videos.
  */
 const imageTasks = new Set<Task>([
   'text-to-image',
@@ -28,7 +29,7 @@ const imageTasks = new Set<Task>([
 ]);
 const eitherTasks = new Set<Task>(['reframe', 'upscale']);
 
-/** The words of `max_unit` that really bound a row of this unit. */
+/** The values of `max_unit` that set a limit for rows of each unit. */
 const boundingWords: Partial<Record<Unit, readonly string[]>> = {
   sec: ['seconds'],
   image: ['images', 'count'],
@@ -36,22 +37,22 @@ const boundingWords: Partial<Record<Unit, readonly string[]>> = {
   '1M tokens': ['tokens'],
 };
 
-/** Comparing the items of a list with each other costs its length squared. */
+/** Longest list that may have to have unique items: comparing all pairs takes quadratic time. */
 const UNIQUE_ITEMS_MAX = 1000;
 
-/** A limit on a field that the row does not have bounds nothing. */
+/** A limit on the field `prompt` has no effect if the row has no such field. */
 function promptFaults({ max_prompt_tokens, input_schema }: Model): Fault[] {
   if (max_prompt_tokens === null || propertyOf(input_schema, 'prompt')) return [];
   const message = 'max_prompt_tokens limits the field prompt, which is not in input_schema.';
   return [{ path: '/max_prompt_tokens', message }];
 }
 
-/** Everything wrong with a row; empty if it may be sold. */
+/** Everything that is wrong with a row; empty if it may be sold. */
 export function checkRow(model: Model): Fault[] {
   const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
   faults.push(...costFaults(model), ...promptFaults(model));
   faults.push(...schemaFaults(model.input_schema, '/input_schema'), ...extraFaults(model));
-  // Each of these needs what the ones before it have checked, and would only repeat their faults.
+  // Each of these relies on the checks before it, and would only repeat their faults.
   for (const next of [defaultFaults, exampleFaults, omissionFaults])
     if (faults.length === 0) faults.push(...next(model));
   return faults;
@@ -134,7 +135,10 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
   return faults;
 }
 
-/** A cost for each offered resolution, or for none: a missing one would be booked at another's. */
+/**
+ * A row states a cost for each offered resolution, or for none: otherwise a resolution without one
+ * would be booked at the cost of another.
+ */
 function costFaults({ price: { resolutions: offered }, upstreams }: Model): Fault[] {
   return upstreams.flatMap(({ cost_by_resolution: own }, at): Fault[] => {
     if (own === undefined) return [];
@@ -197,7 +201,7 @@ function exampleFaults(model: Model): Fault[] {
       message: `the example does not fit input_schema: ${path.slice(1) || 'it'} ${message}.`,
     }));
   }
-  // A chat's example is a conversation; its price is that of counted tokens.
+  // A chat's example is a conversation; its price depends on the tokens counted later.
   const priced = model.kind === 'text' ? { input_tokens: 1, output_tokens: 1 } : model.example;
   try {
     price(model, priced);
@@ -208,7 +212,7 @@ function exampleFaults(model: Model): Fault[] {
   return [];
 }
 
-/** Keywords that could make a caller's input expensive to check. */
+/** Finds keywords that could make checking a caller's input slow. */
 function schemaFaults(schema: unknown, path: string): Fault[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const faults: Fault[] = [];
@@ -233,10 +237,9 @@ function schemaFaults(schema: unknown, path: string): Fault[] {
 }
 
 /**
- * Whether a repeated group contains a repetition or alternatives, as in (a+)+ and (a
- *
- * a)+ : such a pattern may try every way to divide a text, which doubles with each character. Some
- * harmless patterns are caught too.
+ * Whether a repeated group contains a repetition, as in `(a+)+`, or alternatives, as in `(a|a)+`.
+ * The pattern may then try every way to divide a text; each further character doubles their number.
+ * Some harmless patterns are refused as well.
  */
 export function isExplosive(pattern: string): boolean {
   const text = pattern.replace(/\\./gs, '_').replace(/\[[^\]]*\]/g, '_');

@@ -3,14 +3,14 @@ import type { UpstreamDefinition } from './upstream-definition.ts';
 import { problemsMax, type Problem } from './catalog-file.ts';
 
 /**
- * Rules that two or more catalog files must keep together: known upstreams, one owner of each name
- * and id.
+ * Rules across catalog files: each named upstream is defined, and each upstream name and row id
+ * belongs to one file.
  */
 
-/** Ids that two files share: enough to find the rest. */
+/** Most shared ids that are named: enough to find the rest. */
 const takenNamed = 5;
 
-/** The rows that name an upstream that no file defines. */
+/** Reports rows that name an upstream which no file defines. */
 export function unknownUpstreams(
   file: string,
   rows: readonly Model[],
@@ -25,18 +25,18 @@ export function unknownUpstreams(
   return problems.slice(0, problemsMax);
 }
 
-/** Why an upstream can never serve a row. */
+/** Why an upstream can never run a row. */
 export interface UnsupportedRow {
   /** JSON pointer into the row, as if it were in the long form: `/task`, `/model` … */
   path: string;
-  /** About the upstream, without a full stop; says what is allowed. */
+  /** A sentence about the upstream, without a full stop, that states what is allowed. */
   message: string;
 }
 
-/** Null if nothing speaks against it. */
+/** Returns null if the upstream can run the row. */
 export type FindUnsupported = (row: Model, route: ModelUpstream) => UnsupportedRow | null;
 
-/** The rows that one of their upstreams can never serve. `judges` are by upstream. */
+/** Reports rows that one of their upstreams can never run. `judges`: a check for each upstream. */
 export function unsupportedRows(
   file: string,
   rows: readonly Model[],
@@ -59,17 +59,19 @@ function pathOf(path: string, at: number, { upstreams }: Model): string {
   return path === '/model' ? '/upstream_model' : path;
 }
 
-/** Which file's row counts for each id, or definition for each upstream. */
+/**
+ * For each id, the file whose row counts; or for each upstream, the file whose definition counts.
+ */
 export type Owners = ReadonlyMap<string, string>;
 
 /** Upstreams that need no file. */
 const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
 
 /**
- * The definitions that count, one for each upstream, in the given order. As with ids, a definition
- * stays with the file that it counted in `before`, so that a copy sends no running upstream to
- * another address. A file whose definition does not count has a problem, but its rows are read all
- * the same.
+ * The definitions that count, one for each upstream, in the given order. As with ids, the file that
+ * counted in `before` still counts, so that a copy of a definition cannot send a running upstream's
+ * calls to another address. A file whose definition does not count gets a problem, but its rows are
+ * still read.
  */
 export function settleUpstreams(
   files: { file: string; upstream: UpstreamDefinition | null }[],
@@ -94,10 +96,10 @@ export function settleUpstreams(
 }
 
 /**
- * The rows that count, one for each id, in the given order. An id stays with the file that it
- * counted in `before`, as long as that file has it, so that a new file changes no live price;
- * otherwise the first file that has it gets it. Each pair of files with the same ids is one
- * problem, of the file whose rows do not count.
+ * The rows that count, one for each id, in the given order. If the file that counted in `before`
+ * still has the id, it counts again, so that a new file changes no live price; otherwise the first
+ * file with the id counts. Each pair of files that share ids gives one problem, for the file whose
+ * rows do not count.
  */
 export function settleIds(
   files: { file: string; rows: readonly Model[] }[],

@@ -4,8 +4,8 @@ import { LIST_PPM, costliest, ownRate, rateOf, ratesByResolution } from '../pric
 import type { Rates } from '../price/rates.ts';
 
 /**
- * One row as `GET /models` shows it: prices in US dollars per unit, for an account that pays
- * `price_ppm` millionths of the list's.
+ * A row as shown by `GET /models`: prices in US dollars per unit, for an account that pays
+ * `price_ppm` millionths of the list price.
  */
 export function catalogEntry(model: Model, price_ppm = LIST_PPM) {
   const { price: rules, kind } = model;
@@ -46,7 +46,7 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM) {
 
 type Usd = (rate: bigint) => number;
 
-/** The highest rate, if several exist. */
+/** The highest rate, if there are several. */
 function highestPrice(rules: PriceRules, usd: Usd) {
   if (rules.unit === '1M tokens') {
     return {
@@ -62,7 +62,10 @@ function highestPrice(rules: PriceRules, usd: Usd) {
   );
 }
 
-/** One rule that adds `add_usd` to a unit: per item beyond `free`, or when the field `equals`. */
+/**
+ * A rule that adds `add_usd` per unit: for each item after `free` ones, or if the field `equals` a
+ * value.
+ */
 function entryExtra(extra: Extra, usd: Usd) {
   const { label, field } = extra;
   const shown = { label, field, add_usd: usd(extra.add_usd_micro) };

@@ -28,7 +28,7 @@ import { objectOf } from '../../lib/json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
- * Turns the content of one catalog file into rows, or says in sentences what is wrong with it.
+ * Turns the content of one catalog file into rows, or describes in sentences what is wrong with it.
  * Pure.
  */
 
@@ -43,7 +43,7 @@ export interface Problem {
 }
 
 export interface ParsedFile {
-  /** The upstream that it defines. */
+  /** The upstream that the file defines, if any. */
   upstream: UpstreamDefinition | null;
   rows: Model[];
   problems: Problem[];
@@ -83,7 +83,7 @@ interface PriceForm {
   charged?: 'asked';
 }
 
-/** A row as written in the file, after it has passed the schema. */
+/** A row as written in the file, after the schema check. */
 interface RowForm extends UpstreamForm {
   id: string;
   kind: Kind;
@@ -120,19 +120,22 @@ interface FileForm {
   models: RowForm[];
 }
 
-/** More would only push the first ones off the screen. */
+/** Most problems that are reported: with more, the first ones would scroll off the screen. */
 export const problemsMax = 50;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
-/** Longer than any reply takes: the service would bill what we cut off. */
+/**
+ * Longer than any reply takes: the service would bill the operator even for a reply that we cut
+ * off.
+ */
 const finishedAgeSeconds = 3600;
-/** The natural unit of each kind; a row priced by request may be of any kind. */
+/** The unit of `max` for each kind; a row of any kind may instead be priced by request. */
 const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
 let validate: ValidateFunction<FileForm> | undefined;
 
 /**
- * `content` is the file's parsed YAML. Rows are returned only if the whole file has the right form.
+ * `content` is the file's parsed YAML. Rows are returned only if the whole file passes the schema.
  */
 export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   validate ??= new Ajv2020({
@@ -167,7 +170,7 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   return { upstream, rows, problems: problems.slice(0, problemsMax) };
 }
 
-/** Rules that the schema cannot state and that must hold before a row can be built. */
+/** Checks that the schema cannot state and that must pass before a row can be built. */
 function formFaults(row: RowForm, file: FileForm): Fault[] {
   const faults: Fault[] = [];
   for (const field of ['created', 'checked_on'] as const) {
@@ -268,7 +271,9 @@ function extraOf(form: ExtraForm, input_schema: Record<string, unknown>): Extra 
   };
 }
 
-/** An omitted field goes upstream with its schema default, so it is priced as that default. */
+/**
+ * The schema's default for a field. An omitted field is sent with it, so it is also priced with it.
+ */
 function defaultOf(input_schema: Record<string, unknown>, field: string) {
   const given = fieldOf(objectOf(input_schema.properties)[field], 'default');
   const isScalar =

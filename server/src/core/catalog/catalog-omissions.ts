@@ -1,7 +1,7 @@
 /**
- * Checks that a request with omitted fields is made as it was priced. An omitted field goes
- * upstream as the quote assumed it, or with the schema's default: so a default must equal what the
- * quote assumes, and the model must accept what the quote assumes. Pure.
+ * Checks that a request with omitted fields runs as it was priced. An omitted field is sent with
+ * the value that the quote assumed, or with the schema's default. So a default must equal the
+ * assumed value, and the model must accept that value. Pure.
  */
 
 import { isObject, itemsOf, objectOf } from '../../lib/json.ts';
@@ -15,10 +15,13 @@ import { costliest, offeredResolutions, ratesByResolution } from '../price/rates
 type Schema = Record<string, unknown>;
 type Check = (field: string, fits: (value: unknown) => boolean, allowed: string) => void;
 
-/** If one of several ways to state a size has a default, it would override what a caller states. */
+/**
+ * A size can be given in several ways. A default for one of them would override the size that a
+ * caller gives in another way.
+ */
 const sizeFields = ['image_size', 'width', 'height'];
 
-/** Defaults of the schema that would ask for something other than is priced. */
+/** Defaults in the schema that would ask for something other than what is priced. */
 export function defaultFaults(model: Model): Fault[] {
   const { price: rules, input_schema } = model;
   const faults: Fault[] = [];
@@ -31,7 +34,8 @@ export function defaultFaults(model: Model): Fault[] {
     faults.push({ path: `/input_schema/properties/${field}/default`, message });
   };
   if (rules.unit === 'sec') {
-    // Shorter than what is reserved is fine: the delivered seconds are charged.
+    // A shorter default than the reserved length is fine, because the delivered seconds are
+    // charged.
     const seconds = rules.max > 0 ? Math.min(5, rules.max) : 5;
     const fits = (value: unknown) => typeof value === 'number' && value > 0 && value <= seconds;
     check('duration_seconds', fits, `at most ${seconds}`);
@@ -55,10 +59,10 @@ function checkResolution({ price: rules }: Model, check: Check): void {
   const offered = offeredResolutions(rules);
   const top = costliest(rules, (rate) => rate);
   if (top === undefined) return;
-  // Per megapixel, other fields also decide which resolution costs most.
+  // If megapixels are priced, other fields also decide which resolution costs most.
   if (rules.unit === 'MP' && offered.length > 1)
     return check('resolution', () => false, 'left out');
-  // Among several with the same cost, the first offered one is assumed.
+  // If several cost the same, the quote assumes the first offered one.
   if (rules.by_resolution) check('resolution', (value) => value === top, `${top}, or left out`);
   else {
     const fits = (value: unknown) => isOneOf(offered, value);
@@ -72,7 +76,10 @@ function isNoWider(model: Model, aspect_ratio: unknown): boolean {
   return price(model, { aspect_ratio }).price_usd_micro <= price(model, {}).price_usd_micro;
 }
 
-/** For a row whose example has a price: what the quote assumes and the schema cannot state. */
+/**
+ * For a row whose example has a price: faults in the values that the quote assumes and that the
+ * schema gives no default for.
+ */
 export function omissionFaults(model: Model): Fault[] {
   const { price: rules, input_schema, example, kind } = model;
   if (kind === 'text') return [];
@@ -85,7 +92,7 @@ export function omissionFaults(model: Model): Fault[] {
   const required = itemsOf(input_schema.required);
   const least = Object.entries(example).filter(([name]) => required.includes(name));
   const bare = Object.fromEntries(least);
-  // Without a size there may be no price: then nothing is assumed.
+  // An input without a size may have no price; then nothing is assumed.
   const assumptions = assumedFor(model, bare);
   const sent = upstreamInput(model, { input_mapping: {}, input_defaults: {} }, bare, assumptions);
   return (validateInput(model, sent) ?? []).flatMap(({ path, message }): Fault[] => {

@@ -1,4 +1,4 @@
-/** Describes what the file's schema found, for the person who wrote the file. */
+/** Describes the errors of the schema check, for the person who wrote the file. */
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { itemsOf, objectOf } from '../../lib/json.ts';
@@ -7,15 +7,15 @@ import { isFilled } from '../check.ts';
 export interface Fault {
   /** JSON pointer. */
   path: string;
-  /** A sentence; names the row or field and what is allowed. */
+  /** A sentence that names the row or field and what is allowed. */
   message: string;
 }
 
-/** One fault for each error of the file's schema; compiled with `verbose`. */
+/** One fault for each error of the schema, which must be compiled with `verbose`. */
 export function schemaFaults(errors: readonly ErrorObject[], content: unknown): Fault[] {
   const faults: Fault[] = [];
   for (const error of errors) {
-    // "if" only says that one of its branches failed; the branch has its own error.
+    // "if" only reports that one of its branches failed, and the branch has its own error.
     if (error.keyword === 'if') continue;
     const row = /^\/models\/(\d+)(.*)$/s.exec(error.instancePath);
     const id = row ? idOf(content, Number(row[1])) : '';

@@ -1,6 +1,6 @@
 /**
- * The catalog as the rest of the service sees it: rows already checked and normalised. The YAML
- * form of a row is described by `catalog/schema.json`.
+ * The catalog as the rest of the service sees it: rows that have been checked and normalised.
+ * `catalog/schema.json` describes a row's YAML form.
  */
 
 export type Kind = 'video' | 'image' | 'text';
@@ -43,18 +43,18 @@ export const tasks = [
 ] as const;
 export type Task = (typeof tasks)[number];
 
-/** Something that adds to the rate of one unit. */
+/** A rule that adds to the rate of one unit. */
 export type Extra =
   /**
-   * Adds `add_usd_micro` per item of the list field beyond the first `free` items. A single string
-   * counts as one item.
+   * Adds `add_usd_micro` for each item of the list field after the first `free` items. A single
+   * string counts as one item.
    */
   | {
       kind: 'per_item';
       field: string;
       free: number;
       add_usd_micro: bigint;
-      /** Added by each to the operator's cost of one unit; undefined: not stated. */
+      /** The operator's additional cost per item and unit; undefined if not stated. */
       cost_usd_micro?: bigint;
       label: string;
     }
@@ -72,29 +72,31 @@ export type Extra =
     };
 
 /**
- * The rules that price a request: kept with each request as its snapshot. All amounts are
- * micro-USD per unit.
+ * The rules that price a request; a copy is stored with each request. All amounts are micro-USD per
+ * unit.
  */
 export interface PriceRules {
   unit: Unit;
-  /** For media: the rate if no resolution decides it. */
+  /** For media: the rate if it does not depend on the resolution. */
   unit_price_usd_micro?: bigint;
-  /** For media: rates that differ by resolution. */
+  /** For media: the rates by resolution. */
   by_resolution?: Partial<Record<Resolution, bigint>>;
   /** For text: per 1M tokens. */
   input_usd_micro?: bigint;
   output_usd_micro?: bigint;
   extras: Extra[];
-  /** Longest duration or largest count of one request; 0: none stated. */
+  /** Longest duration or largest count in one request; 0: not stated. */
   max: number;
-  /** Offered values of `resolution`; empty: the field does not decide the price. */
+  /** Offered values of `resolution`; empty: the price does not depend on it. */
   resolutions: Resolution[];
-  /** Quantities are rounded up to multiples of it: a begun block counts as a whole one. */
+  /** Quantities are rounded up to multiples of this. */
   step?: number;
-  /** `max` is reserved whatever the input says, because the output follows a caller's file. */
+  /**
+   * `max` is reserved whatever the input says, because the output is as long as a caller's file.
+   */
   reserve?: 'max';
   /**
-   * The requested amount is charged, whatever is delivered, because its upstream bills that way.
+   * The requested amount is charged, whatever is delivered, because the upstream bills that way.
    */
   charged?: 'asked';
 }
@@ -109,23 +111,24 @@ export interface ModelUpstream {
   upstream: string;
   /** The upstream's own name for the model. */
   model: string;
-  /** Share of the requests that try it first; null: only the order decides. */
+  /** Share of the requests that try this route first; null: only the order decides. */
   weight: number | null;
-  /** Our input field → the upstream's; other fields keep their own name. */
+  /** Our input field → the upstream's; other fields keep their names. */
   input_mapping: Record<string, string>;
-  /** Fixed fields added to what is sent. */
+  /** Fixed fields that are added to every call. */
   input_defaults: Record<string, unknown>;
   /**
-   * The operator's cost of one unit, micro-USD; null if unknown. For text per 1M tokens. If
-   * resolutions have their own costs, the highest of them. Without the cost of extras if those
-   * state it; otherwise that of the most costly choice of extras.
+   * The operator's cost of one unit in micro-USD, for text per 1M tokens; null if unknown. If
+   * resolutions have their own costs, the highest of them. If extras state their costs, those are
+   * not included; otherwise it is the cost with the most costly choice of extras.
    */
   cost_usd_micro: bigint | null;
-  /** The cost of each offered resolution, if stated one by one. */
+  /** The cost at each offered resolution, if stated separately. */
   cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
   /**
-   * Whether the next route is tried after a lost answer of this one; otherwise `goesOn` decides.
+   * Whether the next route is tried after this route's answer was lost; if not set, the default in
+   * `goesOn` applies.
    */
   on_lost?: 'next' | 'wait';
   /** How long the first byte of an answer may take before it counts as lost. */
@@ -149,48 +152,59 @@ export interface Model {
   example: Record<string, unknown>;
   /** In order of preference; at least one. */
   upstreams: ModelUpstream[];
-  /** From start; then the reservation is released and the request ends FAILED `timeout`. */
+  /**
+   * Time limit in seconds from the start; then the reservation is released and the request ends
+   * FAILED with `timeout`.
+   */
   job_age_seconds: number;
-  /** Most tokens of the field `prompt`, counted as `boundTokens` does; null: unlimited. */
+  /** Most tokens of the field `prompt`, counted by `boundTokens`; null: unlimited. */
   max_prompt_tokens: number | null;
-  /** How a request can cost more than it is charged, in the operator's words; or null. */
+  /** How a request can cost more than its charge, in the operator's words; null if it cannot. */
   cost_may_exceed: string | null;
-  /** Day on which its model and price were last checked, 2026-11-22; null: not stated. */
+  /**
+   * Day on which the model and its price were last checked, such as 2026-11-22; null: not stated.
+   */
   checked_on: string | null;
   /**
-   * Chat only: what happens when the caller leaves. `finish` reads the reply on to its usage in the
-   * background, because an outside service bills it anyway; `stop` aborts, for servers of the
-   * operator's own.
+   * Chat only: what happens when the caller leaves. `finish` reads the rest of the reply in the
+   * background to get its usage, because an outside service bills it anyway. `stop` aborts the
+   * call, for the operator's own servers.
    */
   on_disconnect: OnDisconnect;
-  /** Chat only: it can think without showing it, so only its usage tells what a reply cost. */
+  /**
+   * Chat only: the model can think without showing it, so only its usage shows what a reply cost.
+   */
   hidden_tokens: boolean;
-  /** Chat only: what a message may contain. Other modalities are not in its price. */
+  /** Chat only: what a message may contain. The price does not cover other modalities. */
   input_modalities: Modality[];
-  /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
+  /**
+   * Chat only: the model's limit of completion tokens (`max_output_tokens`) and of prompt tokens
+   * (`context_tokens`).
+   */
   max_output_tokens: number;
   context_tokens: number;
   /**
-   * Chat only: a prompt whose bound is longer is refused, because the model would take and bill it.
+   * Chat only: a prompt is refused if its bound is above `context_tokens`, because the upstream
+   * would accept and bill it.
    */
   refuse_longer_prompts: boolean;
-  /** Chat only: what one image in the prompt costs at most. */
+  /** Chat only: the most tokens that one image in the prompt can cost. */
   image_tokens: number;
 }
 
-/** One immutable version of the whole catalog. */
+/** An immutable version of the whole catalog. */
 export interface Catalog {
   models: ReadonlyMap<string, Model>;
-  /** Rows left out and why, for the operator. */
+  /** Rows that are not served and why, for the operator. */
   hidden: { id: string; reason: string }[];
-  /** Changes when any row does; the ETag of GET /models. */
+  /** Changes whenever a row changes; used as the ETag of GET /models. */
   version: string;
 }
 
 /**
- * The rows that can be served, in the given order. A row keeps only its usable upstreams; a row
- * without any is hidden, with the reasons. The first of several rows with the same id counts.
- * `version` is set by the caller.
+ * The rows that can be served, in the given order. A row keeps only its usable upstreams; if it has
+ * none, it is hidden, with the reasons. If several rows have the same id, the first one counts. The
+ * caller sets `version`.
  */
 export function assembleCatalog(
   rows: readonly Model[],

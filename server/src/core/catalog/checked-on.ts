@@ -1,28 +1,28 @@
 /**
- * When the model and the price of a row were last checked, and what is due by that. Days are
- * written 2026-11-22. Pure.
+ * Whether the last check of a row's model and price is too old, and whether a model will soon be
+ * shut down. Days are written 2026-11-22. Pure.
  */
 
 import type { Model } from './catalog.ts';
 
-/** Vendors change prices and models about this often. */
+/** About how often vendors change prices and models. */
 export const priceAgeDays = 60;
-/** How far ahead a shutdown is reported. */
+/** How many days ahead a shutdown is reported. */
 export const shutdownAheadDays = 60;
 
 const dayMs = 86_400_000;
 
-/** Whether the last check is too old. Rows that state no day have no vendor to look up. */
+/** Whether the last check is too old. Rows without a day have no vendor to check. */
 export function isPriceOld({ checked_on }: Pick<Model, 'checked_on'>, today: string): boolean {
   return checked_on !== null && daysFrom(checked_on, today) > priceAgeDays;
 }
 
-/** Whether the model is gone by this day, or goes soon. */
+/** Whether the model has been shut down by today, or will be soon. */
 export function isShutdownNear(day: string, today: string): boolean {
   return daysFrom(today, day) <= shutdownAheadDays;
 }
 
-/** Rows of one file that need a check, in a sentence; null if there are none. */
+/** A sentence about the rows of one file that need a check; null if there are none. */
 export function oldPricesIn(rows: readonly Model[], today: string): string | null {
   const old = rows.filter((row) => isPriceOld(row, today));
   if (old.length === 0) return null;
@@ -36,7 +36,7 @@ export function oldPricesIn(rows: readonly Model[], today: string): string | nul
   );
 }
 
-/** Enough to find the rest. */
+/** Most ids that are named: enough to find the rest. */
 const idsNamed = 5;
 
 export function isDay(text: string): boolean {

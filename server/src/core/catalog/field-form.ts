@@ -1,12 +1,13 @@
 /**
- * The upstream's side of a row's `input_mapping`: a field, and the form in which it wants a value.
- * Some want it as one of a few texts: with `duration:{}s` the value 8 is sent as the text `8s` in
- * `duration`, with `resolution:{A}` the value 2k as `2K`, and with `:` it is not sent at all. Pure.
+ * The upstream's side of an entry in a row's `input_mapping`: the field's name, and the form in
+ * which the upstream wants the value. With `duration:{}s` the value 8 is sent as the text `8s` in
+ * `duration`, with `resolution:{A}` the value 2k is sent as `2K`, and with `:` the field is not
+ * sent. Pure.
  */
 export interface FieldForm {
-  /** Empty: it is not sent. */
+  /** Empty: the field is not sent. */
   name: string;
-  /** Null: the value is sent as it is. */
+  /** Null: the value is sent unchanged. */
   form: string | null;
 }
 

@@ -2,7 +2,7 @@ import { nearest } from '../../lib/nearest.ts';
 import type { Catalog, Model } from './catalog.ts';
 import { ApiError } from '../errors.ts';
 
-/** The row that a call names. Throws `unknown_model`. */
+/** The row whose id a call gives. Throws `unknown_model`. */
 export function findModel(catalog: Catalog, id: unknown): Model {
   const model = typeof id === 'string' ? catalog.models.get(id) : undefined;
   if (model) return model;
@@ -16,7 +16,7 @@ export function findModel(catalog: Catalog, id: unknown): Model {
 
 const listed = 'GET /v1/models lists the ids, to be used exactly as listed.';
 
-/** The refusal of an unknown model id, with the id that was likely meant. */
+/** The refusal of an unknown model id, with the id that was probably meant. */
 export function unknownModel(id: string, catalog: Catalog, then = listed) {
   const did_you_mean = nearest(id, [...catalog.models.keys()]);
   const guess = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`;
@@ -26,7 +26,7 @@ export function unknownModel(id: string, catalog: Catalog, then = listed) {
   };
 }
 
-/** Throws `forbidden` if the key may use other models only. */
+/** Throws `forbidden` if the key may not use this model. */
 export function demandModel(
   { models }: { models: readonly string[] | null },
   model_id: string,

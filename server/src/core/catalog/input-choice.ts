@@ -1,13 +1,13 @@
 /**
- * If a schema takes one of several forms (`anyOf`, `oneOf`), an input that fits none breaks the
- * rules of all. Reports only what the caller can have meant: the faults of the nearest form, or
- * else which forms there are. Pure.
+ * If a schema allows several forms (`anyOf`, `oneOf`), an input that fits none of them breaks the
+ * rules of all. This reports only what helps the caller: the faults of the form that fits best, or
+ * else a list of the forms. Pure.
  */
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 
-/** Keeps for every choice either the faults of one form, or the choice itself. */
+/** For every choice, keeps either the faults of one form or the fault of the choice itself. */
 export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
   const left: ErrorObject[] = [];
   for (const error of errors) {
@@ -15,7 +15,7 @@ export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
       left.push(error);
       continue;
     }
-    // The checker reports a choice right after the errors of its forms.
+    // ajv reports a choice right after the errors of its forms.
     let from = left.length;
     while (from > 0 && formAt(error, left[from - 1]!) !== null) from--;
     const said = left.splice(from);
@@ -24,7 +24,7 @@ export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
   return left;
 }
 
-/** The fault if no form comes near, or more than one fits. */
+/** Describes the fault if no form comes close, or if more than one fits. */
 export function choiceWords({ params, schema }: ErrorObject): string {
   if (Array.isArray(params.passingSchemas))
     return 'fits more than one of the allowed forms, and only one may fit';
@@ -46,7 +46,7 @@ export function requiredByChoice(branches: unknown): string[] | null {
   return fields;
 }
 
-/** Values of an enum as JSON writes them. */
+/** The values of an enum, written as JSON. */
 export function listOf(values: unknown): string {
   return itemsOf(values)
     .map((value) => JSON.stringify(value))
@@ -57,7 +57,7 @@ function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === 'anyOf' || keyword === 'oneOf';
 }
 
-/** Which of the choice's forms the error is about; null: none. */
+/** The index of the choice's form that the error belongs to, or null. */
 function formAt(choice: ErrorObject, error: ErrorObject): number | null {
   const { instancePath: place } = choice;
   const inside = error.instancePath === place || error.instancePath.startsWith(`${place}/`);
@@ -72,11 +72,11 @@ function formAt(choice: ErrorObject, error: ErrorObject): number | null {
 }
 
 /**
- * The faults of the form where they lie deepest, among the forms of the value's kind: the caller
- * got furthest in it. Null if there is none, or several.
+ * The faults of the form that the input fits best: among forms of the value's kind, the one whose
+ * faults are nested deepest. Null if there is none, or if several are equally deep.
  */
 function faultsOfNearest(choice: ErrorObject, said: ErrorObject[]): ErrorObject[] | null {
-  // If several fields would do, no single one of them is required.
+  // If any one of several fields is enough, no single one is required.
   if (requiredByChoice(choice.schema) !== null) return null;
   const forms = Map.groupBy(said, (error) => formAt(choice, error));
   let nearest: ErrorObject[] | null = null;
@@ -96,7 +96,9 @@ function depthOf({ instancePath }: ErrorObject): number {
   return instancePath.split('/').length;
 }
 
-/** The whole value is a text, for example, but the form is an object. */
+/**
+ * True if the value is of another kind than the form, such as a text where the form is an object.
+ */
 function isOtherKind({ instancePath, keyword, schema }: ErrorObject, choice: ErrorObject): boolean {
   if (instancePath !== choice.instancePath) return false;
   const kind = kindOf(choice.data);
@@ -120,12 +122,12 @@ const kindWords: Record<string, string> = {
   null: 'null',
 };
 
-/** One form in words; null if its schema is of an unknown kind. */
+/** Describes one form; null if its schema is of an unknown kind. */
 function formWords(form: Json): string | null {
   const { enum: values, const: value, type, pattern, description, required } = form;
   if (Array.isArray(values)) return `one of ${listOf(values)}`;
   if (value !== undefined) return JSON.stringify(value);
-  // Few people read patterns: a row may describe its own.
+  // Few people can read patterns, so a row may describe its own in words.
   if (type === 'string' && pattern !== undefined)
     return typeof description === 'string' ? description : `a text that matches ${String(pattern)}`;
   if (type === 'object') {

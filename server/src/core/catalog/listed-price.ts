@@ -1,4 +1,4 @@
-/** Compares the price of a row with the cost that its upstream lists or the row states. Pure. */
+/** Compares a row's price with the cost that its upstream lists, or that the row states. Pure. */
 
 import type { Model, PriceRules, Unit } from './catalog.ts';
 import { marginsOf, ratesOf, type Rate } from './margin.ts';
@@ -7,23 +7,23 @@ import type { Fraction } from '../price/money.ts';
 import { hasKey } from '../../lib/records.ts';
 
 export interface ListedPrice {
-  /** The counted unit; null if no row can be priced by that. */
+  /** The vendor's unit; null if no row can be priced by it. */
   unit: Unit | null;
-  /** Exact micro-USD for one unit; for text, for a million prompt tokens. */
+  /** Exact micro-USD per unit; for text, per million prompt tokens. */
   cost: Fraction;
-  /** Text: for a million completion tokens. */
+  /** For text: per million completion tokens. */
   cost_output: Fraction | null;
 }
 
 /**
- * Whether both count the same. A vendor that bills whole megapixels takes at least one for each
- * image, so an image is compared with one.
+ * Whether the row and the vendor use the same unit. A vendor that bills whole megapixels bills at
+ * least one for each image, so an image is compared with one megapixel.
  */
 export function isComparable({ unit }: PriceRules, listed: ListedPrice): boolean {
   return unit === listed.unit || (unit === 'image' && listed.unit === 'MP');
 }
 
-/** How the row is sold for less than its upstream asks, in words; null if it is not. */
+/** A sentence if the row is sold for less than its upstream's price; otherwise null. */
 export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): string | null {
   const asks = 'its upstream asks for';
   if (rules.unit === '1M tokens') {
@@ -35,8 +35,8 @@ export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): s
 }
 
 /**
- * How the row is sold for less than it states as its own cost, in words: each rate at each of its
- * upstreams, because a mistake may be in any.
+ * A sentence for each rate that is below the row's own stated cost. Every rate at every upstream is
+ * checked, because a mistake may be in any of them.
  */
 export function statedLosses(model: Model): string[] {
   const { price: rules, upstreams } = model;

@@ -3,27 +3,30 @@ import type { Extra, Model, Resolution } from './catalog.ts';
 import { unitCost, type Costs } from '../price/cost.ts';
 import { costliest, offeredResolutions, rateOf } from '../price/rates.ts';
 
-/** A catalog row's price, its upstream's cost, and the difference. Pure. */
+/** Compares a catalog row's price with its upstream's cost. Pure. */
 
 export interface Margin {
   /**
-   * The counted unit: the row's own without extras, the same with the most costly choice of them;
-   * for text a million tokens of one kind.
+   * The compared quantity: one unit of the row without extras, one with the most costly choice of
+   * extras, or for text a million input or output tokens.
    */
   of: 'unit' | 'with_extras' | 'input' | 'output';
-  /** Micro-USD for one of them. */
+  /** Price of one such unit, in micro-USD. */
   price: bigint;
-  /** Null: the row does not state it. */
+  /** Null if the row does not state it. */
   cost: bigint | null;
   margin: bigint | null;
-  /** Millionths of the price; also null if the price is 0. */
+  /** In millionths of the price; also null if the price is 0. */
   margin_ppm: number | null;
 }
 
 export type Rate = Margin & { resolution: Resolution | null };
 type Row = Pick<Model, 'price' | 'input_schema'>;
 
-/** At the list price; of several resolutions the one with the highest price. */
+/**
+ * The margins at the list price; if there are several resolutions, at the one with the highest
+ * price.
+ */
 export function marginsOf(row: Row, route: Costs): Margin[] {
   const { price: rules } = row;
   const { cost_usd_micro: cost, cost_output_usd_micro: output } = route;
@@ -40,7 +43,7 @@ export function marginsOf(row: Row, route: Costs): Margin[] {
   );
 }
 
-/** Each rate that a unit may have, without extras and with them, and its margin. */
+/** Every rate that a unit may have, without extras and with them, and its margin. */
 export function ratesOf(row: Row, route: Costs): Rate[] {
   if (row.price.unit === '1M tokens') return [];
   const offered = offeredResolutions(row.price);
@@ -53,8 +56,8 @@ export function ratesOf(row: Row, route: Costs): Rate[] {
 }
 
 /**
- * Compares like with like. If extras state their costs, the row's cost is that of a unit without
- * them; otherwise it is that of the most costly unit, and nothing is known of a plain one.
+ * If all extras state their costs, the row's cost is that of a unit without extras. Otherwise it is
+ * the cost of the most costly unit, and the cost of a plain unit is unknown.
  */
 function marginsAt(row: Row, route: Costs, resolution: Resolution | undefined): Margin[] {
   const rate = rateOf(row.price, resolution);
@@ -69,7 +72,7 @@ function marginsAt(row: Row, route: Costs, resolution: Resolution | undefined): 
   return [base, marginAt('with_extras', rate + adds, cost === null ? null : cost + costs)];
 }
 
-/** The amount for the most costly choice of each option, and for as many items as are allowed. */
+/** The sum of the most costly choice of each option, with as many items as are allowed. */
 function mostOf({ price, input_schema }: Row, amount: (extra: Extra) => bigint): bigint {
   const most = new Map<string, bigint>();
   for (const extra of price.extras) {
@@ -80,7 +83,7 @@ function mostOf({ price, input_schema }: Row, amount: (extra: Extra) => bigint):
   return [...most.values()].reduce((sum, all) => sum + all, 0n);
 }
 
-/** Items that are paid for; one for a list without a bound. */
+/** The number of items that are paid for; 1 if the list has no maximum length. */
 function mostItems(
   { field, free }: { field: string; free: number },
   schema: Model['input_schema'],

@@ -3,22 +3,22 @@ import { ApiError } from '../errors.ts';
 import type { Why } from '../reasons.ts';
 import { parseFileId } from '../request/id.ts';
 
-/** Media in a model input: a URL, or a caller's file, in any field whose name says so. */
+/** Media in a model input: a URL or a caller's file, in any field whose name marks it as media. */
 
-/** Media references of one input at most: each costs a look-up and a download. */
+/** Most media references in one input: each costs a look-up and a download. */
 export const mediaInputsMax = 64;
 
 /**
- * One of the sandbox's own media: `sandbox:photo`, or `sandbox:photo=2` for the second one. The
- * sandbox makes them itself, so an example works without any network.
+ * A sample file of the sandbox: `sandbox:photo`, or `sandbox:photo=2` for the second one. The
+ * sandbox makes these itself, so an example works without a network.
  */
 export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
 export const sampleKinds = ['photo', 'film', 'voice'] as const;
 
 export interface MediaInputs {
-  /** UUIDs of uploaded files, without repeats, with the path of the first field that names them. */
+  /** UUIDs of uploaded files, each once, with the path of the first field that names it. */
   files: { path: string; id: string; mentions: number }[];
-  /** Addresses, with the path of their field. */
+  /** Addresses, each with the path of its field. */
   urls: { path: string; url: string }[];
 }
 
@@ -32,7 +32,7 @@ export function mediaInputs(input: Record<string, unknown>): MediaInputs {
   return found;
 }
 
-/** Whether a field holds media, by its name. */
+/** Whether a field holds media, judged by its name. */
 export function isMediaField(name: string): boolean {
   return /(^|_)urls?$/.test(name);
 }
@@ -53,7 +53,7 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
   }
 }
 
-/** Called after each file: the list is searched for every file, so it stays short. */
+/** Called after each file, because the list is searched for every file and must stay short. */
 export function isTooMuch({ files, urls }: MediaInputs): boolean {
   const mentions = files.reduce((sum, file) => sum + file.mentions, 0);
   return mentions + urls.length > mediaInputsMax;
@@ -61,7 +61,7 @@ export function isTooMuch({ files, urls }: MediaInputs): boolean {
 
 const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
 
-/** Adds a reference to the found ones; false if it has none of the allowed forms. */
+/** Adds a reference to `found`; returns false if it has none of the allowed forms. */
 export function noteMedia(value: string, path: string, found: MediaInputs): boolean {
   const file = parseFileId(value);
   if (file !== null) {
@@ -77,29 +77,29 @@ export function noteMedia(value: string, path: string, found: MediaInputs): bool
   return isDataAddress(value) || sampleForm.test(value);
 }
 
-/** An empty or broken one would cost an upstream call that refuses it. */
+/** An empty or broken data address would cost an upstream call that refuses it. */
 function isDataAddress(value: string): boolean {
   const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(value)?.[0];
   return head !== undefined && isBase64(value.slice(head.length));
 }
 
-/** The forms of a media field, in words for a refusal. */
+/** The allowed forms of a media field, for error messages. */
 export const mediaForms =
   'must be a file_id of POST /files, a public http(s) address or a base64 data: address';
 
-/** A name as a step of a JSON pointer (RFC 6901). */
+/** A name as a segment of a JSON pointer (RFC 6901). */
 export function escaped(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The field of the input that a JSON pointer leads into; `input` for the whole of it. */
+/** The input field that a JSON pointer leads into; `input` for the whole input. */
 export function fieldOf(path: string): string {
   return path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') || 'input';
 }
 
 /**
- * One entry of `details.errors`, with its rule in values in `details.rules`. The path is a JSON
- * pointer, '' for the whole input.
+ * The error for one field, with the rule as data in `details.rules`. The path is a JSON pointer, ''
+ * for the whole input.
  */
 export function invalid(path: string, rule: string, why: Why = {}): ApiError {
   return new ApiError('invalid_input', {

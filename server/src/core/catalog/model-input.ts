@@ -1,7 +1,7 @@
 /**
- * Checks a caller's input against the row's own JSON Schema. The schema is the operator's and
- * trusted; the input is not: what a check costs and how much it answers are bounded, and the input
- * is never changed.
+ * Checks a caller's input against the row's own JSON Schema. The operator wrote the schema, so it
+ * is trusted; the input is not. So the cost of a check and the length of its answer are limited,
+ * and the input is never changed.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -20,7 +20,7 @@ export interface InputError {
   /** JSON pointer into the input; '' is the input itself. */
   path: string;
   message: string;
-  /** The broken rule in values. */
+  /** The broken rule as data: its code and the values for a message. */
   rule: Why;
 }
 
@@ -28,23 +28,27 @@ type Schema = Record<string, unknown>;
 type Input = Record<string, unknown>;
 type Validator = (input: unknown) => InputError[] | null;
 
-/** Enough to correct an input in one go; more would only make the reply long. */
+/** Enough to correct an input in one go; more would only make the reply longer. */
 const ERRORS_MAX = 20;
 /**
- * For an input with more values only the first fault is reported: collecting all could take long.
+ * If an input has more values than this, only its first fault is reported, because collecting all
+ * could take long.
  */
 const VALUES_MAX = 2000;
-/** A caller's own words in an error are cut to this length. */
+/** The caller's own text in an error is cut to this length. */
 const WORDS_MAX = 200;
 const UNKNOWN_MAX = 20;
-/** A rule in words comes from the row, and may list what is allowed. */
+/** Longest text of a rule. It comes from the row and may list the allowed values. */
 const RULE_MAX = 400;
-/** No pattern sees a longer text: even a quadratic one then ends within milliseconds. */
+/**
+ * Longer texts do not match any pattern, so that even a pattern that takes quadratic time ends
+ * within milliseconds.
+ */
 const PATTERN_TEXT_MAX = 4096;
 
 /**
- * ajv asks for an engine with its own source text, needed only where code is written to a file. The
- * key in `toString` keeps compiled patterns apart.
+ * ajv wants the engine to have its own source text, but needs it only to write code to a file.
+ * `toString` is the key by which ajv tells compiled patterns apart.
  */
 const boundedRegExp = Object.assign(
   (pattern: string, flags: string) => {
@@ -58,15 +62,16 @@ const boundedRegExp = Object.assign(
 );
 
 const options = {
-  // In this draft formats are only notes: a URL field may hold a file_id, and format checks take
-  // long on long texts.
+  // In this draft, formats are only annotations. A URL field may hold a file_id, and checking
+  // formats is slow for long texts.
   validateFormats: false,
-  // Own fields only: "constructor" is not there just because every object inherits one.
+  // Only an input's own fields count: "constructor" is not present just because objects inherit
+  // one.
   ownProperties: true,
-  // 4.2 is a multiple of 0.1, whatever doubles say.
+  // So that 4.2 counts as a multiple of 0.1 despite the rounding of doubles.
   multipleOfPrecision: 6,
   strictSchema: true,
-  // An error brings its rule along, to be put in words.
+  // Each error then carries its schema, which messages are made from.
   verbose: true,
   strictTypes: false,
   strictTuple: false,
@@ -81,8 +86,8 @@ const allFaults = new Ajv2020({ ...options, allErrors: true });
 const validators = new WeakMap<Schema, Validator>();
 
 /**
- * Null if the input fits the row's schema and its limit of prompt tokens; otherwise what to
- * correct, at most 20 entries.
+ * Returns null if the input fits the row's schema and its limit of prompt tokens; otherwise at most
+ * 20 faults.
  */
 export function validateInput(
   model: Pick<Model, 'input_schema'> & Partial<Pick<Model, 'max_prompt_tokens'>>,
@@ -103,27 +108,26 @@ function promptFault(maximum: number | null, input: unknown): InputError[] | nul
 }
 
 /**
- * The row's compiled check; compiled once per schema. Throws Error if the schema does not compile.
+ * The row's validator, compiled once per schema. Throws an Error if the schema does not compile.
  */
 export function inputValidator(model: Pick<Model, 'input_schema'>): Validator {
   const schema = model.input_schema;
   let validator = validators.get(schema);
   if (!validator) {
-    // A field that the model does not know is not a fault of the input; a closed row does not send
-    // it.
+    // An input may have fields that the model does not know: a closed row just does not send them.
     validator = validatorOf(isClosed(model) ? { ...schema, additionalProperties: true } : schema);
     validators.set(schema, validator);
   }
   return validator;
 }
 
-/** A field that the model does not know, and the one that was likely meant. */
+/** A field that the model does not know, and the known field that was probably meant. */
 export interface UnknownInput {
   field: string;
   did_you_mean: string | null;
 }
 
-/** The fields of an input that its model does not know; none if the row lists no fields. */
+/** The fields of an input that the model does not know; always empty if the row lists no fields. */
 export function unknownInputs(
   model: Pick<Model, 'input_schema' | 'price'>,
   input: Input,
@@ -138,7 +142,7 @@ export function unknownInputs(
     .map((field) => ({ field: cut(field), did_you_mean: nearest(field, free) }));
 }
 
-/** A copy without null fields, at any depth: null is the same as leaving a field out. */
+/** A copy without null fields, at any depth, because null means the same as omitting a field. */
 export function withoutNulls(input: Input): Input {
   const entries = Object.entries(input).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([field, value]) => [field, nullsGone(value)]));
@@ -149,22 +153,22 @@ function nullsGone(value: unknown): unknown {
   return isObject(value) ? withoutNulls(value) : value;
 }
 
-/** A copy of the input in which omitted fields hold the schema's defaults (top level only). */
+/** A copy of the input with the schema's defaults for omitted fields (top level only). */
 export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): Input {
   const defaults: [string, unknown][] = [];
   for (const [field, schema] of Object.entries(propertiesOf(model))) {
     if (hasDefault(schema)) defaults.push([field, structuredClone(schema.default)]);
   }
-  // Entries and spread define fields and do not assign them: "__proto__" stays a plain field.
+  // Both steps define properties instead of assigning them, so "__proto__" stays an ordinary field.
   return { ...Object.fromEntries(defaults), ...input };
 }
 
 /**
- * The input for an upstream: in the upstream's names, including everything that the price depends
- * on. An omitted field is sent as the quote assumed it if the schema knows it, otherwise with the
- * schema's default; a default length takes precedence, because it may be shorter than what is
- * reserved. A caller's field never passes under a name that the row itself fills, or the caller
- * would get what was not priced.
+ * The input for an upstream, under the upstream's names, with everything that the price depends on.
+ * An omitted field gets the value that the quote assumed, if the schema has the field; otherwise
+ * the schema's default. For the duration the schema's default comes first, because it may be
+ * shorter than what is reserved. A caller's field is not sent under a name that the row fills
+ * itself, because it would change what was priced.
  */
 export function upstreamInput(
   model: Pick<Model, 'input_schema'>,
@@ -192,7 +196,7 @@ export function upstreamInput(
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
 
-/** The part of an input that is kept: for a closed row, the fields that it knows. */
+/** The part of an input that is stored: for a closed row, only the fields that it knows. */
 export function keptInput(model: Pick<Model, 'input_schema' | 'upstreams'>, input: Input): Input {
   if (!isClosed(model)) return input;
   const properties = propertiesOf(model);
@@ -202,7 +206,7 @@ export function keptInput(model: Pick<Model, 'input_schema' | 'upstreams'>, inpu
   return Object.fromEntries(Object.entries(input).filter(([field]) => isKnown(field)));
 }
 
-/** The fields of `upstreamInput` that the row itself knows, in the upstream's names. */
+/** The names of all fields that the row itself can send, as the upstream calls them. */
 export function upstreamFields(
   model: Pick<Model, 'input_schema'>,
   { input_mapping, input_defaults }: Pick<ModelUpstream, 'input_mapping' | 'input_defaults'>,
@@ -213,7 +217,7 @@ export function upstreamFields(
   return [...named, ...Object.keys(input_defaults ?? {})];
 }
 
-/** A closed row sends the fields that it names, and no others. */
+/** Whether the row sends only the fields that it lists. */
 function isClosed({ input_schema }: Pick<Model, 'input_schema'>): boolean {
   return input_schema.additionalProperties === false;
 }
@@ -238,7 +242,7 @@ function validatorOf(schema: Schema): Validator {
   };
 }
 
-/** Compiles without leaving the schema in ajv's own cache, which would grow with every reload. */
+/** Removes the schema from ajv's own cache again, because that would grow with every reload. */
 function compile(ajv: Ajv2020, schema: Schema): ValidateFunction {
   const validate = ajv.compile(schema);
   ajv.removeSchema(schema);
@@ -267,7 +271,7 @@ function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
   });
 }
 
-/** For a missing or an unknown field, the field itself rather than the object around it. */
+/** For a missing or unknown field: the path of the field, not of the object around it. */
 function pathOf(error: ErrorObject): string {
   const params = objectOf(error.params);
   const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
@@ -297,7 +301,7 @@ function messageOf(error: ErrorObject): string {
   }
 }
 
-/** The broken rule in values, named as in the details of other errors. */
+/** The broken rule as data, with the same names as in the details of other errors. */
 function ruleOf({ keyword, params, schema }: ErrorObject): Why {
   const values: Record<string, unknown> = params;
   const { limit, type, multipleOf, allowedValues, allowedValue } = values;
@@ -320,7 +324,7 @@ function ruleOf({ keyword, params, schema }: ErrorObject): Why {
     case 'multipleOf':
       return { multiple_of: multipleOf };
     default:
-      // For example maxLength with its limit.
+      // For example `max_length` with its limit.
       return typeof limit === 'number' ? { [snakeCase(keyword)]: limit } : {};
   }
 }

@@ -1,6 +1,6 @@
 /**
- * An upstream as a catalog file defines it: data, so that another server of a known kind needs no
- * code. Pure.
+ * An upstream as a catalog file defines it. It is data, so that adding a server of a known kind
+ * needs no code. Pure.
  */
 
 export const adapterNames = ['openai', 'fal', 'replicate', 'comfyui', 'http-job'] as const;
@@ -9,16 +9,16 @@ export type AdapterName = (typeof adapterNames)[number];
 export interface UpstreamDefinition {
   name: string;
   adapter: AdapterName;
-  /** Base address without a slash at its end; null: only `url_from` has it. */
+  /** Base address without a slash at its end; null if it is given only through `url_from`. */
   url: string | null;
-  /** Names of environment variables. */
+  /** `url_from`, `key_from` and `secret_from` are names of environment variables. */
   url_from: string | null;
   key_from: string | null;
   key_optional: boolean;
   secret_from: string | null;
-  /** Jobs that it may run at the same time, over all our processes. */
+  /** Most jobs that it may run at the same time, over all our processes. */
   concurrency: number;
-  /** Options of its adapter; their form is in `catalog/schema.json`. */
+  /** Options of the adapter, described in `catalog/schema.json`. */
   options: Record<string, unknown>;
 }
 
@@ -27,13 +27,13 @@ export interface UpstreamSettings {
   name: string;
   url: string;
   key: string | null;
-  /** Signs its callbacks. */
+  /** Verifies the upstream's callbacks. */
   secret: string | null;
   concurrency: number;
   options: Record<string, unknown>;
 }
 
-/** As written in the file, after it has passed the schema. */
+/** As written in the file, after the schema check. */
 export type DefinitionForm = Pick<UpstreamDefinition, 'name' | 'adapter'> &
   Partial<UpstreamDefinition>;
 
@@ -50,16 +50,19 @@ export function definitionOf(form: DefinitionForm): UpstreamDefinition {
   };
 }
 
-/** Characters that a header can carry. */
+/** Characters that a header can contain. */
 const keyForm = /^[\x21-\x7e]+$/;
-/** Each key has rows of its own. */
+/** Most keys of one upstream, because each has rows of its own. */
 const keysMax = 32;
-/** As in `catalog/schema.json`. Text before an @ would be shown wherever an address is shown. */
+/**
+ * The same form as in `catalog/schema.json`. A user name or password is not allowed, because
+ * addresses are shown on pages and in logs.
+ */
 const urlForm = /^https?:\/\/[^/?#@\s\\]+(?:\/[^?#\s]*)?$/;
 
 /**
- * The settings of a defined upstream, or what the operator has to do to set it up. `keys`: all keys
- * in its variable, of which `key` is the first. `variable` reads the environment.
+ * The settings of a defined upstream, or a sentence that tells the operator what is missing.
+ * `keys`: all keys in the variable; `key` is the first of them. `variable` reads the environment.
  */
 export function settingsOf(
   definition: UpstreamDefinition,

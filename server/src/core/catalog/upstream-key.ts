@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 
-/** Keys of upstreams are named by their digests, never shown. Pure. */
+/** An upstream's key is named by its digest; the key itself is never shown. Pure. */
 
 /**
- * Why a start was not accepted. busy: for a while. unreachable: no connection, which no input can
- * bring about. redirect: its address leads elsewhere. lost: no clear answer came, here to a call
- * before the start, which makes no job; an unknown outcome is told by this word too. account: the
- * operator's account there is out of credit. credential: it does not take our key. model: it has no
- * such model.
+ * Why a start was not accepted. busy: the upstream is busy for a while. unreachable: there was no
+ * connection, which no input can cause. redirect: the address redirects elsewhere. lost: no clear
+ * answer came to a call before the start, which makes no job; also used for a start whose outcome
+ * is unknown. account: the operator's account at the upstream is out of credit. credential: the
+ * upstream does not accept our key. model: it does not have the model.
  */
 export type Refusal =
   | 'busy'
@@ -25,12 +25,15 @@ export function keyName(key: string): string {
   return hash('sha256', key).slice(0, nameLength);
 }
 
-/** The name under which pauses of the upstream, or of this key of it, are stored. */
+/** The name under which pauses of an upstream, or of one of its keys, are stored. */
 export function pausedName(upstream: string, key: string | null | undefined): string {
   return typeof key === 'string' ? `${upstream}#${key}` : upstream;
 }
 
-/** Whether a refusal concerns the key that was used: another key of the upstream may work. */
+/**
+ * Whether a refusal concerns only the key that was used, so that another key of the upstream may
+ * work.
+ */
 export function isOfKey({ why = 'busy', limited }: { why?: Refusal; limited?: boolean }): boolean {
   return why === 'credential' || why === 'account' || (why === 'busy' && limited === true);
 }

@@ -1,11 +1,11 @@
-/** Prices in the JSON of the vendors that list them. Pure. */
+/** Reads prices from the JSON of vendors' price lists. Pure. */
 
 import { isObject, type Json } from '../../lib/json.ts';
 import type { Unit } from './catalog.ts';
 import type { ListedPrice } from './listed-price.ts';
 import { fractionOf, parseDecimal, USD, type Fraction } from '../price/money.ts';
 
-/** fal's words for what it counts, in the singular. */
+/** fal's names for its units, in the singular. */
 const falUnits: ReadonlyMap<string, Unit> = new Map([
   ['image', 'image'],
   ['megapixel', 'MP'],
@@ -28,18 +28,18 @@ export function falPrice({ unit_price, unit, currency }: Json): ListedPrice | nu
 
 interface TokenPrice extends ListedPrice {
   cost_output: Fraction;
-  /** Prompts of this many tokens and more cost more; null: none do. */
+  /** Prompts with at least this many tokens cost more; null: the price does not depend on it. */
   dearer_from: number | null;
 }
 
-/** US dollars; a model that costs more for a token is a mistake in the list. */
+/** In US dollars: a higher price for one token is a mistake in the list. */
 const perTokenMax = 1n;
-/** From US dollars for a token to micro-USD for a million tokens. */
+/** Converts US dollars per token to micro-USD per million tokens. */
 const perMillion = 1_000_000n * USD;
 
 /**
- * OpenRouter's `pricing`: texts in US dollars for a token. Returns a sentence if the price does not
- * depend on the tokens alone.
+ * Reads OpenRouter's `pricing`: strings in US dollars per token. Returns a sentence instead if the
+ * price does not depend only on the tokens.
  */
 export function openrouterPrice(pricing: unknown): TokenPrice | string {
   if (!isObject(pricing)) return 'its price is not listed';
@@ -52,13 +52,14 @@ export function openrouterPrice(pricing: unknown): TokenPrice | string {
     const found = isObject(override) ? overrideOf(override, pricing) : null;
     if (found === null) return 'it has further prices that could not be read';
     if (found.from !== null) dearer_from = Math.min(dearer_from ?? Infinity, found.from);
-    // A price that applies at certain hours has to be covered at any hour.
+    // A higher price at certain hours counts at all hours, so that the row's price always covers
+    // it.
     else [input, output] = [larger(input, found.input), larger(output, found.output)];
   }
   return { unit: '1M tokens', cost: input, cost_output: output, dearer_from };
 }
 
-/** Rates under a condition; `from` is set if the condition is the length of the prompt alone. */
+/** Rates under a condition. `from` is set if the only condition is the length of the prompt. */
 function overrideOf(override: Json, base: Json) {
   const { min_prompt_tokens: from, utc_start, utc_end } = override;
   const rates = ratesIn({ ...base, ...override });
@@ -72,7 +73,7 @@ function ratesIn(pricing: Json): { input: Fraction; output: Fraction } | null {
   const input = rateOf(pricing.prompt);
   const completion = rateOf(pricing.completion);
   if (input === null || completion === null) return null;
-  // Reasoning is billed here as completion, whatever it costs there.
+  // Our bill counts reasoning as completion, so the higher of the two rates applies.
   const reasoning = rateOf(pricing.internal_reasoning);
   return { input, output: reasoning === null ? completion : larger(completion, reasoning) };
 }

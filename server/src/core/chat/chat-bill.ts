@@ -12,16 +12,16 @@ import {
   type StoredSizes,
 } from './tokens.ts';
 
-/** The result of a chat call: the completion as far as it got, and how it ended. */
+/** The result of a chat call: the completion as far as it arrived, and how the reply ended. */
 export interface ChatDelivery {
   completion: Record<string, unknown>;
   end: DeliveryEnd;
 }
 
 /**
- * `whole`: the reply came to its end. `broken`: the upstream broke it off, or this server had to
- * stop. `given_up`: we stopped reading, because the caller left or the time was up. `oversized`: it
- * was larger than we read, which only log probabilities cause.
+ * `complete`: the reply came to its end. `broken`: the upstream broke it off, or this server had to
+ * stop. `given_up`: we stopped reading, because the caller left or the time limit was reached.
+ * `oversized`: the reply was larger than we read, which only log probabilities can cause.
  */
 export type DeliveryEnd = 'complete' | 'broken' | 'given_up' | 'oversized';
 
@@ -30,7 +30,7 @@ export interface Bill {
   completion_tokens: number;
 }
 
-/** The body of the call, and the files that it names. */
+/** The body of the call, and the stored files in it. */
 type Said = Pick<Chat, 'body'> & { files: StoredSizes; stream?: boolean };
 
 type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
@@ -38,11 +38,11 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
 /**
  * The tokens to charge; null: nothing is charged, because the reply broke off before any output.
  *
- * The upstream's own usage counts if it gave one, and 0 is a figure. Without it, a reply of an
- * outside service (`on_disconnect: finish`) is charged by its bound, as the service bills more than
- * can be seen, and an oversized one by its reservation; a reply of a server of one's own, and one
- * that broke off through no fault of the caller, by a count of what was delivered and of the
- * prompt.
+ * The upstream's own usage counts if it reported one, even 0. Without it, there are two cases. A
+ * reply of an outside service (`on_disconnect: finish`) is charged by an upper bound, because the
+ * service bills more than can be seen; if it was oversized, all reserved completion tokens are
+ * charged. A reply of the operator's own server, or one that broke off through no fault of the
+ * caller, is charged by a count of the prompt and of what was delivered.
  */
 export function chargeableUsage(
   chat: Said,
@@ -62,7 +62,7 @@ export function chargeableUsage(
     const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'complete', isBound);
     return { prompt_tokens, completion_tokens: usage.completion_tokens };
   }
-  // A caller who left the operator's own server before anything came pays nothing.
+  // A caller who leaves before the operator's own server has sent anything pays nothing.
   if (!isBound && text === '' && !hasFinished) return { prompt_tokens: 0, completion_tokens: 0 };
   return {
     prompt_tokens: promptTokens(chat, model, end, isBound),
@@ -81,7 +81,7 @@ function promptTokens(
   isBound: boolean,
 ): number {
   if (isBound) return boundPromptTokens({ ...body, files }, model);
-  // Only a stream can be broken off to make its images cheap.
+  // Only a stream can be broken off on purpose, to make its images cheap.
   const isComplete = end === 'complete' || stream === false;
   const rule = isComplete ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
   return countPromptTokens({ ...body, files }, model.context_tokens, rule);

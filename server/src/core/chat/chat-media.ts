@@ -12,16 +12,16 @@ import {
 } from '../catalog/media-input.ts';
 
 /**
- * Where the messages of a chat call name media: in the parts of their contents, in every field that
- * is a URL by its name, in `file_id`, and in `data` and `file_data` where those hold no base64.
- * Paths are written as `messages[0].content[1].image_url.url`.
+ * Finds the media in the messages of a chat call: in the parts of their contents, in every field
+ * whose name marks a URL, in `file_id`, and in `data` and `file_data` unless they hold base64.
+ * Paths look like `messages[0].content[1].image_url.url`.
  *
  * @throws ApiError `bad_messages`
  */
 export function chatMedia(messages: Record<string, unknown>[]): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
   messages.forEach(({ content }, i) => {
-    // A plain text names no media, whatever it says.
+    // Content that is a plain string names no media, whatever it says.
     if (Array.isArray(content)) visit(content, `messages[${i}].content`, '', found);
   });
   return found;
@@ -56,7 +56,8 @@ function note(value: string, at: string, name: string, found: MediaInputs): void
   if (name === 'file_id' && parseFileId(value) === null) {
     throw badMessages(at, 'must be a file_id of POST /files');
   }
-  // A model of a service would get the bare word; in the queue the sandbox makes the file.
+  // Samples work only in the queue, where the sandbox makes the file; a chat model would get just
+  // the name.
   if (sampleForm.test(value) || !noteMedia(value, at, found)) {
     throw badMessages(at, mayBeBytes(name) ? `${mediaForms}, or base64` : mediaForms);
   }

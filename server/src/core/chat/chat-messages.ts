@@ -6,8 +6,8 @@ import type { Why } from '../reasons.ts';
 import { rebuilt, type Shape } from './known-fields.ts';
 
 /**
- * The messages of a chat call, narrowed to known fields. Anything that is not checked does not
- * reach an upstream: it might name media, or change the price.
+ * Reduces the messages of a chat call to known fields. Unchecked fields do not reach an upstream,
+ * because they might name media or change the price.
  */
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
@@ -33,7 +33,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
   refusal: text,
   reasoning: text,
   reasoning_content: text,
-  // As OpenRouter sends it and expects it back.
+  // In the form in which OpenRouter sends it and expects it back.
   reasoning_details: {
     list: {
       fields: {
@@ -48,14 +48,14 @@ const messageFields: Readonly<Record<string, Shape>> = {
       },
     },
   },
-  // Only the id of a reply's audio is sent back; the bytes are in what clients keep.
+  // Only the id of a reply's audio is sent back; clients also keep the bytes, which are dropped.
   audio: { fields: { id: { is: 'a string that is not empty', test: isFilled } } },
 };
 
 const audioForm = 'an object with an id';
 const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 
-/** A content part has one field of its own, named like its type: a text, or an object of texts. */
+/** A content part has one field named like its type: a text, or an object with texts. */
 interface PartForm {
   is: string;
   modality: Modality;
@@ -63,7 +63,7 @@ interface PartForm {
   test(own: unknown): boolean;
 }
 
-/** Data that is not an image would be billed as what it is. */
+/** Data other than an image is refused here: the upstream would bill it as what it really is. */
 const pictureUrl: Check = {
   is: 'an address, a file_id, or data of an image (data:image/…)',
   test: (url) => typeof url === 'string' && !/^\s*data:(?!image\/)/i.test(url),
@@ -75,7 +75,8 @@ const parts: Readonly<Record<string, PartForm>> = {
   image_url: {
     is: 'image_url with a url',
     modality: 'image',
-    // `original`, which some models know, costs more than is reserved for an image.
+    // The value `original`, which some models know, is refused: it costs more than is reserved for
+    // an image.
     fields: { url: pictureUrl, detail: oneOf('auto', 'low', 'high') },
     test: (image) => isObject(image) && isFilled(image.url),
   },
@@ -93,7 +94,7 @@ const parts: Readonly<Record<string, PartForm>> = {
   },
 };
 
-/** @throws ApiError `bad_messages`, which names the place. */
+/** @throws ApiError `bad_messages`, which names the message or field. */
 export function readMessages(messages: unknown, max: number): Json[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw badMessages('messages', 'must be a list with at least one message');
@@ -123,7 +124,10 @@ function readMessage(message: unknown, at: string): Json {
   return kept;
 }
 
-/** An assistant that called a tool or refused has no content; a tool may have nothing to report. */
+/**
+ * An assistant's message that calls a tool or refuses may lack content; a tool may have no result
+ * to report.
+ */
 function mayLackContent(role: string, message: Json): boolean {
   if (role === 'tool' || role === 'function') return true;
   if (role !== 'assistant') return false;
@@ -158,7 +162,7 @@ type Taking = { id: string; input_modalities?: readonly Modality[] };
 const namedMax = 3;
 
 /**
- * Refuses parts that the price of a model does not cover, and names `others` that take them.
+ * Refuses parts that the model's price does not cover, and names `others` that accept them.
  * `messages` come from `readMessages`.
  *
  * @throws ApiError `bad_messages`
@@ -187,7 +191,7 @@ export function demandModalities(
   });
 }
 
-/** `param`: the place, such as `messages[0].content`. */
+/** `param`: the path of the field, such as `messages[0].content`. */
 export function badMessages(param: string, wrong: string, details?: Why): ApiError {
   return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param, details });
 }

@@ -1,4 +1,4 @@
-/** Input schema of chat models whose row has none: OpenAI's chat body without the model. */
+/** Input schema for chat models whose row has none: OpenAI's chat body without `model`. */
 
 export const chatInputSchema: Record<string, unknown> = {
   type: 'object',

@@ -18,12 +18,12 @@ import { rebuilt, type Shape } from './known-fields.ts';
 export { badMessages, demandModalities } from './chat-messages.ts';
 
 /**
- * Which chat calls are accepted: OpenAI's chat completions, narrowed to what can be priced
- * beforehand. Shapes are checked here, ranges of numbers by the upstream, which knows its own.
+ * Reads chat calls: OpenAI's chat completions, reduced to what can be priced beforehand. Types are
+ * checked here; ranges of numbers are left to the upstream, which knows its own.
  */
 
 export interface ChatLimits {
-  /** A longer list is refused; 10 MiB could hold 350,000 messages. */
+  /** Longest list of messages. Without this limit, 10 MiB could hold 350,000 of them. */
   messages_max: number;
 }
 
@@ -33,13 +33,13 @@ export interface Chat {
   model: string;
   messages: Record<string, unknown>[];
   stream: boolean;
-  /** The caller asked for a last chunk with usage. */
+  /** The caller wants a last chunk with the usage. */
   include_usage: boolean;
   /** `max_tokens` or its newer name `max_completion_tokens`; null if neither was given. */
   max_tokens: number | null;
   /**
-   * The body for the upstream: `messages` and the allowed fields. The sender sets model, stream
-   * and max_tokens.
+   * The body for the upstream: `messages` and the allowed fields. Model, stream and max_tokens are
+   * set when it is sent.
    */
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
 }
@@ -52,7 +52,8 @@ const toolType = oneOf('function', 'custom');
 const grammar: Shape = { fields: { definition: text, syntax: text } };
 const toolShape: Shape = {
   fields: {
-    // A hosted tool (web search, code interpreter) has a fee that no reservation covers.
+    // Hosted tools (web search, code interpreter) are not accepted: they have fees that are not
+    // part of the reservation.
     type: toolType,
     function: functionShape,
     custom: {
@@ -63,8 +64,8 @@ const toolShape: Shape = {
 const chosenTool = { type: toolType, function: named, custom: named };
 
 /**
- * Allowed fields. All others are dropped silently, because they may change the price
- * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or keep data at
+ * Allowed fields. All others are dropped without an error, because they may change the price
+ * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or store data at
  * the upstream (`store`, `metadata`).
  */
 export const passingFields: Readonly<Record<string, Shape>> = {
@@ -81,7 +82,7 @@ export const passingFields: Readonly<Record<string, Shape>> = {
     fields: {
       type: text,
       json_schema: { fields: { name: text, description: text, schema: object, strict: boolean } },
-      // Where Together and llama.cpp expect it.
+      // Together and llama.cpp expect the schema here.
       schema: object,
     },
   },
@@ -104,7 +105,7 @@ export const passingFields: Readonly<Record<string, Shape>> = {
 
 /**
  * Reads the body of a chat call. In optional fields null means not given, as in OpenAI's own
- * service. Whether the model exists, and the ceilings of max_tokens, are for the caller.
+ * service. The caller checks whether the model exists, and the limits of max_tokens.
  *
  * @throws ApiError `bad_messages` (names the message by its index) or `bad_request` (names the
  * field)

@@ -1,11 +1,11 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 
 /**
- * Reads the answer of a chat upstream as hostile data: OpenAI's `chat.completion` and its chunks.
- * Nothing here throws on JSON values; values of the wrong type count as absent.
+ * Reads the replies of a chat upstream, OpenAI's `chat.completion` and its chunks, as untrusted
+ * data. Nothing here throws on JSON values; values of the wrong type count as absent.
  */
 
-/** Fields of a completion that its chunks may lack. `created` in unix seconds. */
+/** Fields of a completion that chunks may lack. `created` is in unix seconds. */
 export interface CompletionIdentity {
   id: string;
   created: number;
@@ -13,7 +13,7 @@ export interface CompletionIdentity {
 }
 
 export interface Usage {
-  /** Null if the upstream counted the completion only. */
+  /** Null if the upstream counted only the completion. */
   prompt_tokens: number | null;
   completion_tokens: number;
 }
@@ -22,27 +22,27 @@ export interface Usage {
 export interface Gatherer {
   add(chunk: unknown): void;
   /**
-   * The completion so far; `usage` is left out while no chunk brought any. Its tool calls and log
-   * probabilities go on growing with later chunks. `ended`: the stream came to its end in order.
+   * The completion so far, without `usage` if no chunk had any. Its tool calls and log
+   * probabilities keep growing with later chunks. `ended`: the stream came to a regular end.
    */
   completion(ended?: boolean): Json;
 }
 
 /**
- * Texts of a delta that grow piece by piece. vLLM and OpenRouter call it `reasoning`, others
- * `reasoning_content`.
+ * Texts of a delta that arrive in pieces. vLLM and OpenRouter name the reasoning `reasoning`,
+ * others `reasoning_content`.
  */
 const grownTexts = ['content', 'refusal', 'reasoning_content', 'reasoning'];
 
 /**
- * More calls than any model makes in one reply: a faulty upstream may open a new one in every
- * chunk.
+ * More tool calls than any model makes in one reply. Without a limit, a faulty upstream could open
+ * a new one in every chunk.
  */
 const toolCallsMax = 1_024;
 
 /**
- * Usage of a reply or a chunk. A zero counts; anything but safe integers ≥ 0 makes the whole report
- * worthless (null), except that `prompt_tokens` may be missing.
+ * The usage of a reply or chunk. Zero is a valid count. Anything but safe integers ≥ 0 makes the
+ * whole report unusable (null), except that `prompt_tokens` may be missing.
  */
 export function usageOf(reply: unknown): Usage | null {
   const usage = isObject(reply) ? reply.usage : undefined;
@@ -52,7 +52,7 @@ export function usageOf(reply: unknown): Usage | null {
   return { prompt_tokens, completion_tokens };
 }
 
-/** The completion that a whole stream amounts to. */
+/** The completion that the chunks of a whole stream add up to. */
 export function completionFromChunks(
   chunks: Iterable<unknown>,
   identity: CompletionIdentity,
@@ -70,13 +70,16 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
   let finish_reason: string | null = null;
   let usage: Json | undefined;
   let hasWritten = false;
-  /** Something was written with the last report or after it. */
+  /**
+   * True if text arrived with the last usage report or after it, so the report may not cover
+   * everything.
+   */
   let isOutrun = false;
 
   function add(chunk: unknown): void {
     if (!isObject(chunk)) return;
     keepFirst(head, chunk);
-    // Some servers repeat a growing usage in every chunk: the last one counts.
+    // Some servers repeat a growing usage in every chunk, so the last one counts.
     if (isObject(chunk.usage)) {
       usage = chunk.usage;
       isOutrun = false;
@@ -91,7 +94,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
     if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
   }
 
-  /** Some servers report 0 until they have counted, so 0 is not a count while text arrives. */
+  /** Some servers report 0 until they have counted, so 0 is not a count while text is arriving. */
   function isPending(ended: boolean): boolean {
     return usageOf({ usage })?.completion_tokens === 0 && (isOutrun || (hasWritten && !ended));
   }
@@ -120,8 +123,8 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
 }
 
 /**
- * Everything in a completion that the model wrote, one text after the other, for counting if no
- * usage came. A reasoning text given under both of its names counts once.
+ * All text that the model wrote in a completion, joined, for counting tokens if there is no usage.
+ * Reasoning that is given under both of its names counts once.
  */
 export function deliveredText(completion: unknown): string {
   const choices = isObject(completion) ? completion.choices : undefined;
@@ -139,9 +142,9 @@ export function deliveredText(completion: unknown): string {
 }
 
 /**
- * A stored completion as the chunks of a stream: its final text in one piece, the finish reason,
- * then usage where `includeUsage` asks. `completionFromChunks` makes the same completion of them
- * again.
+ * A stored completion as the chunks of a stream: the whole text in one chunk, then the finish
+ * reason, then the usage if `includeUsage` is set. `completionFromChunks` turns them back into the
+ * same completion.
  */
 export function chunksFromCompletion(completion: Json, includeUsage: boolean): Json[] {
   const { choices, usage, ...rest } = completion;
@@ -163,12 +166,12 @@ export function chunksFromCompletion(completion: Json, includeUsage: boolean): J
   return chunks;
 }
 
-/** It broke off: a choice has no finish reason. */
+/** True if a choice has no finish reason, so the reply broke off. */
 export function isUnfinished({ choices }: Json): boolean {
   return Array.isArray(choices) && choices.some((each) => isObject(each) && lacksReason(each));
 }
 
-/** For a stream that came to its end in order although the upstream gave no finish reason. */
+/** Adds a finish reason, for a stream that came to a regular end but whose upstream gave none. */
 export function finished(completion: Json): Json {
   if (!isUnfinished(completion)) return completion;
   const choices = itemsOf(completion.choices).map((each) =>
@@ -177,7 +180,7 @@ export function finished(completion: Json): Json {
   return { ...completion, choices };
 }
 
-/** Adds a type to each tool call, as streams have it: some servers leave it out. */
+/** Adds the type to each tool call, as in streams, because some servers omit it. */
 export function withCallTypes(completion: Json): Json {
   if (!Array.isArray(completion.choices)) return completion;
   const choices = completion.choices.map((choice: unknown) => {
@@ -221,7 +224,7 @@ function growMessage(message: Json, calls: Map<number, Json>, delta: Json): void
   if (!Array.isArray(delta.tool_calls)) return;
   for (const [position, piece] of delta.tool_calls.entries()) {
     if (!isObject(piece)) continue;
-    // Some servers leave the index out if there is one call only.
+    // Some servers omit the index if there is only one call.
     const index = isCount(piece.index) ? piece.index : position;
     if (!calls.has(index) && calls.size >= toolCallsMax) continue;
     const call = calls.get(index) ?? { type: 'function' };
@@ -237,7 +240,7 @@ function growToolCall(call: Json, piece: Json): void {
   growCall(call, 'custom', { name: '', input: '' }, piece);
 }
 
-/** The name comes whole, and some servers repeat it; the arguments come in pieces. */
+/** The name arrives in one piece, and some servers repeat it; the arguments arrive in pieces. */
 function growCall(target: Json, field: string, empty: Json, pieces: Json): void {
   const piece = pieces[field];
   if (!isObject(piece)) return;
@@ -273,7 +276,7 @@ function finishedMessage(grown: Json, calls: Map<number, Json>): Json {
   return message;
 }
 
-/** A text, or the texts of a list of parts. */
+/** A text, or the joined texts of a list of parts. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
@@ -286,7 +289,7 @@ function callText(call: unknown): string {
   return isObject(call) ? textOf(call.name) + textOf(call.arguments) + textOf(call.input) : '';
 }
 
-/** Only one completion is ever requested; a choice without an index is the first. */
+/** Only one completion is ever requested; a choice without an index counts as the first. */
 function isFirstChoice(choice: unknown): choice is Json {
   return isObject(choice) && (choice.index ?? 0) === 0;
 }

@@ -2,11 +2,11 @@ import { isObject } from '../../lib/json.ts';
 import { isGiven, type Check } from '../check.ts';
 
 /**
- * Objects rebuilt from their known fields. An unchecked field does not reach an upstream: it may
- * change the price there, such as a `cache_control` on a tool.
+ * Rebuilds objects from their known fields. An unchecked field does not reach an upstream, because
+ * it may change the price there, such as a `cache_control` on a tool.
  */
 
-/** `isText`: the value may be a plain string instead. */
+/** `isText`: the value may also be a plain string. */
 export interface KnownFields {
   isText?: true;
   fields: Readonly<Record<string, Shape>>;
@@ -14,10 +14,13 @@ export interface KnownFields {
 
 export type Shape = Check | KnownFields | { list: Shape };
 
-/** Makes the error for a value at `at`, such as `tools[0].function.name`; `is`: what is allowed. */
+/**
+ * Makes the error for the value at path `at`, such as `tools[0].function.name`; `is`: what is
+ * allowed.
+ */
 type Refuse = (at: string, is: string) => Error;
 
-/** The value with its known fields only; null counts as left out. */
+/** The value reduced to its known fields; null counts as omitted. */
 export function rebuilt(value: unknown, shape: Shape, at: string, refuse: Refuse): unknown {
   if ('test' in shape) {
     if (!shape.test(value)) throw refuse(at, shape.is);

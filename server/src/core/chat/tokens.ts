@@ -2,15 +2,16 @@ import { isBase64 } from '../../lib/base64.ts';
 import { isObject } from '../../lib/json.ts';
 
 /**
- * Tokens without a tokeniser: an upper bound to reserve by, and a plain count for when an upstream
- * reports no usage.
+ * Counts tokens without a tokeniser: an upper bound for reservations, and a plain count for charges
+ * when an upstream reports no usage.
  *
- * The charge is clamped to the reservation, so a bound that is too low costs the operator; one that
- * is too high only holds balance until the reply. One token a UTF-8 byte is the limit that
- * byte-level BPE itself sets, but English needs 0.21 to 0.24, so that would hold five times too
- * much. `boundTokens` keeps that limit for everything except Latin and lower-case Russian letters
- * and runs of spaces. Nine vocabularies (o200k, cl100k, Llama 2 and 3, Mistral, Claude 2, Qwen 3,
- * DeepSeek 3, Gemma 3) were measured against it; the worst of them, in tokens per byte:
+ * A charge never exceeds the reservation, so a bound that is too low costs the operator money; one
+ * that is too high only reserves more balance until the reply. Byte-level BPE uses at most one
+ * token per UTF-8 byte, but English needs 0.21 to 0.24, so that limit would reserve about five
+ * times too much. `boundTokens` counts less than that limit only for Latin letters, lower-case
+ * Russian letters and runs of spaces. It was compared with nine vocabularies (o200k, cl100k,
+ * Llama 2 and 3, Mistral, Claude 2, Qwen 3, DeepSeek 3, Gemma 3). "worst" is the highest of them,
+ * in tokens per byte:
  *
  *   text          worst  bound    text             worst  bound    text              worst  bound
  *   English        0.24   0.72    digits, CSV       1.00   1.00    Chinese            0.43   1.00
@@ -19,35 +20,39 @@ import { isObject } from '../../lib/json.ts';
  *   JSON           0.45   0.87    random ASCII      0.87   0.99    Hindi              0.45   1.00
  *   program text   0.47   0.80    random a–z        0.60   0.92    Cherokee, NKo      1.00   1.00
  *
- * Half a token a byte, the usual rule of thumb, is too low for digits (Llama 2, Mistral, Qwen and
- * Gemma spend one token on each), hexadecimal, base64 and rare scripts. Texts made to pass the
- * bound were searched for by repeating random pieces of one to seven characters: in o200k and
- * cl100k none of 30,000 passes it.
+ * Half a token per byte, the usual rule of thumb, is too low for digits (Llama 2, Mistral, Qwen and
+ * Gemma use one token for each), hexadecimal, base64 and rare scripts. A search for texts above the
+ * bound, made of repeated random pieces of one to seven characters, found none among 30,000 in
+ * o200k and cl100k.
  */
 
-/** Numbers of the rule besides text, in tokens unless stated otherwise. */
+/** The numbers of a rule, in tokens unless stated otherwise. */
 export interface TokenRule {
-  /** Added once by templates: start token, a system text of their own (gpt-oss about 80). */
+  /**
+   * Added once by chat templates: a start token, or a system text of their own (gpt-oss: about 80).
+   */
   fixed: number;
   /**
-   * Role, separators, end mark of a message: 3 in OpenAI's form, 5 in ChatML and Llama 3, 16 in
-   * Llama 2.
+   * Role, separators and end mark of a message: 3 in OpenAI's format, 5 in ChatML and Llama 3, 16
+   * in Llama 2.
    */
   per_message: number;
-  /** Added once by templates if tools are offered: Claude 3 Opus 530, others up to 346. */
+  /** Added once by chat templates if tools are offered: Claude 3 Opus 530, others up to 346. */
   tools_fixed: number;
   per_tool: number;
   /**
-   * An image of any size: Claude ≤ 4,005, o4-mini 3,779, GPT-4o 1,445, Gemini 1,120. A row that
-   * needs more says so (gpt-4o-mini 48,169).
+   * Most tokens of an image of any size: Claude ≤ 4,005, o4-mini 3,779, GPT-4o 1,445, Gemini 1,120.
+   * A row that needs more states it (gpt-4o-mini 48,169).
    */
   per_image: number;
   /**
-   * Characters of base64 that hold one token of audio: 41 for MP3 of 8 kbit/s at Gemini's 32 tokens
-   * a second.
+   * Base64 characters per token of audio: 41 for MP3 of 8 kbit/s at Gemini's 32 tokens a second.
    */
   audio_chars_per_token: number;
-  /** A part whose tokens nobody can know beforehand: a PDF, audio at an address. */
+  /**
+   * For a part whose tokens cannot be known beforehand, such as a PDF, or audio given by its
+   * address.
+   */
   per_unknown: number;
 }
 
@@ -61,7 +66,9 @@ export const boundRule: TokenRule = {
   per_unknown: Infinity,
 };
 
-/** The smallest known values, because what is counted without proof goes on the caller's bill. */
+/**
+ * The smallest known values: a count without the upstream's usage must not overcharge the caller.
+ */
 export const countRule: TokenRule = {
   fixed: 0,
   per_message: 3,
@@ -73,8 +80,9 @@ export const countRule: TokenRule = {
 };
 
 /**
- * For a call without an end and so without usage: text by the count, but images, audio and files as
- * reserved. Otherwise leaving before the usage comes would make a prompt full of them cheap.
+ * For a call that broke off and so has no usage: text is counted, but images, audio and files cost
+ * as much as was reserved for them. Otherwise, leaving before the usage arrives would make a prompt
+ * full of them cheap.
  */
 export const unfinishedRule: TokenRule = {
   ...countRule,
@@ -89,7 +97,10 @@ export interface Prompt {
   tools?: unknown;
   functions?: unknown;
   response_format?: unknown;
-  /** Uploads and outputs in place of their bytes, by the value that names them. */
+  /**
+   * Stored files in the prompt (uploads and outputs), by the value that names them; their size
+   * counts in place of their bytes.
+   */
   files?: StoredSizes;
 }
 
@@ -103,8 +114,8 @@ interface Counter {
 
 /**
  * The tokens to reserve for a prompt: at least what it will cost, at most `context_tokens`, the
- * model's window, because no upstream takes more. Never throws on JSON values, whatever their
- * shape. Linear, and done once the window is full.
+ * model's context window, because no upstream accepts more. Never throws, whatever the shape of the
+ * JSON. Takes linear time, and stops once the window is full.
  */
 export function estimatePromptTokens(
   prompt: Prompt,
@@ -115,8 +126,8 @@ export function estimatePromptTokens(
 }
 
 /**
- * The tokens to reserve for a prompt of this model, images as its row states: at most `enough`,
- * the model's window.
+ * The tokens to reserve for a prompt of this model, with its row's tokens per image: at most
+ * `enough`, by default the model's context window.
  */
 export function boundPromptTokens(
   prompt: Prompt,
@@ -139,15 +150,15 @@ export function countPromptTokens(
 }
 
 /**
- * The tokens to charge for a delivered text whose upstream reported no usage: a quarter of its
- * UTF-8 bytes, rounded up, about what English and Russian need. Never more than `boundTokens`,
- * whose cheapest byte costs a third.
+ * The tokens to charge for a delivered text if the upstream reported no usage: a quarter of its
+ * UTF-8 bytes, rounded up, which is about what English and Russian need. Never more than
+ * `boundTokens`, which counts at least a third of a token per byte on average.
  */
 export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
-/** At least the tokens of a text; counting stops once there are `enough`. */
+/** An upper bound for the tokens of a text; counting stops at `enough`. */
 export function boundTokens(text: string, enough: number = Infinity): number {
   const enoughThirds = enough * 3;
   let thirds = 0;
@@ -182,7 +193,10 @@ function toolTokens(prompt: Prompt, counter: Counter, enough: number): number {
   return total;
 }
 
-/** Every field but the role: a model may see any of them (name, tool_calls, reasoning_content). */
+/**
+ * Counts every field but the role: a model may see any of them (name, tool_calls,
+ * reasoning_content).
+ */
 function messageTokens(message: unknown, counter: Counter, enough: number): number {
   if (!isObject(message)) return jsonTokens(message, counter, enough);
   let total = 0;
@@ -225,7 +239,7 @@ function partTokens(part: unknown, counter: Counter, enough: number): number {
   }
 }
 
-/** Characters of base64 that the model is given; null if nobody knows how many. */
+/** The number of base64 characters that the model is given; null if it is unknown. */
 function audioChars(data: unknown, { files }: Counter): number | null {
   if (typeof data !== 'string') return null;
   if (Object.hasOwn(files, data)) return 4 * Math.ceil(files[data]!.size / 3);
@@ -241,12 +255,12 @@ function jsonTokens(value: unknown, counter: Counter, enough: number): number {
 const [other, vowel, consonant, rare, upper, space, russian, twoBytes, threeBytes, half] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ];
-// Kinds of what precedes a unit.
+// Kinds of the unit before.
 const [afterOther, afterVowel, afterConsonant, afterRussian, afterSpace, afterSpaces] = [
   0, 1, 2, 3, 4, 5,
 ];
 
-/** The meaning of each kind for the unit after it; the loop handles a second space in a row. */
+/** Each kind, as the unit before the next one. A second space in a row is handled in the loop. */
 const next = [
   afterOther, // other
   afterVowel, // vowel
@@ -261,12 +275,13 @@ const next = [
 ];
 
 /**
- * Thirds of a token, by kind and by the unit before: other, vowel, consonant, Russian, one
- * space, several spaces. A Latin word's first letter is paid by the single space before it, as
- * every vocabulary joins the two. Vocabularies are made from words: letters join less where no word
- * has them side by side, so vowels behind vowels, consonants behind consonants, the rarest letters
- * and the ones behind those cost a whole token. So does a second space: it may stand alone before a
- * digit.
+ * The cost of a unit in thirds of a token, by its kind (rows) and by the unit before (columns):
+ * other, vowel, consonant, Russian, one space, several spaces. After a single space, a Latin word's
+ * first letter is free, because the space has paid for it: every vocabulary joins the two.
+ * Vocabularies are made from words, so letters that rarely follow each other are seldom joined. So
+ * a vowel after a vowel, a consonant after a consonant, the rarest letters and any letter after
+ * those cost a whole token each. A second space does as well, because it may be a token of its own
+ * before a digit.
  */
 const costs = [
   [3, 3, 3, 3, 3, 3], // digits, punctuation, line ends, control characters
@@ -297,8 +312,8 @@ function kindOf(code: number): number {
 let rewrites: ReadonlyMap<number, number> | undefined;
 
 /**
- * Thirds of a token of the characters that grow when a tokeniser rewrites text first (NFKC): one
- * token for each byte that they become.
+ * The cost, in thirds of a token, of characters that grow when a tokeniser normalises text first
+ * (NFKC): one token for each resulting byte.
  */
 function rewritten(): ReadonlyMap<number, number> {
   if (rewrites !== undefined) return rewrites;

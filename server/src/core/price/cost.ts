@@ -3,7 +3,7 @@ import type { ModelUpstream, PriceRules } from '../catalog/catalog.ts';
 import { extraTimes } from './rates.ts';
 import type { Input } from './priced-fields.ts';
 
-/** The cost of requests for the operator, so that the margin is known. Micro-USD. Pure. */
+/** The cost of requests to the operator, for computing the margin. In micro-USD. Pure. */
 
 export type Costs = Pick<
   ModelUpstream,
@@ -11,8 +11,8 @@ export type Costs = Pick<
 >;
 
 /**
- * Cost of media: units times the row's cost for this input, `input` as it was priced. Null if the
- * row states none, or it cannot be computed.
+ * Cost of media: the units times the row's cost for this input. `input` is the input as priced.
+ * Null if the row states no cost or it cannot be computed.
  */
 export function mediaCost(
   route: Costs | undefined,
@@ -28,7 +28,7 @@ export function mediaCost(
   return microOf(Number(rate + added) * quantity);
 }
 
-/** Cost of one unit; for a resolution without its own cost the highest. */
+/** Cost of one unit. For a resolution without its own cost, the highest cost. */
 export function unitCost(
   { cost_usd_micro, cost_by_resolution: own }: Costs,
   resolution: unknown,
@@ -36,7 +36,7 @@ export function unitCost(
   return own && hasKey(own, resolution) ? own[resolution]! : cost_usd_micro;
 }
 
-/** Cost of a chat call, by the row's costs of a million tokens; null if the row states none. */
+/** Cost of a chat call, from the row's costs per million tokens; null if the row states none. */
 export function chatCost(
   route: Costs | undefined,
   { prompt_tokens, completion_tokens }: { prompt_tokens: number; completion_tokens: number },
@@ -46,17 +46,20 @@ export function chatCost(
   return microOf((prompt_tokens * Number(route.cost_usd_micro) + completion_tokens * output) / 1e6);
 }
 
-/** The upstream's own figure in USD; null if it is not usable. */
+/** The cost that the upstream reported, in USD; null if the value is not usable. */
 export function statedCost(usd: unknown): bigint | null {
   return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
 }
 
-/** A thousand million USD: anything above is not the cost of one request. */
+/** A billion USD: no single request costs more. */
 export const costMaxUsdMicro = 1_000_000_000_000_000n;
 
-/** Rounded up, because a cost that is too low flatters the margin. Null if out of range. */
+/**
+ * Rounded up, because a cost that is too low makes the margin look better than it is. Null if it is
+ * too high or not a number.
+ */
 function microOf(micro: number): bigint | null {
   if (!(micro <= Number(costMaxUsdMicro))) return null;
-  // Digits after the ninth come from floating point, not from the cost.
+  // Further digits come from floating point, not from the cost.
   return BigInt(Math.ceil(Number(micro.toFixed(6))));
 }

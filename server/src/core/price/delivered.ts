@@ -1,6 +1,9 @@
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
 
-/** A finished generation as measured: whether it is what was sold, and how many units. */
+/**
+ * A finished generation as measured: whether it is what was sold, and how many units were
+ * delivered.
+ */
 
 interface Measured {
   content_type: string;
@@ -10,20 +13,21 @@ interface Measured {
 }
 
 /**
- * Containers round a duration to whole frames, so this much less than asked still counts as all of
- * it: one frame of a video, two of an audio, and only a share of something short.
+ * Containers round a duration to whole frames, so a video that is this much off the requested
+ * length still counts as exact: one frame of video, two of audio. For short ones, only the share
+ * applies.
  */
 const toleranceSeconds = 0.05;
 const toleranceShare = 0.02;
 
-/** Tasks that are answered in words. */
+/** Tasks that may be answered with text. */
 const textTasks = new Set<Task>(['video-analyze']);
-/** Tasks of video rows whose output may be audio alone. */
+/** Tasks of video rows whose output may be only audio. */
 const soundTasks = new Set<Task>(['video-to-audio']);
 
 /**
- * Whether the outputs are what the row sells; nothing else may be charged. `task` is unknown if the
- * row was withdrawn meanwhile: then any task of its kind is accepted.
+ * Whether the outputs are what the row sells; nothing else may be charged. `task` is undefined if
+ * the row has been withdrawn meanwhile; then any task of its kind is accepted.
  */
 export function isDelivered(
   sold: { kind: Kind; task?: Task | undefined },
@@ -36,7 +40,7 @@ export function isDelivered(
   return soldOutputs(sold, outputs).length > 0;
 }
 
-/** The outputs that the row sells. Others come along free of charge. */
+/** The outputs that the row sells. Any others are delivered free of charge. */
 function soldOutputs<T extends Pick<Measured, 'content_type'>>(
   { kind, task }: { kind: Kind; task?: Task | undefined },
   outputs: T[],
@@ -53,7 +57,8 @@ function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
 }
 
 /**
- * Null if the media do not tell, or the unit does not count media. `asked` is the quote's quantity.
+ * The delivered units. Null if the media do not show it, or the unit is not about media. `asked` is
+ * the quote's quantity.
  */
 export function deliveredQuantity(
   { unit, task }: { unit: Unit; task?: Task | undefined },
@@ -62,7 +67,7 @@ export function deliveredQuantity(
 ): number | null {
   if (unit === 'request') return 1;
   if (unit === 'sec') {
-    // Only the added part is paid, and the full video does not tell how long it was before.
+    // Only the added part is charged, and the full video does not show how long it was before.
     if (task === 'video-extend') return null;
     const films = soldOutputs({ kind: 'video', task }, outputs);
     const seconds = sum(films, (output) => output.duration_seconds);

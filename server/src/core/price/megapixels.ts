@@ -6,7 +6,7 @@ import type { Priceable } from './priced-fields.ts';
 import { pixelsOf } from './size.ts';
 import type { Size } from './size.ts';
 
-/** The pixels of one output at a resolution; the asked size if there is one. */
+/** The pixels of one output at a resolution, or of the requested size if there is one. */
 export type PixelsOf = (resolution: Resolution) => number;
 
 export function pixelsFor(size: Size | undefined, aspect_ratio: string | undefined): PixelsOf {
@@ -17,7 +17,8 @@ export function pixelsFor(size: Size | undefined, aspect_ratio: string | undefin
 }
 
 /**
- * Pixels of one output; if only a resolution gives the size, the assumed megapixels are recorded.
+ * Pixels of one output. If only a resolution gives the size, the assumed megapixels are noted in
+ * `assumptions`.
  */
 export function areaOf(
   pixels: PixelsOf,
@@ -35,7 +36,7 @@ export function areaOf(
   return area;
 }
 
-/** Megapixels of all outputs together, within the row's max if that counts them. */
+/** Megapixels of all outputs together. Throws if they exceed the row's max in megapixels. */
 export function megapixels(
   model: Priceable,
   area: number,

@@ -1,6 +1,6 @@
 /**
- * Money is an integer count of micro-USD, held as a bigint. Nothing here goes through a float:
- * 1.005 * 1e6 is 1004999.9999999999 in one.
+ * Money is an integer number of micro-USD, held as a bigint. No amount passes through a float,
+ * where 1.005 * 1e6 is 1004999.9999999999.
  */
 
 /** Micro-USD in one US dollar. */
@@ -12,8 +12,8 @@ export const COLUMN_MAX = 2n ** 63n - 1n;
 const decimalText = /^(0|[1-9]\d{0,12})(?:\.(\d{1,6}))?$/;
 
 /**
- * "0.0125" → 12500n. Takes a plain decimal of at most 6 decimals; no sign, no exponent, no spaces.
- * Throws RangeError for anything else, and for what no bigint column can hold.
+ * "0.0125" → 12500n. Accepts a plain decimal with at most 6 decimals; no sign, exponent or spaces.
+ * Throws RangeError for anything else, and for more than a bigint column can hold.
  */
 export function parseUsd(text: string): bigint {
   const match = typeof text === 'string' ? decimalText.exec(text) : null;
@@ -24,7 +24,8 @@ export function parseUsd(text: string): bigint {
 }
 
 /**
- * 12500n → "0.0125"; the shortest text that `parseUsd` reads back. Below zero a sign is put before.
+ * 12500n → "0.0125"; the shortest text that `parseUsd` reads back. Negative amounts start with a
+ * minus sign.
  */
 export function formatUsd(micro: bigint): string {
   const digits = (micro < 0n ? -micro : micro).toString().padStart(7, '0');
@@ -33,20 +34,20 @@ export function formatUsd(micro: bigint): string {
   return `${micro < 0n ? '-' : ''}${whole}${decimals && `.${decimals}`}`;
 }
 
-/** The nearest JavaScript number of US dollars, for showing only: 12500n → 0.0125. */
+/** The nearest JavaScript number of US dollars, for display only: 12500n → 0.0125. */
 export function toUsdNumber(micro: bigint): number {
   return Number(formatUsd(micro));
 }
 
-/** An exact quantity: `n / d`, `d` a power of ten, neither below zero. */
+/** An exact quantity `n / d`; `d` is a power of ten, and neither is negative. */
 export interface Fraction {
   n: bigint;
   d: bigint;
 }
 
 /**
- * The exact value of the number as it is written: 0.1 is one tenth, not the double nearest to it.
- * Throws RangeError if the number is not finite or is below zero.
+ * The exact value of a number as it is written: 0.1 is one tenth, not the nearest double. Throws
+ * RangeError if the number is not finite or is negative.
  */
 export function fractionOf(value: number): Fraction {
   if (Number.isSafeInteger(value) && value >= 0) return { n: BigInt(value), d: 1n };
@@ -54,8 +55,8 @@ export function fractionOf(value: number): Fraction {
 }
 
 /**
- * The exact value of a decimal text, with any number of decimals: "0.00000025", "2.5e-7". Throws
- * RangeError for anything else, a sign too.
+ * The exact value of a decimal text with any number of decimals: "0.00000025", "2.5e-7". Throws
+ * RangeError for anything else, including a sign.
  */
 export function parseDecimal(text: string): Fraction {
   const match = /^(\d{1,400})(?:\.(\d{1,400}))?(?:e([+-]?\d{1,3}))?$/i.exec(text);
@@ -67,14 +68,15 @@ export function parseDecimal(text: string): Fraction {
   return { n: digits, d: 10n ** BigInt(scale) };
 }
 
-/** `n / d` rounded up to a whole number; for `n` not below zero and `d` above it. */
+/** `n / d` rounded up to a whole number. `n` must not be negative and `d` must be positive. */
 export function divideUp(n: bigint, d: bigint): bigint {
   return d === 1n ? n : (n + d - 1n) / d;
 }
 
 /**
- * Rounds the sum of `numerators / d` up once and shares it out: each part gets what it adds to the
- * rounded-up running total, so the parts are whole, never below zero, and add up to the sum.
+ * Rounds the sum of `numerators / d` up once and divides it among the parts. Each part gets what it
+ * adds to the rounded-up running total, so the parts are whole, never negative, and add up to the
+ * sum.
  */
 export function shareOut(numerators: readonly bigint[], d: bigint): bigint[] {
   if (d === 1n) return [...numerators];

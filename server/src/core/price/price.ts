@@ -1,11 +1,10 @@
 /**
- * The one pricing function. The estimate, the reservation and the charge all come from here, so
- * they cannot disagree: `price` fixes a quote from the input, `charge` puts the delivered quantity
- * into the same sum.
+ * All prices come from here: the estimate, the reservation and the charge, so they always agree.
+ * `price` fixes a quote for an input; `charge` applies the quote's rates to the delivered quantity.
  *
- * Every quantity is taken exactly as written (0.1 is a tenth), all parts are summed exactly and
- * taken times the account's multiplier, and the sum is rounded up to one micro-USD once. A line of
- * the breakdown gets what it adds to the rounded-up running total.
+ * Every quantity is taken exactly as written (0.1 is a tenth). All parts are added up exactly and
+ * multiplied by the account's multiplier, and the total is rounded up once, to a whole micro-USD.
+ * Each line of the breakdown gets the amount that it adds to the rounded-up running total.
  */
 
 import { hasKey, keysOf } from '../../lib/records.ts';
@@ -41,43 +40,48 @@ export interface QuoteLine {
   label: string;
   /** In the quote's unit. */
   quantity: number;
-  /** Catalog rate, without the account's multiplier. */
+  /** The catalog's rate, before the account's multiplier. */
   unit_price_usd_micro: bigint;
   amount_usd_micro: bigint;
 }
 
-/** A fixed price and how it was computed. Kept with the request: the charge needs nothing else. */
+/**
+ * A fixed price and how it was computed. Stored with the request: the charge needs nothing else.
+ */
 export interface Quote {
   price_usd_micro: bigint;
   unit: Unit;
-  /** Catalog price of one unit, extras included; for text the higher of the two rates. */
+  /** Catalog price of one unit, including extras; for text, the higher of the two rates. */
   unit_price_usd_micro: bigint;
   quantity: number;
-  /** The account's share of every rate, in millionths; left out: the list price. */
+  /** The account's multiplier, in millionths of the list price; omitted for the list price. */
   price_ppm?: number;
-  /** From the row: a begun block of this many units counts as whole. */
+  /** From the row: quantities are rounded up to multiples of this. */
   step?: number;
-  /** From the row: the charge is the price, whatever was delivered. */
+  /** From the row: the full price is charged, whatever was delivered. */
   charged?: 'asked';
   /** The amounts add up to the price. */
   breakdown: QuoteLine[];
-  /** The values assumed for omitted fields, by field. */
+  /** The assumed values of omitted fields, by field. */
   assumptions: Record<string, unknown>;
-  /** Only where the resolution was left out and decides the rate: what one unit costs in each. */
+  /**
+   * The price of one unit in each resolution. Set only if the input leaves the resolution open and
+   * rates differ by resolution.
+   */
   unit_price_by_resolution_usd_micro?: Rates;
 }
 
-/** The delivered amounts. An amount that the upstream does not report stays as asked. */
+/** The delivered amounts. If the upstream does not report one, the requested amount counts. */
 export interface Actual {
   /** In the quote's unit. */
   quantity?: number;
-  /** Used only if the caller left the resolution open. */
+  /** Used only if the caller did not choose a resolution. */
   resolution?: string;
   input_tokens?: number;
   output_tokens?: number;
 }
 
-/** Reserved for a video whose length the caller leaves open. */
+/** The length to reserve for a video if the caller does not give one. */
 const DURATION_SECONDS_DEFAULT = 5;
 const MILLION = 1_000_000n;
 
@@ -88,7 +92,7 @@ const labels: Record<MediaUnit, string> = {
   request: 'request',
   MP: 'megapixels',
 };
-/** The field to name if the amount itself is too large. */
+/** The input field that an error names if the quantity is too large. */
 const fields: Record<MediaUnit, string> = {
   sec: 'duration_seconds',
   image: 'num_images',
@@ -97,8 +101,8 @@ const fields: Record<MediaUnit, string> = {
 };
 
 /**
- * The price of one input for an account that pays `price_ppm` millionths of the list price. Throws
- * ApiError `unpriceable`, naming the field and what is allowed; nothing else.
+ * The price of an input for an account that pays `price_ppm` millionths of the list price. Throws
+ * only ApiError `unpriceable`, which names the field and what is allowed.
  */
 export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quote {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -112,7 +116,10 @@ export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quo
   return price_ppm === LIST_PPM ? quote : { ...quote, price_ppm };
 }
 
-/** Micro-USD for so many tokens, rounded up once. Throws ApiError `unpriceable` as `price` does. */
+/**
+ * The price of these tokens in micro-USD, rounded up once. Throws ApiError `unpriceable` as `price`
+ * does.
+ */
 export function priceTokens(
   rules: Pick<PriceRules, 'input_usd_micro' | 'output_usd_micro'>,
   input_tokens: number,
@@ -126,9 +133,9 @@ export function priceTokens(
 }
 
 /**
- * The charge of a delivered request: the quote's own rates times what was delivered, never above
- * the quote. A value that is not a quantity (absent, below zero, not finite) counts as delivered in
- * full; 0 is a quantity.
+ * The charge for a delivered request: the quote's own rates times the delivered amounts, at most
+ * the quote. A value that is not a quantity (absent, negative, not finite) counts as fully
+ * delivered; 0 is a quantity.
  */
 export function charge(quote: Quote, actual: Actual): bigint {
   const spent =
@@ -138,8 +145,8 @@ export function charge(quote: Quote, actual: Actual): bigint {
 }
 
 /**
- * The units that are charged: those asked for if `delivered` is null or the row is charged that
- * way, otherwise those delivered, in whole steps.
+ * The number of units to charge: the requested ones if `delivered` is null or the row always
+ * charges those, otherwise the delivered ones, rounded up to whole steps.
  */
 export function chargedQuantity(quote: Quote, delivered: number | null): number {
   if (delivered === null || quote.charged === 'asked') return quote.quantity;
@@ -263,7 +270,7 @@ function millions(tokens: unknown): number | undefined {
 }
 
 /**
- * An upstream's numbers are hostile: an unusable value must neither throw nor make the request
+ * An upstream's numbers are not trusted: an unusable value must neither throw nor make the request
  * free.
  */
 function quantityOr(value: unknown, otherwise: number): Fraction {
@@ -275,8 +282,8 @@ function isQuantity(value: unknown): value is number {
 }
 
 /**
- * The offered resolution at which the whole request costs most, if it matters: rates differ, or
- * (`pixels`) only the resolution gives the size.
+ * The offered resolution at which the whole request costs most. Undefined if the resolution does
+ * not matter: it does if rates differ, or if only the resolution gives the size (`pixels`).
  */
 function assumeResolution(
   rules: PriceRules,
@@ -294,8 +301,8 @@ function assumeResolution(
 }
 
 /**
- * With an open resolution the charge may follow another rate; the caller sees what naming one
- * saves.
+ * If the resolution is left open, the charge may use a lower rate than the quote. This shows the
+ * caller what each resolution costs.
  */
 function addRates(quote: Quote, rules: PriceRules): void {
   const rates = ratesByResolution(rules);

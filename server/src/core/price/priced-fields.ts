@@ -1,7 +1,7 @@
 /**
- * Reads the fields of a model input that decide its price, and refuses an unusable value with a
- * sentence that names the field and what is allowed. An omitted field is undefined; a caller's null
- * fields are removed before (`withoutNulls`), so that no upstream reads null as its own default.
+ * Reads the input fields that decide the price. An unusable value is refused with a sentence that
+ * names the field and what is allowed. An omitted field is undefined. A caller's null fields have
+ * been removed before (`withoutNulls`), so that no upstream takes null for a default of its own.
  */
 
 import { isObject } from '../../lib/json.ts';
@@ -11,13 +11,13 @@ import { ApiError } from '../errors.ts';
 import { imageSizeNames, sizeOf } from './size.ts';
 import type { Size } from './size.ts';
 
-/** The parts of a catalog row that pricing needs; every `Model` is one. */
+/** The parts of a catalog row that pricing needs; a `Model` has all of them. */
 export interface Priceable {
   kind: Kind;
   price: PriceRules;
   /**
-   * `seconds` bounds duration_seconds, `images` and `count` num_images, `megapixels` the whole
-   * output.
+   * The field that `price.max` limits: `seconds` limits duration_seconds, `images` and `count`
+   * limit num_images, `megapixels` limits the whole output.
    */
   max_unit: string;
 }
@@ -25,21 +25,24 @@ export interface Priceable {
 export type Input = Record<string, unknown>;
 
 /**
- * An hour: no model makes a longer video in one request, and a job's deadline is an hour at most.
+ * An hour: no model makes a longer video in one request, and a job's deadline is at most an hour.
  */
 export const DURATION_SECONDS_MAX = 3600;
-/** A hundred outputs: each is a file to fetch, keep and sign. More should be several requests. */
+/**
+ * A hundred outputs: each has to be fetched, stored and signed. Larger orders should be several
+ * requests.
+ */
 export const COUNT_MAX = 100;
-/** A hundred megapixels: 400 MB once decoded, the most an image tool may have to hold. */
+/** A hundred megapixels: 400 MB once decoded, the most that an image tool may have to hold. */
 export const PIXELS_MAX = 100_000_000;
-/** The longest side a JPEG can state. */
+/** The longest side that a JPEG can have. */
 export const SIDE_MAX = 65_535;
-/** A thousand times the longest context offered today; a larger figure is a mistake. */
+/** A thousand times the longest context offered today; a larger number is a mistake. */
 export const TOKENS_MAX = 1_000_000_000;
-/** A billion US dollars: far from the end of a bigint column, so that sums of many still fit. */
+/** A billion US dollars: far below the limit of a bigint column, so that sums of many still fit. */
 export const PRICE_MAX_USD_MICRO = 10n ** 15n;
 
-/** The fields that a row's price depends on, whether its schema names them or not. */
+/** The fields that a row's price depends on, even if its schema does not list them. */
 export function pricedFields({ unit, by_resolution, extras }: PriceRules): string[] {
   return [
     ...fieldsOfUnit[unit],
@@ -56,7 +59,7 @@ const fieldsOfUnit: Record<Unit, string[]> = {
   '1M tokens': [],
 };
 
-/** 400 `unpriceable`. `rule` continues the field's name: "must be …". */
+/** The error 400 `unpriceable`. `rule` follows the field's name in the message: "must be …". */
 export function unpriceable(
   field: string,
   rule: string,
@@ -66,7 +69,7 @@ export function unpriceable(
   return new ApiError('unpriceable', { message: `${field} ${rule}.`, param: field, details });
 }
 
-/** Seconds above 0, fractions allowed; undefined where omitted. */
+/** A number of seconds above 0, fractions allowed; undefined if omitted. */
 export function readDuration(model: Priceable, input: Input): number | undefined {
   const value = input.duration_seconds;
   if (value === undefined) return undefined;
@@ -76,7 +79,7 @@ export function readDuration(model: Priceable, input: Input): number | undefined
   throw unpriceable('duration_seconds', rule, { type: 'number', exclusive_minimum: 0, maximum });
 }
 
-/** A whole number of outputs from 1; undefined where omitted. */
+/** A whole number of outputs, at least 1; undefined if omitted. */
 export function readCount(model: Priceable, input: Input): number | undefined {
   const value = input.num_images;
   if (value === undefined) return undefined;
@@ -87,7 +90,7 @@ export function readCount(model: Priceable, input: Input): number | undefined {
   throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
 }
 
-/** One of the offered resolutions; undefined if omitted, or if the row is not priced by it. */
+/** One of the offered resolutions; undefined if omitted, or if the price does not depend on it. */
 export function readResolution(
   rules: PriceRules,
   offered: readonly Resolution[],
@@ -106,8 +109,9 @@ export function readResolution(
 }
 
 /**
- * The asked size of the output. `strict` is for rows priced by size: a text without a size, half a
- * size, or two sizes that differ are refused there; elsewhere the model's own schema decides.
+ * The requested size of the output. `strict` is for rows priced by size: there, an unknown size
+ * name, only one side, or two sizes that differ are refused. For other rows the model's own schema
+ * decides.
  */
 export function readSize(input: Input, strict: boolean): Size | undefined {
   const named =
@@ -122,14 +126,14 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
   return named ?? sides;
 }
 
-/** A whole number of tokens from 0. Required: without it there is no price. */
+/** A whole number of tokens, at least 0. Required, because there is no price without it. */
 export function readTokens(value: unknown, field: 'input_tokens' | 'output_tokens'): number {
   if (isInteger(value) && value >= 0 && value <= TOKENS_MAX) return value;
   const rule = `must be a whole number from 0 to ${TOKENS_MAX}`;
   throw unpriceable(field, rule, { type: 'integer', minimum: 0, maximum: TOKENS_MAX });
 }
 
-/** How many items a list field holds; one text alone is one item, an omitted field none. */
+/** The number of items in a list field. A single string is one item, an omitted field none. */
 export function readItems(input: Input, field: string): number {
   const value = ownField(input, field);
   if (value === undefined) return 0;
@@ -139,8 +143,8 @@ export function readItems(input: Input, field: string): number {
 }
 
 /**
- * A field that a rule compares with a value, in that value's type. Other types are refused: an
- * upstream may take "true" or 1 for true, and the rule's extra would be free.
+ * A field that a rule compares with the value `equals`. It must have the same type: an upstream may
+ * read "true" or 1 as true, and the rule's extra would be free.
  */
 export function readOption(input: Input, field: string, equals: unknown): unknown {
   const value = ownField(input, field);
@@ -149,21 +153,23 @@ export function readOption(input: Input, field: string, equals: unknown): unknow
   throw unpriceable(field, `must be a ${type === 'string' ? 'text' : type}`, { type });
 }
 
-/** A ratio or a word such as "auto"; checked only if pixels are priced. */
+/** A ratio or a word such as "auto"; checked only if the price depends on pixels. */
 export function readAspectRatio(input: Input): string | undefined {
   const value = input.aspect_ratio;
   if (value === undefined || typeof value === 'string') return value;
   throw unpriceable('aspect_ratio', 'must be a text such as "16:9"', { type: 'string' });
 }
 
-/** Refuses an image larger than the service handles; `field` is what the caller can change. */
+/**
+ * Refuses an image larger than the service handles. `field` is the one that the caller can change.
+ */
 export function checkSize(size: Size, field: string): Size {
   if (size.width * size.height <= PIXELS_MAX) return size;
   const rule = `asks for more than ${PIXELS_MAX / 1e6} megapixels`;
   throw unpriceable(field, rule, { maximum_pixels: PIXELS_MAX });
 }
 
-/** The row's max if it is stated in `word`, never above the service's own ceiling. */
+/** The row's max if it is stated in this unit, but at most the service's own ceiling. */
 export function limitOf(model: Priceable, word: string, ceiling: number): number {
   const max = model.price.max;
   return max > 0 && model.max_unit === word ? Math.min(max, ceiling) : ceiling;
@@ -203,7 +209,7 @@ function isSide(value: unknown): value is number {
   return isInteger(value) && value >= 1 && value <= SIDE_MAX;
 }
 
-/** Safe integers only: past 2^53 a number no longer says which one is meant. */
+/** Safe integers only: above 2^53, several integers share one number. */
 function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }

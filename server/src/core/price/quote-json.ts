@@ -6,7 +6,7 @@ import type { UnknownInput } from '../catalog/model-input.ts';
 import type { Quote } from './price.ts';
 import { LIST_PPM, ownRate } from './rates.ts';
 
-/** `Quote` with every amount as a decimal text of micro-USD. */
+/** `Quote` with every amount as a decimal string of micro-USD. */
 export interface QuoteJson {
   price_usd_micro: string;
   unit: Unit;
@@ -23,11 +23,11 @@ export interface QuoteJson {
   }[];
   assumptions: Record<string, unknown>;
   unit_price_by_resolution_usd_micro?: Partial<Record<Resolution, string>>;
-  /** Kept for a repeat of the submit, which gets the same reply to the byte. */
+  /** Stored because a repeat of the submit gets exactly the same reply. */
   unknown_inputs?: UnknownInput[];
 }
 
-/** The quote with the fields of its input that the model does not know. */
+/** The quote, with the input fields that the model does not know. */
 export function withUnknown(quote: QuoteJson, unknown: UnknownInput[]): QuoteJson {
   return unknown.length === 0 ? quote : { ...quote, unknown_inputs: unknown };
 }
@@ -71,7 +71,7 @@ export function quoteFromJson(json: QuoteJson): Quote {
   };
 }
 
-/** Fields that a quote has only if its row or its account has them. */
+/** The fields that a quote has only if its row or its account sets them. */
 function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' | 'charged'>) {
   return {
     ...(price_ppm !== undefined && { price_ppm }),
@@ -80,13 +80,14 @@ function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' 
   };
 }
 
-/** A quote at the account's rates, its multiplier included. */
+/** A quote at the account's own rates, with its multiplier applied. */
 export type ShownQuote = Omit<QuoteJson, 'price_ppm' | 'step' | 'charged'> & {
   price_multiplier?: number;
 };
 
 /**
- * As callers see it: at the account's own rates, so that a rate times its quantity is the amount.
+ * The quote as callers see it: at the account's own rates, so that each rate times its quantity is
+ * the amount.
  */
 export function shownQuote({
   price_ppm = LIST_PPM,

@@ -6,7 +6,7 @@ import { divideUp } from './money.ts';
 import { readItems, readOption, unpriceable } from './priced-fields.ts';
 import type { Input } from './priced-fields.ts';
 
-/** One line of the rate of a unit. */
+/** One part of the rate of a unit. */
 export interface Part {
   label: string;
   rate: bigint;
@@ -14,24 +14,27 @@ export interface Part {
 
 export type Rates = Partial<Record<Resolution, bigint>>;
 
-/** The list price, in millionths of it. */
+/** The list price as a multiplier, in millionths. */
 export const LIST_PPM = 1_000_000;
 
 /**
- * A rate of the catalog as it is shown to an account that pays `price_ppm` millionths of it: parts
- * of a micro-USD are rounded up. Amounts come from the exact one.
+ * A catalog rate as shown to an account that pays `price_ppm` millionths of it, rounded up to whole
+ * micro-USD. Amounts are computed from the exact rate.
  */
 export function ownRate(rate: bigint, price_ppm: number): bigint {
   return divideUp(rate * BigInt(price_ppm), BigInt(LIST_PPM));
 }
 
-/** The resolutions a row can be asked for, as listed. */
+/** The resolutions that a row can be asked for, in the listed order. */
 export function offeredResolutions(rules: PriceRules): readonly Resolution[] {
   if (rules.resolutions.length > 0 || rules.by_resolution === undefined) return rules.resolutions;
   return keysOf(rules.by_resolution);
 }
 
-/** The rate of one unit without extras. Throws ApiError `unpriceable` if the row has none. */
+/**
+ * The rate of one unit without extras. Throws ApiError `unpriceable` if the row has no rate for the
+ * resolution.
+ */
 export function rateOf(rules: PriceRules, resolution: Resolution | undefined): bigint {
   const own = resolution === undefined ? undefined : rules.by_resolution?.[resolution];
   const rate = own ?? rules.unit_price_usd_micro;
@@ -39,7 +42,7 @@ export function rateOf(rules: PriceRules, resolution: Resolution | undefined): b
   return rate;
 }
 
-/** The rate of every offered resolution if they differ; undefined if one price applies to all. */
+/** The rate of every offered resolution if they differ; undefined if all have the same. */
 export function ratesByResolution(rules: PriceRules): Rates | undefined {
   if (rules.by_resolution === undefined) return undefined;
   const rates: Rates = {};
@@ -54,7 +57,7 @@ export function ratesByResolution(rules: PriceRules): Rates | undefined {
   return several ? rates : undefined;
 }
 
-/** The offered resolution with the highest `cost`, the first of equals. */
+/** The offered resolution with the highest `cost`; the first one if several are equal. */
 export function costliest(
   rules: PriceRules,
   cost: (rate: bigint, resolution: Resolution) => bigint,
@@ -70,7 +73,10 @@ export function costliest(
   return best;
 }
 
-/** The amount an extra adds for this input, or null. Records a default it had to assume. */
+/**
+ * The part that an extra adds to the rate for this input, or null. A default that it used is noted
+ * in `assumptions`.
+ */
 export function extraPart(
   extra: Extra,
   input: Input,
@@ -82,7 +88,10 @@ export function extraPart(
   return { label, rate: extra.add_usd_micro * BigInt(times) };
 }
 
-/** How often an extra adds for this input. Records a default it had to assume. */
+/**
+ * How many times an extra is added for this input. A default that it used is noted in
+ * `assumptions`.
+ */
 export function extraTimes(
   extra: Extra,
   input: Input,

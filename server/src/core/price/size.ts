@@ -1,4 +1,4 @@
-/** Image sizes in pixels: what the words of an input mean. Pure tables. */
+/** Image sizes in pixels: what the size names of an input mean. Pure tables. */
 
 import type { Resolution } from '../catalog/catalog.ts';
 
@@ -7,7 +7,7 @@ export interface Size {
   height: number;
 }
 
-/** The names that fal's image models made common for `image_size`. */
+/** The names for `image_size` that fal's image models introduced. */
 const namedSizes: ReadonlyMap<string, Size> = new Map([
   ['square_hd', { width: 1024, height: 1024 }],
   ['square', { width: 512, height: 512 }],
@@ -20,8 +20,8 @@ const namedSizes: ReadonlyMap<string, Size> = new Map([
 export const imageSizeNames: readonly string[] = [...namedSizes.keys()];
 
 /**
- * "square_hd" or "1024x768" → its size; undefined for any other text. Zeros are passed on for the
- * caller to judge.
+ * "square_hd" or "1024x768" → its size; undefined for any other text. Zeros are returned as they
+ * are; the caller checks them.
  */
 export function sizeOf(text: string): Size | undefined {
   const named = namedSizes.get(text);
@@ -47,12 +47,13 @@ const screens: Partial<Record<Resolution, Size>> = {
 };
 
 /**
- * The largest picture a resolution name stands for; what is reserved by, so it errs upwards.
+ * The largest image that a resolution name can mean. The price is reserved for it, so it errs
+ * upwards.
  *
- * A `k` name is a square of that side whatever the ratio: some models keep the longer side (1k at
- * 16:9 is 1024x576), others keep the area (1k at 16:9 is about 1360x768), and the square bounds
- * both. A `p` name is the shorter side, in 16:9; a wider ratio than that ("21:9") makes the longer
- * side longer. A ratio that is not "W:H" ("auto") counts as none.
+ * A `k` name is a square with that side, whatever the ratio: some models keep the longer side (1k
+ * at 16:9 is 1024x576), others keep the area (1k at 16:9 is about 1360x768), and the square is an
+ * upper bound for both. A `p` name is the shorter side of a 16:9 image; a wider ratio ("21:9")
+ * makes the longer side longer. A ratio that is not "W:H" ("auto") is ignored.
  */
 export function pixelsOf(resolution: Resolution, aspect_ratio?: string): Size {
   const side = squares[resolution];

@@ -1,20 +1,26 @@
-/** When an upstream that answers "busy" is paused, and how much of it. Pure. */
+/**
+ * Decides whether an upstream that answers "busy", or only one of its models, is paused, and for
+ * how long. Pure.
+ */
 
-/** It answered "busy" to a call of this model, for this account, at this time in unix seconds. */
+/** An upstream's "busy" reply to a call for this model and account; `at` is in unix seconds. */
 export interface BusyReply {
   model: string;
   account_id: string;
   at: number;
 }
 
-/** Older replies say nothing about now. */
+/** Older replies are ignored: they say nothing about the present. */
 const countsSeconds = 600;
-/** More would say nothing new: what counts is two models, or two accounts. */
+/**
+ * More replies are not needed: the decision depends only on whether there are two models or two
+ * accounts.
+ */
 const keptMax = 8;
-/** How long one account alone can pause a model, or the upstream, for the others. */
+/** How long calls of a single account can pause a model, or the upstream, for all others. */
 const aloneMaxSeconds = 5;
 
-/** The replies since the last success, with this one as the newest. */
+/** The replies since the last success, with the new one last. */
 export function withReply(before: readonly BusyReply[], reply: BusyReply): BusyReply[] {
   const others = before.filter(
     ({ model, account_id, at }) =>
@@ -24,8 +30,8 @@ export function withReply(before: readonly BusyReply[], reply: BusyReply): BusyR
 }
 
 /**
- * Seconds to pause the model that was asked: as long as the upstream wishes, once two accounts got
- * the answer.
+ * Seconds to pause the model. If at least two accounts got the reply, for as long as the upstream
+ * asks; otherwise at most `aloneMaxSeconds`.
  */
 export function modelPause(replies: readonly BusyReply[], wishSeconds: number): number {
   const isAlone = new Set(replies.map(({ account_id }) => account_id)).size < 2;
@@ -34,8 +40,8 @@ export function modelPause(replies: readonly BusyReply[], wishSeconds: number): 
 }
 
 /**
- * Seconds to pause the whole upstream: only after two models or two accounts got the answer, unless
- * the upstream says that its limit covers the whole account.
+ * Seconds to pause the whole upstream; 0 unless two models or two accounts got the reply, or the
+ * upstream says that its limit covers our whole account.
  */
 export function upstreamPause(
   replies: readonly BusyReply[],

@@ -1,6 +1,6 @@
-/** Media types and the endings of file names. Pure. */
+/** Media types and their file extensions. Pure. */
 
-/** Every type that `sniff` can give, with its ending of a file name. */
+/** Every type that `sniff` can return, with its file extension. */
 const endings: Record<string, string> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -24,7 +24,7 @@ const endings: Record<string, string> = {
   'text/html': 'html',
 };
 
-/** Other names of these types. */
+/** Other names for these types. */
 const aliases: Record<string, string> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -56,7 +56,7 @@ const aliases: Record<string, string> = {
   'application/xhtml+xml': 'text/html',
 };
 
-/** The name that is stored for a type, without its parameters. */
+/** The name under which a type is stored, without its parameters. */
 export function usualType(content_type: string): string {
   const name = (content_type.split(';', 1)[0] ?? '').trim().toLowerCase();
   return aliases[name] ?? name;
@@ -66,7 +66,7 @@ export function isKnownType(name: string): boolean {
   return Object.hasOwn(endings, name);
 }
 
-/** Without the dot; `bin` for an unknown type. */
+/** The file extension without the dot; `bin` for an unknown type. */
 export function extensionOf(content_type: string): string {
   const name = usualType(content_type);
   return isKnownType(name) ? endings[name]! : 'bin';

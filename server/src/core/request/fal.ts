@@ -2,17 +2,17 @@ import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Links, StatusView } from './views.ts';
 import { itemsOf, objectOf } from '../../lib/json.ts';
 
-/** Our answers in the words and shapes of fal's queue, for fal's own client. Pure. */
+/** Our answers in the format of fal's queue, for fal's own client. Pure. */
 
-/** Ids that begin with one of these have an app of three steps, all others one of two. */
+/** In fal's paths, ids that begin with one of these keep three segments, all others two. */
 const namespaces = new Set(['workflows', 'comfy']);
 
-/** Base address of these routes: beside /v1. */
+/** Base address of the routes for fal's client, next to /v1. */
 export function falBase({ baseUrl }: Pick<Links, 'baseUrl'>): string {
   return baseUrl.replace(/\/v1$/, '/fal');
 }
 
-/** The addresses of a request. fal's paths name only the first steps of a model's id. */
+/** The addresses of a request. fal's paths contain only the first segments of a model's id. */
 export function falAddresses(requestId: string, modelId: string, links: Links) {
   const steps = modelId.split('/');
   const app = steps.slice(0, namespaces.has(steps[0]!) ? 3 : 2).join('/');
@@ -25,8 +25,8 @@ export function falAddresses(requestId: string, modelId: string, links: Links) {
 }
 
 /**
- * fal knows three states: FAILED and CANCELLED are COMPLETED too, and their result is refused.
- * `logs`: the lines to show; their own times are unknown.
+ * fal knows only three states: FAILED and CANCELLED are shown as COMPLETED, and fetching the result
+ * then gives the error. `logs`: the lines to show; when each was written is unknown.
  */
 export function falStatus(told: StatusView, logs: readonly string[], links: Links) {
   const { request_id, model_id, status, queue_position, metrics, started_at, created_at } = told;
@@ -50,7 +50,9 @@ export function falStatus(told: StatusView, logs: readonly string[], links: Link
   };
 }
 
-/** The lines of `now` that have not been shown; both are the newest ones of their time. */
+/**
+ * The lines of `now` that have not been shown yet. Both lists hold the newest lines of their time.
+ */
 export function newLines(shown: readonly string[], now: readonly string[]): string[] {
   let kept = Math.min(shown.length, now.length);
   while (kept > 0 && shown.slice(-kept).some((line, i) => line !== now[i])) kept--;
@@ -63,7 +65,7 @@ interface Fault {
   type: string;
 }
 
-/** Where fal uses another status for the same error; 422 becomes its client's ValidationError. */
+/** Codes for which fal uses another status; its client turns 422 into a ValidationError. */
 const statuses: Partial<Record<ErrorCode, number>> = {
   invalid_input: 422,
   unpriceable: 422,
@@ -74,7 +76,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 
 const cancelled = 'The request was cancelled. Nothing was charged.';
 
-/** How fal would refuse it. Our own error is in the body beside this. */
+/** The error as fal would send it. The body also has our own error. */
 export function falRefusal(error: ApiError): {
   status: number;
   body: { message: string; detail: string | Fault[] };
@@ -102,7 +104,7 @@ export function falRefusal(error: ApiError): {
   return { status, body: { message, detail } };
 }
 
-/** The steps of a JSON pointer, list positions as numbers. */
+/** The segments of a JSON pointer, with list positions as numbers. */
 function locOf(pointer: string): (string | number)[] {
   const steps = pointer.split('/').slice(1);
   const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));

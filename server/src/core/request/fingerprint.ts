@@ -2,22 +2,24 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../../lib/json.ts';
 import { ApiError } from '../errors.ts';
 
-/** Two calls under one Idempotency-Key are the same call if these fields are equal. */
+/** Two calls with one Idempotency-Key are the same call if all these fields are equal. */
 export interface Call {
-  /** As the router knows it: upper case. */
+  /** Upper case, as the router gives it. */
   method: string;
-  /** As the router knows it, without the query; always in the same form. */
+  /** As the router gives it, without the query; always in the same form. */
   path: string;
   /**
-   * The parsed body without `webhook_url`; undefined if there was none, which differs from null.
+   * The parsed body without `webhook_url`; undefined, which differs from null, if there was no
+   * body.
    */
   body: unknown;
   webhook_url: string | null;
 }
 
 /**
- * 32 bytes that are equal for equal calls, whatever the order of keys and the white space of the
- * body. SHA-256 over the canonical JSON of one object, so that no two calls share an encoding.
+ * 32 bytes that are equal for equal calls, whatever the order of keys and the white space in the
+ * body. Uses SHA-256 over the canonical JSON of one object, so that different calls never have the
+ * same encoding.
  */
 export function fingerprint(call: Call): Buffer {
   const { method, path, body, webhook_url } = call;
@@ -26,8 +28,8 @@ export function fingerprint(call: Call): Buffer {
 
 /**
  * The value of an `Idempotency-Key` header, or null if there is none. A header that was sent twice
- * arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma and a
- * space; both are refused.
+ * arrives either as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma
+ * and a space; both are refused.
  *
  * @throws ApiError `bad_request`
  */

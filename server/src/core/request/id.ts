@@ -10,7 +10,10 @@ export function fileId(uuid: string): string {
   return `file_${uuid.replaceAll('-', '')}`;
 }
 
-/** The UUID behind a file id, or null if the value is not one. Only the exact spelling counts. */
+/**
+ * The UUID in a file id, or null if the value is not a file id. Only the exact spelling is
+ * accepted.
+ */
 export function parseFileId(value: unknown): string | null {
   if (typeof value !== 'string' || value.length !== 37) return null;
   const hex = /^file_([0-9a-f]{32})$/.exec(value)?.[1];

@@ -1,6 +1,8 @@
 import { isUuid } from '../../lib/id.ts';
 
-/** Our own addresses that callers pass back to us: an output as the next input. Pure. */
+/**
+ * Recognises our own addresses in a caller's input: an output that is used as the next input. Pure.
+ */
 
 export interface OwnOutput {
   request_id: string;
@@ -9,7 +11,7 @@ export interface OwnOutput {
   sig: string | null;
 }
 
-/** The output that an address of ours leads to; null for every other address. */
+/** The output that one of our addresses leads to; null for every other address. */
 export function ownOutput(url: string, baseUrl: string): OwnOutput | null {
   if (!url.startsWith(`${baseUrl}/requests/`) || !URL.canParse(url)) return null;
   const { pathname, searchParams } = new URL(url);

@@ -1,11 +1,13 @@
-/** Texts of upstreams for the log: short, and without the caller's input. */
+/** Prepares texts of upstreams for the log: short, and without the caller's input. */
 
 const textMax = 300;
-/** This many equal characters in a row are no accident: the upstream has repeated the input. */
+/**
+ * This many equal characters in succession are no coincidence: the upstream has repeated the input.
+ */
 const windowLength = 12;
-/** A shorter text of the input, such as a size or a name, reveals nothing. */
+/** A shorter text of the input, such as a size or a name, does not reveal anything. */
 const textMin = 4;
-/** Only the beginning of an input is searched for; more would take too long. */
+/** Only the beginning of an input is searched for, because more would take too long. */
 const inputMax = 100_000;
 
 /** At most 300 characters; parts that also occur in `input` become "…". */

@@ -10,8 +10,8 @@ export function isFinal(status: Status): boolean {
 }
 
 /**
- * The outcome of the newest call that started the job at an upstream. Null: it is in flight, or
- * its caller died. missing: its answer was lost, and one search at the upstream did not find the
+ * The outcome of the newest call that started the job at an upstream. Null: the call is running, or
+ * its process died. `missing`: its answer was lost, and a search at the upstream did not find the
  * job.
  */
 export type AttemptOutcome =
@@ -23,7 +23,7 @@ export type AttemptOutcome =
   | 'missing'
   | null;
 
-/** The fields that `stepFor` decides on. */
+/** The fields of a request that `stepFor` needs. */
 export interface DueRequest {
   status: Status;
   kind: 'video' | 'image' | 'text';
@@ -36,10 +36,9 @@ export interface DueRequest {
 }
 
 /**
- * start: hand it to an upstream. recover: it was handed over and the answer is not known. poll: ask
- * how it goes.
- * give_up: its time is over. abandon: a chat call whose caller's process died. notify, expire:
- * after the end.
+ * start: hand the request to an upstream. recover: it was handed over, but the answer is unknown.
+ * poll: ask how the job is going. give_up: its time is over. abandon: a chat call whose process
+ * died. notify, expire: after the end.
  */
 export type Step =
   | 'start'
@@ -71,7 +70,9 @@ export function stepFor(row: DueRequest): Step {
   return 'idle';
 }
 
-/** A stored and measured output, as it goes into the database with its request's end. */
+/**
+ * A stored and measured output. It is written to the database together with the end of its request.
+ */
 export interface Output {
   index: number;
   field: string;
@@ -86,17 +87,17 @@ export interface Output {
 }
 
 /**
- * A change that a step asks for. `attempt` is the claim it was decided under; a later claim voids
- * it.
+ * A change that a step asks for. `attempt` is the claim that decided it; after a later claim it has
+ * no effect.
  */
 export type Transition = MoveTransition | EndTransition;
 
 export type MoveTransition = { id: string; attempt: number } & Move;
 
-/** A cancel names no attempt, because no worker decided it: it ends a request that is IN_QUEUE. */
+/** `attempt` is null for a cancel, which no worker decided: it ends a request that is IN_QUEUE. */
 export type EndTransition = { id: string; attempt: number | null } & End;
 
-/** An upstream, and its own name of a model. */
+/** An upstream, and its own name for a model. */
 export interface Route {
   upstream: string;
   model: string;
@@ -104,29 +105,31 @@ export interface Route {
 
 /** Transitions without money. */
 export type Move =
-  /** Commits the intent to call an upstream; from now on the request is IN_PROGRESS. */
+  /** Commits the intent to call an upstream; from then on the request is IN_PROGRESS. */
   | {
       to: 'begin';
       upstream: string;
-      /** The upstream's own name of the model. */
+      /** The upstream's own name for the model. */
       model: string;
       class: 'A' | 'B' | 'C+' | 'C';
-      /** Which of several keys it is called with. */
+      /** Which of the upstream's keys it is called with, if it has several. */
       key?: string | null;
       request_hash: Buffer;
       deadline_seconds: number;
       lease_seconds: number;
     }
-  /** The upstream took it. `started_in` is the attempt whose intent this answers. */
+  /** The upstream accepted the job. `started_in`: the attempt in which it was started. */
   | {
       to: 'accepted';
       started_in: number;
       handle: Record<string, unknown>;
       wake_seconds: number;
-      /** The job is done and its result waits for the storage; it is not given up until then. */
+      /** The job is done and its result waits for the storage; until then it is not given up. */
       held?: boolean;
     }
-  /** Due again later. May carry an outcome of the start, or news of a poll. */
+  /**
+   * The request is due again later. May carry the outcome of the start, or progress from a poll.
+   */
   | {
       to: 'wait';
       wake_seconds: number;
@@ -134,20 +137,21 @@ export type Move =
       outcome: AttemptOutcome;
       message: string | null;
       progress: Progress | null;
-      /** The route of its next start. */
+      /** The route of the next start. */
       next?: Route;
       /**
-       * The start is left with its outcome unknown: it may have cost, and is not polled any longer.
+       * The start is left with its outcome unknown: it may have cost something, and is no longer
+       * polled.
        */
       left?: boolean;
-      /** Frees its slot. */
+      /** Frees the request's slot at the upstream. */
       frees_slot?: boolean;
-      /** It waits in line for the next free slot there. */
+      /** The request waits in line for the next free slot at the upstream. */
       waits?: boolean;
-      /** The upstream knew no such job. */
+      /** The upstream did not find the job. */
       missing?: boolean;
     }
-  /** A claim handed back before anything was sent. */
+  /** Gives a claim back before anything was sent. */
   | { to: 'requeue' }
   | {
       to: 'notified';
@@ -159,10 +163,10 @@ export type Move =
       delivered: boolean;
     }
   | { to: 'expired' }
-  /** Nothing to do now: due when its outputs expire, or never. */
+  /** Nothing to do now: the request is due when its outputs expire, or never. */
   | { to: 'idle' };
 
-/** The three ends: status and money change together. */
+/** The three endings. Each changes status and money together. */
 export type End = {
   account_id: string;
   key_id: string;
@@ -185,7 +189,7 @@ export type End = {
       code: FailureCode;
       message: string;
       cost_usd_micro: bigint | null;
-      /** The cause, fit for the log. */
+      /** The cause, in a form that may be logged. */
       cause?: string;
     }
   | { to: 'CANCELLED' }

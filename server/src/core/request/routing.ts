@@ -3,8 +3,8 @@ import type { ModelUpstream } from '../catalog/catalog.ts';
 /** Which upstream of a model is tried first, and which after it. Pure. */
 
 /**
- * The routes in the order in which they are tried: as listed, after one that is drawn by weight if
- * weights are given. `chance` is from 0 up to, not including, 1.
+ * The routes in the order in which they are tried: as listed, but if weights are given, one route
+ * is drawn by weight and comes first. `chance` is at least 0 and below 1.
  */
 export function routesInOrder(
   routes: readonly ModelUpstream[],
@@ -17,7 +17,10 @@ export function routesInOrder(
   return [first, ...routes.filter((route) => route !== first)];
 }
 
-/** The route by this name, or the first of its upstream if the row no longer names that model. */
+/**
+ * The route with this upstream and model. If the row no longer has that model, the upstream's first
+ * route.
+ */
 export function routeTo(
   routes: readonly ModelUpstream[],
   upstream: string,
@@ -33,9 +36,9 @@ export function routeTo(
 export type LostHow = 'slow' | 'unreadable' | 'oversized';
 
 /**
- * Whether the next route is tried after an answer of this one was lost, which may make a second
- * job. `answer`: what is known of it; an answer that came, or was only slow, is no reason. `usual`:
- * the rule if the row states none.
+ * Whether the next route is tried after this route's answer was lost, which may cause a second job.
+ * `answer`: how the answer was lost; if something did arrive, or it was only slow without a time
+ * limit, the next route is not tried. `usual`: the rule if the row states none.
  */
 export function goesOn(
   { on_lost, first_byte_seconds }: ModelUpstream,
@@ -50,13 +53,14 @@ export function goesOn(
 
 export interface NextRoute {
   route: ModelUpstream;
-  /** Every route was tried once, so it is time for a pause. */
+  /** True if every route has been tried once, so a pause should follow. */
   again: boolean;
 }
 
 /**
- * The routes to try after the one at `at` was not accepted, going round; -1: the route is gone. A
- * model that is named twice at one upstream is one route.
+ * The routes to try after the one at `at` was not accepted, starting again from the first after the
+ * last. `at` is -1 if that route no longer exists. A model that is listed twice at one upstream
+ * counts as one route.
  */
 export function routesAfter(routes: readonly ModelUpstream[], at: number): NextRoute[] {
   const others = routes.flatMap((route, index) => {

@@ -2,24 +2,24 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { isUuid } from '../../lib/id.ts';
 
 /**
- * Signed output links: the holder may fetch one output until `exp`, without a key.
+ * Signed output links: anyone with the link may fetch one output until `exp`, without a key.
  *
  * `sig` is unpadded base64url of HMAC-SHA256 over `v1\nGET\n<request_id>\n<index>\n<exp>\n<kid>`;
  * HEAD uses the same link. `kid`, the first 8 hex digits of the secret's SHA-256, ties a signature
- * to one secret and never stands in the link.
+ * to one secret; it is not part of the link.
  */
 
 export interface OutputLink {
   request_id: string;
   /** From 0. */
   index: number;
-  /** Unix seconds; the link is good up to and including this second. */
+  /** Unix seconds; the link is valid up to and including this second. */
   exp: number;
 }
 
-/** The part of a link that states its expiry and proves it. */
+/** The part of a link that states when it expires, and its signature. */
 interface Presented {
-  /** Query values as they came; anything but a single text is invalid. */
+  /** Query values as received; anything but a single text is invalid. */
   exp: unknown;
   sig: unknown;
   now_seconds: number;
@@ -33,7 +33,8 @@ export interface PresentedLink extends Presented {
 type Verdict = 'valid' | 'expired' | 'invalid';
 
 /**
- * A whole number without sign, leading zero, fraction or exponent; 12 digits reach the year 33658.
+ * A whole number without sign, leading zero, fraction or exponent. Twelve digits reach the year
+ * 33658.
  */
 const expForm = /^(?:0|[1-9][0-9]{0,11})$/;
 const sigForm = /^[A-Za-z0-9_-]{43}$/;
@@ -41,7 +42,7 @@ const sigForm = /^[A-Za-z0-9_-]{43}$/;
 /**
  * The query of the link: `exp=<integer>&sig=<43 characters>`.
  *
- * @throws RangeError if the link could never be verified: a fault of ours, not of a caller.
+ * @throws RangeError if the link could never be verified, which is our mistake and not a caller's.
  */
 export function sign(secret: Buffer, link: OutputLink): string {
   const exp = String(link.exp);
@@ -52,8 +53,9 @@ export function sign(secret: Buffer, link: OutputLink): string {
 }
 
 /**
- * Judges a link. `secrets`: the current one first, then those still honoured after a rotation. A
- * good signature that has expired is `expired`; a bad one is `invalid` whatever its `exp`.
+ * Checks a link. `secrets`: the current one first, then older ones that are still accepted after a
+ * rotation. A valid signature past its `exp` is `expired`; a wrong signature is `invalid` whatever
+ * its `exp`.
  */
 export function verify(secrets: readonly Buffer[], link: PresentedLink): Verdict {
   const { request_id, index } = link;
@@ -66,25 +68,25 @@ export function signFile(secret: Buffer, { id, exp }: { id: string; exp: number 
   return `exp=${exp}&sig=${signatureOf(secret, fileLines(id, String(exp)))}`;
 }
 
-/** Judges such a link as `verify` does. */
+/** Checks such a link as `verify` does. */
 export function verifyFile(secrets: readonly Buffer[], link: { id: string } & Presented): Verdict {
   return judge(secrets, link, (exp) => fileLines(link.id, exp));
 }
 
-/** A file that is not uploaded yet, and the key that its upload will count for. */
+/** A file that is not uploaded yet, and the key that the upload will be counted for. */
 export interface UploadLink {
-  /** UUIDs. */
+  /** Both are UUIDs. */
   id: string;
   key_id: string;
 }
 
-/** The query of an address that takes one upload without a key: `key_id=…&exp=…&sig=…`. */
+/** The query of an address that accepts one upload without a key: `key_id=…&exp=…&sig=…`. */
 export function signUpload(secret: Buffer, link: UploadLink & { exp: number }): string {
   const { key_id, exp } = link;
   return `key_id=${key_id}&exp=${exp}&sig=${signatureOf(secret, uploadLines(link, String(exp)))}`;
 }
 
-/** Judges such an address as `verify` does. */
+/** Checks such an address as `verify` does. */
 export function verifyUpload(secrets: readonly Buffer[], link: UploadLink & Presented): Verdict {
   if (!isUuid(link.key_id)) return 'invalid';
   return judge(secrets, link, (exp) => uploadLines(link, exp));
@@ -94,11 +96,11 @@ export function verifyUpload(secrets: readonly Buffer[], link: UploadLink & Pres
 export interface CallbackLink {
   upstream: string;
   request_id: string;
-  /** The claim of that start. */
+  /** The attempt that made this start. */
   attempt: number;
 }
 
-/** The last step of a callback's address; it proves that we made the address. */
+/** The last segment of a callback's address; it proves that we made the address. */
 export function signCallback(secret: Buffer, link: CallbackLink): string {
   return signatureOf(secret, callbackLines(link));
 }
@@ -111,12 +113,14 @@ export function verifyCallback(
   return sigForm.test(sig) && isSigned(secrets, sig, callbackLines(link));
 }
 
-/** For a browser that has signed in with this address before. `id` is its UUID. */
+/**
+ * A signed value for a browser that has signed in with this address. `id` is the browser's UUID.
+ */
 export function signDevice(secret: Buffer, id: string, email: string): string {
   return `${id}.${signatureOf(secret, deviceLines(id, email))}`;
 }
 
-/** The id of the browser if it was signed for this address, otherwise null. */
+/** The id of the browser if the value was signed for this address, otherwise null. */
 export function verifyDevice(
   secrets: readonly Buffer[],
   presented: string,
@@ -160,7 +164,8 @@ function deviceLines(id: string, email: string): string[] {
 }
 
 /**
- * Compares texts, not decoded bytes: Node's decoder accepts several spellings of the same bytes.
+ * Compares the texts instead of the decoded bytes, because Node's decoder accepts several spellings
+ * of the same bytes.
  */
 function isSigned(secrets: readonly Buffer[], sig: string, lines: string[]): boolean {
   const presented = Buffer.from(sig, 'latin1');

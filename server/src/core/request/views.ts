@@ -8,8 +8,8 @@ import { sign, signCallback, signFile, type CallbackLink } from './signature.ts'
 import { itemsOf } from '../../lib/json.ts';
 
 /**
- * A request as callers see it. Written as JSON, amounts become decimal texts of micro-USD and
- * times ISO 8601 in UTC.
+ * A request as callers see it. In JSON, amounts are micro-USD as decimal strings, and times are ISO
+ * 8601 in UTC.
  */
 
 export interface Links {
@@ -17,9 +17,9 @@ export interface Links {
   baseUrl: string;
   /** Signs output links. */
   secret: Buffer;
-  /** How long outputs live after completion. */
+  /** How long outputs are kept after completion. */
   outputTtlSeconds: number;
-  /** Callers outside this machine or network can reach us there. */
+  /** True if callers outside this machine or network can reach `baseUrl`. */
   isPublic: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface CardRow extends Row {
   quantity: number | null;
 }
 
-/** The usage that a chat call was charged by. */
+/** The usage that a chat call was charged for. */
 interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
@@ -64,24 +64,26 @@ interface Usage {
   cost_usd_micro: string;
 }
 
-/** How long an upstream may fetch a caller's file: its job begins soon. */
+/** How long an upstream may fetch a caller's file: its job begins soon after the link is made. */
 const fileLinkSeconds = 3600;
 
-/** The address of an uploaded file for an upstream, for a while; null if it cannot reach us. */
+/**
+ * A link by which an upstream can fetch an uploaded file for a while; null if it cannot reach us.
+ */
 export function fileUrl(id: string, nowSeconds: number, links: Links): string | null {
   const exp = nowSeconds + fileLinkSeconds;
   const query = signFile(links.secret, { id, exp });
   return links.isPublic ? `${links.baseUrl}/files/${fileId(id)}?${query}` : null;
 }
 
-/** The address for callbacks about an attempt; null if it cannot reach us. */
+/** The address for callbacks about an attempt; null if the upstream cannot reach us. */
 export function callbackUrl(link: CallbackLink, { baseUrl, secret, isPublic }: Links) {
   const { upstream, request_id, attempt } = link;
   const sig = signCallback(secret, link);
   return isPublic ? `${baseUrl}/callbacks/${upstream}/${request_id}/${attempt}/${sig}` : null;
 }
 
-/** The three addresses that go with every request. */
+/** The three addresses that are given for every request. */
 export function addresses(requestId: string, links: Links) {
   const base = `${links.baseUrl}/requests/${requestId}`;
   return {
@@ -91,7 +93,7 @@ export function addresses(requestId: string, links: Links) {
   };
 }
 
-/** The reply of a submit. A replay gives the same one. */
+/** The reply to a submit. A replay gets the same reply. */
 export function submittedView(
   submitted: {
     request_id: string;
@@ -176,7 +178,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
   };
 }
 
-/** The body that a webhook gets: the card without its input. */
+/** The body of a webhook: the request's view without its input. */
 export function notificationBody(row: CardRow, outputs: Output[], links: Links): string {
   const { input: _, ...shown } = card(row, outputs, links);
   return JSON.stringify(shown, (_name, value: unknown) =>
@@ -202,7 +204,9 @@ export function listEntry(row: Row, links: Links) {
   };
 }
 
-/** The model's output of a COMPLETED request; every media address is a signed link of ours. */
+/**
+ * The model's output of a COMPLETED request. Every media address in it is one of our signed links.
+ */
 export function responseView(
   row: CardRow,
   outputs: Output[],
@@ -218,11 +222,11 @@ export function responseView(
       file_size: output.size,
       file_name: output.file_name,
     };
-    // A plural name makes a list, as callers know it from other services.
+    // A plural field name makes a list, as callers know from other services.
     const list = itemsOf(fields[output.field]);
     fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
   }
-  // Our fields replace the upstream's of the same name, which hold its own addresses.
+  // Our fields replace the upstream's fields of the same name, which hold the upstream's addresses.
   return { ...row.output, ...fields };
 }
 
@@ -248,7 +252,7 @@ export function outputUrl(
   return `${links.baseUrl}/requests/${row.id}/output/${index}?${query}`;
 }
 
-/** Seconds a caller should wait before asking again, or null once it is final. */
+/** Seconds that a caller should wait before the next poll; null once the request has ended. */
 export function pollAgainSeconds(status: Status): number | null {
   return isFinal(status) ? null : 2;
 }

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * Standard Webhooks: receivers prove with any of its libraries that a notification is ours. The
- * signature covers `<id>.<timestamp>.<body>` with HMAC-SHA256.
+ * Standard Webhooks: with any library for that standard, receivers can verify that a notification
+ * is ours. The signature covers `<id>.<timestamp>.<body>` with HMAC-SHA256.
  */
 
 export interface WebhookHeaders {
@@ -19,12 +19,12 @@ export function newWebhookSecret(random: (bytes: number) => Buffer): string {
 }
 
 /**
- * The three headers of one delivery. A signature for each secret, current one first: while a secret
- * is being replaced both are active, and a receiver that knows either is content. `id` is the same
- * for every delivery of one event.
+ * The three headers of one delivery, with one signature for each secret, the current one first:
+ * while a secret is being replaced, both are active, and a receiver may know either. `id` is the
+ * same for every delivery of one event.
  *
- * @throws RangeError for a secret, id or time that no receiver could verify: a fault of ours, not
- * of a caller.
+ * @throws RangeError for a secret, id or time that no receiver could verify, which is our mistake
+ * and not a caller's.
  */
 export function signWebhook(
   secrets: readonly string[],
@@ -33,7 +33,7 @@ export function signWebhook(
   body: string | Buffer,
 ): WebhookHeaders {
   if (secrets.length === 0) throw new RangeError('a webhook needs a secret');
-  // A dot in the id would let one signature be read with two ids and times.
+  // With a dot in the id, one signature would fit two different pairs of id and time.
   if (!/^[!-\-/-~]{1,255}$/.test(id)) throw new RangeError('a webhook id is visible ASCII, no dot');
   if (!Number.isSafeInteger(timestampSeconds) || timestampSeconds < 0) {
     throw new RangeError('a webhook timestamp is whole unix seconds');
@@ -49,7 +49,10 @@ export function signWebhook(
   };
 }
 
-/** The key behind a secret; 24 to 64 bytes, as the standard asks. Never part of an error text. */
+/**
+ * The key bytes of a secret; 24 to 64 bytes, as the standard requires. Error messages never contain
+ * the secret.
+ */
 function secretBytes(secret: string): Buffer {
   const text = secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : '';
   const bytes = Buffer.from(text, 'base64');
