@@ -11,8 +11,8 @@ import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
  */
 
 /**
- * The operator's side of each transfer. These accounts' totals are computed when needed, so there is no row
- * that every transaction has to update.
+ * The operator's side of each transfer. The totals of these accounts are computed when needed, so
+ * there is no row that every transaction has to update.
  */
 export const operatorAccounts = {
   deposits: '00000000-0000-0000-0000-000000000001',

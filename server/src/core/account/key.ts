@@ -4,8 +4,8 @@ import { encodeBase62, randomBase62 } from '../../lib/base62.ts';
 
 /**
  * API keys: `fbx_`, 32 random base62 characters (190 bits), and 6 base62 characters of the CRC-32
- * of those first 36. Thanks to the checksum, mistyped and made-up keys are refused without asking
- * the database, and secret scanners can be certain.
+ * of those first 36. With the checksum, mistyped and made-up keys are refused without asking the
+ * database, and secret scanners can be certain that a text is a key.
  */
 
 const prefix = 'fbx_';

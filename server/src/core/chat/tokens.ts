@@ -29,7 +29,7 @@ import { isObject } from '../../lib/json.ts';
 /** The numbers of a rule, in tokens unless stated otherwise. */
 export interface TokenRule {
   /**
-   * Added once by chat templates: a start token, or a system text of their own (gpt-oss: about 80).
+   * Added once by chat templates: a start token and a system text of their own (gpt-oss: about 80).
    */
   fixed: number;
   /**

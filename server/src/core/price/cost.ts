@@ -60,6 +60,6 @@ export const costMaxUsdMicro = 1_000_000_000_000_000n;
  */
 function microOf(micro: number): bigint | null {
   if (!(micro <= Number(costMaxUsdMicro))) return null;
-  // Further digits come from floating point, not from the cost.
+  // Decimals after the sixth come from floating point, not from the cost.
   return BigInt(Math.ceil(Number(micro.toFixed(6))));
 }

@@ -13,9 +13,8 @@ interface Measured {
 }
 
 /**
- * Containers round a duration to whole frames, so a video that is this much off the requested
- * length still counts as exact: one frame of video, two of audio. For short ones, only the share
- * applies.
+ * Containers round a duration to whole frames. So a length this much off the requested one counts
+ * as exact: one frame of video or two of audio, and less for short outputs (`toleranceShare`).
  */
 const toleranceSeconds = 0.05;
 const toleranceShare = 0.02;

@@ -169,7 +169,7 @@ export function checkSize(size: Size, field: string): Size {
   throw unpriceable(field, rule, { maximum_pixels: PIXELS_MAX });
 }
 
-/** The row's max if it is stated in this unit, but at most the service's own ceiling. */
+/** The row's max if it is stated in the unit `word`, but at most the service's own ceiling. */
 export function limitOf(model: Priceable, word: string, ceiling: number): number {
   const max = model.price.max;
   return max > 0 && model.max_unit === word ? Math.min(max, ceiling) : ceiling;

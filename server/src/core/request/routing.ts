@@ -58,9 +58,9 @@ export interface NextRoute {
 }
 
 /**
- * The routes to try after the one at `at` was not accepted, starting again from the first after the
- * last. `at` is -1 if that route no longer exists. A model that is listed twice at one upstream
- * counts as one route.
+ * The routes to try after the one at `at` was not accepted: those listed after it, then those
+ * before it. `at` is -1 if that route no longer exists. A model that is listed twice at one
+ * upstream counts as one route.
  */
 export function routesAfter(routes: readonly ModelUpstream[], at: number): NextRoute[] {
   const others = routes.flatMap((route, index) => {
