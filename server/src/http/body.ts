@@ -13,8 +13,8 @@ const shape = { depth: 64, values: 100_000 };
 
 /**
  * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
- * If too many bytes of bodies are held, throws `rate_limited` if this account holds them, otherwise
- * `capacity_unavailable`.
+ * If bodies take too many bytes of memory, throws `rate_limited` if they are this account's,
+ * otherwise `capacity_unavailable`.
  */
 export async function readObject(
   req: KeyedRequest,
@@ -53,7 +53,7 @@ async function readJsonBody(
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const stream = bodyStream(req);
   const { account_id } = req.caller;
-  // Everything made from the body lives as long as its call.
+  // All that is made from the body stays in memory until its call is over.
   const hold = holder(req, reply, deps);
   return reading(account_id, deps, () =>
     collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) =>
@@ -62,7 +62,7 @@ async function readJsonBody(
   );
 }
 
-/** A body of a known kind is a stream already; of any other, the bytes as they come. */
+/** The body as a stream: the one from Fastify's parser, or the raw request if there is none. */
 export function bodyStream(req: FastifyRequest): Readable {
   return req.body instanceof Readable ? req.body : req.raw;
 }
@@ -81,7 +81,7 @@ export async function reading(
   }
 }
 
-/** Counts bytes that a call holds beside its body, until the call is over. */
+/** Counts bytes that a call holds besides its body, until the call is over. */
 export function holdBytes(
   bytes: number,
   req: KeyedRequest,
@@ -91,14 +91,16 @@ export function holdBytes(
   if (!holder(req, reply, deps)(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
 }
 
-/** Takes bytes until the call is over; false if there is no room for them. */
+/**
+ * Returns a function that counts bytes until the call is over; false if there is no room for them.
+ */
 function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
   let held = 0;
   const giveBack = () => bodies.give(account_id, held);
   raw.once('close', () => void (req.work ?? Promise.resolve()).then(giveBack, giveBack));
   return (bytes: number): boolean => {
-    // A caller who left meanwhile would never give them back.
+    // After the caller has left, the bytes would never be given back.
     if (raw.destroyed) return true;
     if (!bodies.take(account_id, bytes)) return false;
     held += bytes;
@@ -113,7 +115,7 @@ function tooLarge(maxBytes: number): ApiError {
   });
 }
 
-/** Held by all accounts together, or by this one while others have room. */
+/** The refusal if all accounts together hold too much, or this one while others have room. */
 function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiError {
   if (bodies.free() >= bytes) {
     const held = bodies.held(owner);
@@ -157,7 +159,7 @@ export function collect(
     const endedEarly = (cause?: unknown) =>
       fail(new ApiError('bad_request', { message: 'The body ended early.', cause }));
     stream.once('error', endedEarly);
-    // Its sender may have left while the key was looked up: then no further event comes.
+    // The sender may have left while the key was looked up; then no further event comes.
     if (stream.destroyed) endedEarly();
     function fail(error: ApiError): void {
       clearTimeout(timer);

@@ -19,12 +19,12 @@ import { ErrorBody } from './error-schema.ts';
 import type { Route } from './routes.ts';
 import type { Schema, TSchema } from './schema.ts';
 
-/** Makes the OpenAPI document out of the table of routes, their schemas and their prose. */
+/** Makes the OpenAPI document from the table of routes, their schemas and their texts. */
 
-/** The address in the committed document; a running service puts its own in its place. */
+/** The address in the committed document; a running service replaces it with its own. */
 const documentedOrigin = 'http://localhost:8080';
 
-/** Definitions shared by several routes, written once under `components`. */
+/** Definitions that routes share, to be written once under `components`. */
 interface Used {
   replies: Set<ErrorCode>;
   headers: Set<HeaderName>;
@@ -183,13 +183,16 @@ function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes'])
   };
 }
 
-/** A call that needs no key but came with one counts against that key's rate. */
+/**
+ * Rate headers of a route. A call that needs no key but comes with one counts against that key's
+ * rate.
+ */
 function rateOf(who: Route['who']): HeaderUse[] {
   if (who === 'key') return rateHeaders;
   return who === 'key_or_signature' ? rateHeaders.map((name): HeaderUse => `${name}?`) : [];
 }
 
-/** Codes that follow from the kind of a route, and its own. */
+/** Error codes of a route: its own, and those that follow from its kind. */
 export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...docs.errors];
   if (who === 'key' || who === 'key_or_signature') codes.push('unauthorized', 'rate_limited');
@@ -246,7 +249,7 @@ function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used): Json {
 function headerObjects(uses: HeaderUse[], used: Used): Json {
   const entries = uses.map((use): [string, Json] => {
     const optional = use.endsWith('?');
-    // The type of `use` says so.
+    // The type of `use` ensures that this is the name of a header.
     const name = (optional ? use.slice(0, -1) : use) as HeaderName;
     if (optional) return [headers[name].name, headerObject(name, false)];
     used.headers.add(name);

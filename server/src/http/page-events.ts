@@ -7,8 +7,9 @@ import { list, object } from './schema.ts';
 import { serialize } from './serialize.ts';
 
 /**
- * Sends open pages the changes of their accounts. Hints from this or another process start a quick
- * check, one for all accounts; a slow check of everything that moved since makes up for lost hints.
+ * Sends open pages the changes of their accounts. A hint from this or another process starts a
+ * quick check for all accounts; a slow check of everything that has changed since the last one
+ * makes up for lost hints.
  */
 export interface PageEvents {
   /** Sends changes to a page until the returned function is called. */
@@ -31,20 +32,26 @@ export interface PageEventReads {
 }
 
 /**
- * Pause between two checks. Each sends a page two events at most, so that is four events a second.
+ * Pause between two checks. A check sends a page at most two events, so a page gets at most four
+ * events a second.
  */
 const pauseMs = 500;
 /** Changes that happen together are sent together. */
 const gatherMs = 15;
-/** Most hinted ids that are looked up; the slow check finds more. */
+/** Most hinted ids that are looked up one by one; if there are more, everything is checked. */
 const idsMax = 1_000;
-/** Changes sent one by one; a page that misses more reloads its list. */
+/** Most changes that are sent one by one; if there are more, the page reloads its list. */
 const entriesMax = 20;
-/** Movements that are followed to their requests: each has two, its reserve and its end. */
+/**
+ * Most movements whose requests are looked up. A request has two: its reserve, and its charge or
+ * release.
+ */
 const movementsMax = 2 * entriesMax;
-/** Open requests of an account that are checked for lost hints: about what a page shows. */
+/**
+ * Most open requests of an account that are checked for lost hints: about as many as a page shows.
+ */
 const openMax = 50;
-/** Open requests of all accounts in one slow check; the next one takes the others. */
+/** Most open requests of all accounts in one slow check; the next check takes the others. */
 const openCheckMax = 5_000;
 
 interface Account {
@@ -54,7 +61,8 @@ interface Account {
   seq: bigint | null;
   balance: string;
   /**
-   * Events already sent about open requests, and about others since the slow check before the last.
+   * The state last sent of each request: `open` has open requests, `sent` all since the last slow
+   * check, `sentBefore` all between the last two.
    */
   open: Map<string, string | null>;
   sent: Map<string, string>;
@@ -162,7 +170,7 @@ class AccountWatcher implements PageEvents {
     }
   }
 
-  /** Adds new accounts: from now on their changes are sent. */
+  /** Reads the state of accounts that were added; from now on their changes are sent. */
   async #begin(): Promise<void> {
     const fresh = [...this.#accounts.values()].filter(({ seq }) => seq === null);
     if (fresh.length === 0) return;
@@ -176,7 +184,7 @@ class AccountWatcher implements PageEvents {
     for (const row of standing) this.#stand(row);
   }
 
-  /** Where the account's money is now. */
+  /** Notes the account's newest movement, and sends its balance if that has changed. */
   #stand(row: AccountMovement): Account | undefined {
     const account = this.#accounts.get(row.account_id);
     if (account === undefined) return undefined;
@@ -218,7 +226,7 @@ class AccountWatcher implements PageEvents {
     const known = [...this.#accounts.values()].flatMap(({ id, seq }) =>
       seq === null ? [] : [{ account_id: id, seq }],
     );
-    // One more than are looked up, to see that there are more.
+    // One more than is looked up, to see whether there are more.
     for (const row of await this.#reads.moved(known, movementsMax + 1)) {
       const account = this.#stand(row);
       if (account === undefined) continue;
@@ -250,7 +258,7 @@ function newAccount(id: string): Account {
   return { id, pages: new Set(), seq: null, balance: '', ...empty };
 }
 
-/** Remembers what the pages know of it; false if they know it already. */
+/** Remembers what the pages know about a request; false if they know it already. */
 function note({ open, sent, sentBefore }: Account, row: EntryRow): boolean {
   const { id, status, progress, webhook_state } = row;
   const version = `${status} ${progress} ${webhook_state}`;

@@ -86,7 +86,7 @@ export function object<P extends TProperties>(properties: P, more: Keywords = {}
 /** Marks a field that can be missing. */
 export const optional = Type.Optional;
 
-/** An object with further fields: an upstream's, or those of OpenAI's protocol. */
+/** An object that may have further fields, such as an upstream's or those of OpenAI's protocol. */
 export function openObject<P extends TProperties>(properties: P, more: Keywords = {}) {
   return object(properties, { ...more, additionalProperties: true });
 }
@@ -148,12 +148,12 @@ export function signedMicroUsd(description?: string) {
   return text(description, { pattern: '^(0|-?[1-9][0-9]{0,17})$' });
 }
 
-/** An amount above zero that someone gives. */
+/** An amount above zero that a caller gives. */
 export function amount(description?: string) {
   return text(description, { pattern: '^[1-9][0-9]{0,17}$' });
 }
 
-/** A date or a time with its zone, as a parameter of an address. */
+/** A date, or a time with its zone, as a query parameter. */
 export function moment(description?: string) {
   return text(description, { format: 'moment' });
 }
@@ -175,15 +175,15 @@ export function id(description?: string, more: Keywords = {}) {
   return text(description, { format: 'uuid', ...more });
 }
 
-/** The body of a call: a field that it does not know is refused. */
+/** The body of a call: unknown fields are refused. */
 export function form<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-/** Says in a refusal which value a `cursor` takes. */
+/** How a refusal describes a valid `cursor`. */
 export const cursorRule = 'a next_cursor of this list';
 
-/** The beginning of a page: an id that callers treat as opaque. */
+/** Where a page begins: an id that callers treat as opaque. */
 function cursor() {
   return text('The `next_cursor` of the page before.', { format: 'cursor', rule: cursorRule });
 }

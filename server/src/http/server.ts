@@ -26,9 +26,9 @@ import { networkOf } from './session/throttle.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
-/** Longer than load balancers keep an idle connection, so that they close it and not we. */
+/** Longer than load balancers keep an idle connection, so that they close it before we do. */
 const keepAliveTimeoutMs = 65_000;
-/** Long enough for a model id in the path. */
+/** Longest path parameter: long enough for a model id. */
 const paramMax = 600;
 
 /** All methods that Node's parser accepts; CONNECT never becomes a request. */
@@ -50,8 +50,8 @@ export function createServer(
     http: {
       headersTimeout: headersMs,
       connectionsCheckingInterval: connectionsCheckMs,
-      // Node would refuse without a body; `refuseMalformed` does it in the shape of every other
-      // refusal.
+      // Node would refuse a missing Host header without a body; `refuseMalformed` refuses it in the
+      // shape of every other refusal.
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
@@ -61,7 +61,7 @@ export function createServer(
     return503OnClosing: false,
     trustProxy: (_address: string, hop: number) => hop < deps.settings.trustedProxies,
   });
-  // Bodies stay streams: each route reads its own, with its own bounds.
+  // Bodies stay streams: each route reads its own within its own limits.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
     done(null, payload),
@@ -75,7 +75,7 @@ export function createServer(
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
-    // Browsers get a page: caches must not mix the two answers.
+    // Browsers get a page instead of JSON: caches must not mix the two answers.
     reply.headers({ vary: 'accept', 'cache-control': 'no-store' });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
@@ -90,7 +90,7 @@ export function createServer(
   return app;
 }
 
-/** Only calls with a key: a refusal on the pages is seen by the person there. */
+/** Counts refused calls with a key only: on the pages, the person sees the refusal. */
 function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
   const { caller } = req;
   if (caller && !req.routeOptions.url?.startsWith('/api/'))
@@ -102,9 +102,9 @@ const tooManyStrangers =
 const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
 /**
- * Counts and measures the calls in progress. Each takes a slot: of its network until its key or
- * session is known, then of its account or person, so that nobody can take all slots. Calls that
- * anyone may make, and that have a body, have slots of their own.
+ * Counts and measures the calls in progress. A call takes a slot from the share of its network
+ * until its key or session is known, then from the share of its account or person, so that nobody
+ * can take all slots. Calls with a body that anyone may make have separate slots.
  */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   const connections = watchConnections(app, deps.settings.times);
@@ -112,7 +112,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   deps.leaving.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
-    // A connection kept open for a next call would delay the stop.
+    // Keeping the connection open for another call would delay the stop.
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
     const calls = connections.calls(req.raw.socket);
@@ -132,7 +132,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       calls.delete(reply.raw);
       slot.yieldSlot();
       discardRest(req.raw, lingerMs);
-      // Its headers may have been sent before the stop began.
+      // The reply's headers may have been sent before the stop began, without `connection: close`.
       if (deps.leaving.aborted && calls.size === 0) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
@@ -176,7 +176,7 @@ function takeCallSlot(
   };
 }
 
-/** One line per call, without anything that the caller has written. */
+/** Logs one line per call, without anything that the caller has written. */
 function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
   app.addHook('onRequest', (req, reply, done) => {
     reply.raw.once('close', () => {
@@ -195,13 +195,16 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
   });
 }
 
-/** By the route, not by the target's text, which may be a whole URL. */
+/**
+ * Whether the call is outside /v1, /api and /fal. Reads the route, because the request's target may
+ * be a whole URL.
+ */
 function isOutside(req: FastifyRequest): boolean {
   const { url } = req.routeOptions;
   return url !== undefined && !/^\/(v1|api|fal)\//.test(url);
 }
 
-/** Handles what Node would serve, or refuse with an empty body. */
+/** Handles malformed calls that Node would serve, or would refuse with an empty body. */
 function refuseMalformed(app: FastifyInstance): void {
   // An unknown expectation is ignored, as the standard allows.
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
@@ -216,7 +219,7 @@ function refuseMalformed(app: FastifyInstance): void {
     if (httpVersion !== '1.0' && headers.host === undefined) {
       return done(new ApiError('bad_request', { message: 'Send a Host header.', param: 'host' }));
     }
-    // A proxy in between may have used the other one.
+    // A proxy in between may have routed the call by the other Host header.
     if (headerValues(rawHeaders, 'host').length > 1)
       return done(new ApiError('bad_request', { message: 'Send one Host header.', param: 'host' }));
     done();
@@ -235,7 +238,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
       ...handlerOf(route, deps),
-      // The framework's own would call a reply without a body empty, whatever its headers say.
+      // Fastify's own HEAD route would announce an empty body, whatever the handler's headers say.
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
     });
@@ -258,7 +261,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   }
 }
 
-/** The key is checked before anything of the body, its Content-Type included. */
+/** Checks the key before anything of the body, even before the Content-Type. */
 function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
   if (route.who !== 'key') return { handler: route.handler };
   return {
@@ -281,7 +284,8 @@ function isKeyed(req: FastifyRequest): req is KeyedRequest {
 }
 
 /**
- * A call that Node's parser refuses never becomes a request; it gets an answer of the same shape.
+ * Answers a call that Node's parser refuses. It never becomes a request, but its answer has the
+ * usual shape.
  */
 function answerBroken(
   error: Error & { code?: string },
@@ -304,7 +308,7 @@ function refuseRaw(socket: Socket, status: number, text: string): void {
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // Node no longer handles it; what still comes is dropped, so that the reply gets through.
+  // Node no longer reads this socket; what still comes is dropped, so that the reply gets through.
   socket.resume();
   setTimeout(() => socket.destroy(), rawLingerMs).unref();
 }

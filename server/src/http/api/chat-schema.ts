@@ -20,7 +20,7 @@ import {
  * documentation only: `parseChat` checks a call, and a reply is passed on as the model wrote it.
  */
 
-/** OpenAI's own service takes null as missing, and so does this one. */
+/** OpenAI's own service treats null as missing, so this one does too. */
 function optionalOrNull<S extends TSchema>(schema: S) {
   return optional(nullable(schema));
 }

@@ -77,7 +77,7 @@ async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps):
         return await req.work;
       }
       const kept = await keptCompletion(taken.request_id, deps);
-      // The first call failed meanwhile and freed its key: this one takes over.
+      // The first call failed meanwhile and freed its Idempotency-Key, so this call takes over.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
       return prepared.chat.stream
@@ -96,7 +96,10 @@ export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: Ht
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
 
-/** Remembered until it is over, so that a stopping process can wait for its settlement. */
+/**
+ * Keeps the call in `chats` until it is over, so that a stopping process can wait for its
+ * settlement.
+ */
 function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   chats.add(call);
   return call.finally(() => chats.delete(call));
@@ -116,7 +119,8 @@ async function begin(
   const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
   limit.unref();
   deps.cutoff.addEventListener('abort', cut);
-  // A whole reply that is kept can still be fetched under its key after a lost connection.
+  // A kept reply that is not streamed can be fetched with its Idempotency-Key after a lost
+  // connection.
   const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.chat.stream);
   let draining = false;
   const stopWaiting = whenLeft(reply.raw, () => {
@@ -153,7 +157,7 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
   return () => raw.removeListener('close', callback);
 }
 
-/** `charged`: the amount of this very call; a repeat is not charged again. */
+/** `charged`: what this very call costs; a repeat costs nothing. */
 function answer(reply: FastifyReply, completion: Json, charged?: string): string {
   const cost = charged ?? fieldOf(completion.usage, 'cost_usd_micro');
   if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
@@ -175,21 +179,21 @@ async function send(
     for await (const chunk of stream.chunks) {
       if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
       if (!(await events.drained(signal))) break;
-      // The time is up: a slow reader must not delay the settlement.
+      // When the time is up, a slow reader must not delay the settlement.
       signal.throwIfAborted();
     }
     sendUsage(events, stream.settled(), run);
   } catch (error) {
-    // A caller who left gets no error, and was usually its cause.
+    // A caller who has left gets no error; leaving usually caused it.
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
-    // Without a settlement the books could not be written.
+    // If nothing was settled, the books could not be written.
     const shown = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
     if (stream.settled()?.failed === false) sendUsage(events, stream.settled(), run);
-    // The status was sent long ago; the error becomes the last chunk.
+    // The status was sent long ago, so the error becomes the last chunk.
     events.send(JSON.stringify(errorBody(shown, req.id)));
   }
-  // Unpaid chunks are not delivered: those that still wait for the reader are dropped.
+  // A released call is not paid for, so chunks that the reader has not taken yet are dropped.
   if (stream.settled()?.released) {
     reply.raw.destroy();
     return reply;
@@ -212,7 +216,9 @@ function breakOf({ reason }: AbortSignal, { cutoff }: HttpDeps): Break {
   return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
 }
 
-/** The charge depends on the model and its report, so the message refers to the request. */
+/**
+ * The charge depends on the model and the usage it reported, so the message refers to the request.
+ */
 function brokeOff(reason: Break): ApiError {
   return new ApiError('submit_failed', {
     message: `${breaks[reason]} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
@@ -220,7 +226,10 @@ function brokeOff(reason: Break): ApiError {
   });
 }
 
-/** Why the first call broke off is not kept: the model, this server, the time or its caller. */
+/**
+ * A kept reply does not say what broke it off: the model, this server, the time limit or its
+ * caller.
+ */
 function firstBrokeOff(): ApiError {
   return new ApiError('submit_failed', {
     message:
@@ -229,7 +238,7 @@ function firstBrokeOff(): ApiError {
   });
 }
 
-/** Only if the caller asked for it. */
+/** Sends the usage only if the caller asked for it. */
 function sendUsage(events: EventStream, settled: chat.SettledChat | null, run: ChatRun): void {
   if (run.chat.include_usage && settled && !settled.released)
     events.send(JSON.stringify(usageChunk(settled.completion)));
@@ -252,8 +261,8 @@ function open(reply: FastifyReply, deps: HttpDeps): EventStream {
 }
 
 /**
- * The kept reply of an earlier call with the same key; waits for it a while. Null: that call failed
- * and left none.
+ * The kept reply of an earlier call with the same Idempotency-Key; waits a while for that call to
+ * end. Null if it failed and left no reply.
  */
 async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
   const row = await deps.operations.status(requestId);
@@ -281,7 +290,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   return now.output;
 }
 
-/** The chunks of a kept reply; if it broke off, with that error as well. */
+/** Streams the chunks of a kept reply, and an error if that reply broke off. */
 async function replay(
   req: KeyedRequest,
   reply: FastifyReply,

@@ -39,7 +39,9 @@ export const upload = keyedEndpoint({ reply: UploadedFile }, ({ req, reply }, de
 type StoredFile = Sendable<Static<typeof UploadedFile>>;
 type NewFile = Pick<files.FileRow, 'id' | 'account_id' | 'storage_key'>;
 
-/** Stores the body as this file. The storage key must be new: a failure removes its bytes. */
+/**
+ * Stores the body as this file. The storage key must be new, because a failure removes its bytes.
+ */
 export async function store(
   file: NewFile,
   req: FastifyRequest,
@@ -96,7 +98,7 @@ async function take(
       reason: 'file_empty',
     });
   assertSpace(deps);
-  // An unstated length is checked once it is known.
+  // If the call gives no length, it is checked once it is known.
   const max_bytes = await assertRoom(account_id, Number(length ?? 0) || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroying a refused body would block its connection for ever.
@@ -110,7 +112,7 @@ async function take(
     });
   const content_type = await sniff(head);
   if (content_type === null || !accepted.test(content_type)) {
-    // Bytes that are no text match no type.
+    // Text that is not clean UTF-8 matches no type.
     throw content_type === null && usualType(declared) === 'text/plain'
       ? unsupported('Plain text must be in UTF-8, without control characters.')
       : unsupported(`The type of these bytes is not accepted. Accepted are: ${acceptedWords}.`);
@@ -139,7 +141,7 @@ async function take(
   return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
 }
 
-/** Checks what the headers show before any byte has come. */
+/** Checks the headers before any byte of the body has come. */
 function assertHeaders(
   declared: string | undefined,
   encoding: string | undefined,
@@ -159,7 +161,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
     if (await files.findOne(deps.db, row.id)) throw usedUp();
     throw noRoom(await files.held(deps.db, row.account_id), row.max_bytes);
   } catch (error) {
-    // Without a row nobody would ever delete them.
+    // Without a row nobody would ever delete the bytes.
     await deps.storage.remove(row.storage_key);
     throw error;
   }
@@ -170,7 +172,7 @@ function assertSpace(deps: HttpDeps): void {
   if (why !== null) throw new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }
 
-/** Uploads that began while there was room do not take the last of it. */
+/** Stops an upload when the space runs low, even if there was room when it began. */
 async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
   for await (const chunk of stream) {
     assertSpace(deps);
@@ -184,12 +186,12 @@ function usedUp(): ApiError {
   });
 }
 
-/** Uploads leave this much of a disk to outputs and everything else there. */
+/** Uploads leave this much of the disk free for outputs and everything else. */
 const spareBytes = 512 * 1024 * 1024;
 
 /**
- * Refuses before the bytes are taken what would be refused after it. Returns how much the account's
- * files may take: no more than this upload leaves free for all others.
+ * Refuses in advance an upload that would be refused after its bytes have come. Returns the most
+ * bytes that the account's files may take: its limit, but no more than remains free for all others.
  */
 async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<number> {
   const [held, free] = await Promise.all([
@@ -244,7 +246,7 @@ function tooLarge(maxBytes: number): ApiError {
 const readShapes = { params: ['file_id'], rawQuery: signedLink } as const;
 
 /**
- * GET and HEAD /files/{file_id}: by an upstream with a valid signature, otherwise by its account.
+ * GET and HEAD /files/{file_id}: for an upstream with a valid signature, otherwise for its account.
  */
 export const read = openEndpoint(readShapes, async ({ req, reply }, deps) => {
   const id = parseFileId(req.params.file_id);
@@ -254,7 +256,7 @@ export const read = openEndpoint(readShapes, async ({ req, reply }, deps) => {
   return sendFile(req, reply, id, account, deps);
 });
 
-/** Sends the bytes of a file. A given account must be the file's owner. */
+/** Sends the bytes of a file. If an account is given, it must own the file. */
 export async function sendFile(
   req: FastifyRequest,
   reply: FastifyReply,

@@ -68,12 +68,14 @@ export const WaitQuery = object({
 /** A call about one request. */
 export type RequestCall = At<{ request_id: string }, KeyedRequest>;
 
-/** A poll then waits for one round trip to the database, not for two. */
+/**
+ * Reads the row while the key is checked: a poll waits for one round trip to the database, not two.
+ */
 export function statusAhead(req: At<{ request_id: string }>, deps: HttpDeps): void {
   const id = idInPath(req);
   if (id === null) return;
   req.row = deps.operations.status(id);
-  // If the key is refused, nobody awaits this.
+  // If the key is refused, nobody awaits this promise.
   req.row.catch(() => {});
 }
 
@@ -136,7 +138,7 @@ export async function follow(
   return reply;
 }
 
-/** GET /requests/{request_id}/response: as the model wrote it. */
+/** GET /requests/{request_id}/response: the model's output, unchanged. */
 export const response = keyedEndpoint(
   { params: ['request_id'], written: ModelOutput },
   ({ req }, deps) => readOutput(req, deps),
@@ -161,7 +163,7 @@ export async function readOutput(
   return responseView(row, outputs, deps.links);
 }
 
-/** The outputs are no longer kept, whichever call asks for them. */
+/** The error for outputs that are no longer kept, for every call that reads them. */
 export function cleared(): ApiError {
   return new ApiError('expired', {
     message: 'The output of this request is no longer kept; its card and its charge are.',
@@ -195,7 +197,10 @@ export const cancel = keyedEndpoint(
   },
 );
 
-/** Returns its id. Throws `not_cancellable`, or `rate_limited` if the account cancels too often. */
+/**
+ * Returns the request's id. Throws `not_cancellable`, or `rate_limited` if the account cancels too
+ * often.
+ */
 export async function cancelRequest(req: RequestCall, deps: HttpDeps): Promise<string> {
   const row = own(req, await deps.operations.status(requestId(req)));
   const { id, account_id, key_id } = row;
@@ -219,7 +224,7 @@ export async function cancelRequest(req: RequestCall, deps: HttpDeps): Promise<s
   throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
 }
 
-/** A cancel is free but leaves a row, so their number is limited. */
+/** Limits the number of cancels: a cancel is free but leaves a row. */
 async function countCancel(account_id: string, { db, settings }: HttpDeps): Promise<void> {
   const max = settings.account.cancels_an_hour;
   if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
@@ -272,7 +277,7 @@ export function requestId(req: RequestCall): string {
 }
 
 function idInPath({ params }: Pick<RequestCall, 'params'>): string | null {
-  // Some clients write UUIDs in capitals; they mean the same.
+  // Some clients write UUIDs in upper case.
   const request_id = params.request_id.toLowerCase();
   return isUuid(request_id) ? request_id : null;
 }
@@ -291,9 +296,9 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 }
 
 /**
- * Resolves with the row once its status has changed, with `toTheEnd` once it is final, or as it is
- * when the time is over or the caller has left. Throws `unauthorized` or `forbidden` if the key or
- * person loses access meanwhile.
+ * Resolves with the row once its status has changed (with `toTheEnd`: once it is final), or with
+ * the unchanged row when the time is over or the caller has left. Throws `unauthorized` or
+ * `forbidden` if the key or person loses access meanwhile.
  */
 function changed(
   row: StatusRow,

@@ -36,7 +36,7 @@ import { keyBounds } from '../session/studio.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
 
-/** Keys on the customer's pages. A key's secret is in the reply that makes it, and in no other. */
+/** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
 
 const perMinuteMax = 1_000_000;
 
@@ -99,7 +99,7 @@ const KeySettings = form(settings);
 const NewKeySettings = form({ name, ...settings });
 
 /**
- * GET /keys: newest first. `defaults` are the limits of a key without its own, `ceilings`
+ * GET /keys: newest first. `defaults` are the limits of a key that has none of its own, `ceilings`
  * what the operator has set for new keys, `refused` the refused calls of the last hour by key and
  * error code.
  */
@@ -157,7 +157,10 @@ export const create = endpoint(
   },
 );
 
-/** PATCH /keys/{key_id}: what is given changes; null removes a limit that the people set. */
+/**
+ * PATCH /keys/{key_id}: changes the given settings; null removes a limit that the account's people
+ * set.
+ */
 export const change = endpoint(
   { params: ['key_id'], body: form({ name: optional(name), ...settings }), reply: Key },
   async ({ visit, params, body }, deps) => {
@@ -172,7 +175,7 @@ export const change = endpoint(
   },
 );
 
-/** POST /keys/{key_id}/rotate: `last4` of the secret that is replaced. */
+/** POST /keys/{key_id}/rotate: `last4` are the last characters of the secret to be replaced. */
 export const rotate = endpoint(
   {
     params: ['key_id'],
@@ -189,7 +192,7 @@ export const rotate = endpoint(
   },
 );
 
-/** DELETE /keys/{key_id}/previous: the overlap of the last rotation ends now. */
+/** DELETE /keys/{key_id}/previous: ends the overlap of the last rotation now. */
 export const dropPrevious = endpoint(
   { params: ['key_id'], reply: Key },
   async ({ visit, params }, deps) => {
@@ -199,7 +202,7 @@ export const dropPrevious = endpoint(
   },
 );
 
-/** DELETE /keys/{key_id}: refused from the next call on, for good. */
+/** DELETE /keys/{key_id}: revokes the key for good, from the next call on. */
 export const revoke = endpoint(
   { params: ['key_id'], reply: Key },
   async ({ visit, params }, deps) => {
@@ -209,7 +212,7 @@ export const revoke = endpoint(
   },
 );
 
-/** Throws `not_found` for a key of another account, as for one that never existed. */
+/** Throws `not_found` both for a key of another account and for one that never existed. */
 async function need(
   visit: Visit,
   { key_id }: { key_id: string },
@@ -235,7 +238,7 @@ function checkName(given: string): string {
   });
 }
 
-/** Undefined: unchanged; null: removed. */
+/** The limits that a call gives: undefined leaves a limit unchanged, null removes it. */
 function limitsOf(
   given: Static<typeof KeySettings>,
   now: keys.KeyRow | null,
@@ -250,7 +253,7 @@ function limitsOf(
   };
 }
 
-/** More is the operator's to give. */
+/** Returns the value if it is within the limit; only the operator can give more. */
 function atMost(field: string, value: number | null | undefined, most: number): number | null {
   if (value === undefined || value === null) return null;
   if (value <= most) return value;
@@ -261,7 +264,9 @@ function atMost(field: string, value: number | null | undefined, most: number): 
   });
 }
 
-/** Ids of the catalog, or ids that the key has already: a model may be away for a while. */
+/**
+ * Each id must be in the catalog or already allowed for the key: a model may be away for a while.
+ */
 function checkModels(models: string[], kept: string[], deps: WebDeps): string[] {
   const known = deps.catalog().models;
   for (const [i, model] of models.entries())

@@ -40,7 +40,7 @@ import { badField } from '../validate.ts';
 /** Every movement of an account's money: on pages, and as a file. */
 
 const kinds = ['deposit', 'adjustment', 'reserve', 'charge', 'release'] as const;
-/** Rows that an export holds at a time; between two of them other calls have their turn. */
+/** Rows that an export reads at a time; between two reads other calls can run. */
 const exportRows = 1000;
 
 const MovementKind = named('MovementKind', choice(kinds));
@@ -127,7 +127,7 @@ export const lines = endpoint(
   },
 );
 
-/** With one row more than the page shows. */
+/** The filter of a page; it reads one row more than the page shows. */
 async function pageFilterOf(
   account_id: string,
   query: Static<typeof PageFilter>,
@@ -143,7 +143,7 @@ function cursorOf({ seq }: { seq: bigint }): string {
   return String(seq);
 }
 
-/** GET /statement/totals: sums over all that the list has under this filter. */
+/** GET /statement/totals: sums over all movements that match this filter. */
 export const totals = endpoint(
   {
     query: Filter,
@@ -164,7 +164,7 @@ export const totals = endpoint(
   },
 );
 
-/** GET /statement/export: all of it, oldest first, as it is read. */
+/** GET /statement/export: all movements that match, oldest first, sent while they are read. */
 export const exportFile = endpoint(
   { query: object({ format: optional(choice(['csv', 'json'])), ...Filter.properties }) },
   async ({ visit, reply, query }, { db }) => {
@@ -179,7 +179,8 @@ export const exportFile = endpoint(
       .header('content-disposition', `attachment; filename="${name.join('-')}.${format}"`);
     if (visit.method === 'HEAD') return reply.send();
     const text = format === 'csv' ? csvText(pages) : jsonText(pages, account_id, filter);
-    // Text is made when the reader takes it: a slow one costs no memory, and no connection.
+    // Text is made only when the reader takes it, so a slow reader holds no memory and no
+    // connection.
     return reply.send(Readable.from(text, { highWaterMark: 1 }));
   },
 );

@@ -22,7 +22,7 @@ import { Role } from './views.ts';
 
 /** The people of an account. */
 
-/** Each may send a letter to somebody who did not ask for it. */
+/** Limited, because an invitation may send a letter to somebody who did not ask for it. */
 const invitationsOfAccount = { max: 30, seconds: 3600 };
 
 const Member = named(
@@ -43,7 +43,7 @@ const Invitee = named(
   object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
 );
 
-/** GET /team: who belongs to the account; to its owners also who is invited. */
+/** GET /team: the members of the account; owners also see the open invitations. */
 export const team = endpoint(
   {
     reply: named(
@@ -107,7 +107,7 @@ export const remove = endpoint(
   },
 );
 
-/** POST /leave: who is signed in goes. */
+/** POST /leave: the signed-in person leaves the account. */
 export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ visit }, deps) => {
   const by = byOf(visit);
   const member = { account_id: visit.account_id, person_id: by.person_id };
@@ -115,7 +115,7 @@ export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ 
   return member;
 });
 
-/** POST /invitations: the link is told here and never again. */
+/** POST /invitations: only this reply shows the link. */
 export const invite = endpoint(
   {
     body: form({
@@ -148,7 +148,10 @@ export const invite = endpoint(
   },
 );
 
-/** False if there is no mail, or the server refused it: the link goes another way then. */
+/**
+ * Sends the invitation. False if mail is not set up or the server refused it; then the inviter has
+ * to pass on the link.
+ */
 async function write(
   email: string,
   url: string,

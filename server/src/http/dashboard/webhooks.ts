@@ -32,27 +32,27 @@ import {
 import { endpoint } from '../session/endpoint.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
-/** The page of webhooks: secrets, what was sent, and sending by hand. */
+/** The page of webhooks: secrets, deliveries, and sending by hand. */
 
 const pageSize = 50;
-/** By hand, of one account. */
+/** Most sends by hand that an account may make. */
 const sendsMax = { max: 30, seconds: 60 };
 
 const Secrets = named('WebhookSecrets', object({ secrets: listOf(text()) }));
 
-/** GET /webhooks: the signing secrets; whole for who builds with them. */
+/** GET /webhooks: the signing secrets, in full only for people with the right to build. */
 export const read = endpoint({ reply: Secrets }, async ({ visit }, { db }) => {
   const account = await accounts.find(db, visit.account_id);
   const shown = (secret: string) => (may(visit.role, 'build') ? secret : `${secret.slice(0, 8)}…`);
   return { secrets: account!.webhook_secrets.map(shown) };
 });
 
-/** POST /webhooks/rotate: a new secret beside the one there is; both sign from now on. */
+/** POST /webhooks/rotate: adds a new secret beside the present one; both sign from now on. */
 export const rotate = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
   secrets: await rotateWebhookSecret(db, visit.account_id),
 }));
 
-/** POST /webhooks/retire: the older of two secrets signs no more. */
+/** POST /webhooks/retire: the older of two secrets stops signing. */
 export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
   secrets: await retireWebhookSecret(db, visit.account_id),
 }));
@@ -65,7 +65,7 @@ const result = {
 };
 const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));
 
-/** POST /webhooks/test: sends an example there and says what came back. */
+/** POST /webhooks/test: sends an example to the URL and returns what came back. */
 export const test = endpoint(
   {
     body: form({ url: text(undefined, { minLength: 1, maxLength: urlLengthMax }) }),
@@ -82,7 +82,7 @@ export const test = endpoint(
   },
 );
 
-/** POST /requests/:request_id/resend: tells the end of a request once more. */
+/** POST /requests/:request_id/resend: sends the notification of an ended request once more. */
 export const resend = endpoint(
   { params: ['request_id'], reply: SendResult },
   async ({ visit, params }, deps) => {

@@ -1,6 +1,8 @@
 import type { ErrorCode, FailureCode } from '../../core/errors.ts';
 
-/** When a code comes, and what the caller does about it. The compiler misses none. */
+/**
+ * When an error code is sent, and what the caller does about it. The compiler demands every code.
+ */
 export interface Advice {
   when: string;
   do: string;

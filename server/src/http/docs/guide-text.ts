@@ -32,7 +32,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-/** Readers copy and run the example, so it is the cheapest one. */
+/** The cheapest model, because readers copy and run the example. */
 function cheapest(models: Model[]): Model | undefined {
   const [first] = models.toSorted((a, b) => Number(sampleCost(a) - sampleCost(b)));
   return first;
@@ -274,7 +274,7 @@ function sizeWords(bytes: number): string {
   return mib >= 1 ? `${Math.floor(mib)} MiB` : `${bytes} bytes`;
 }
 
-/** One word for a POSIX shell. */
+/** Quotes JSON as one word for a POSIX shell. */
 function shellJson(value: unknown): string {
   return `'${JSON.stringify(value).replaceAll("'", String.raw`'\''`)}'`;
 }

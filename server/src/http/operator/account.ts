@@ -42,7 +42,7 @@ import { accountFields, view } from './accounts.ts';
 import { action } from './action.ts';
 import { keysOf } from '../../lib/records.ts';
 
-/** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
+/** One account, below /accounts/:account_id: its details, and what an operator may do to it. */
 
 const AccountPerson = named(
   'AccountPerson',
@@ -161,7 +161,7 @@ export const movements = endpoint(
   },
 );
 
-/** POST /suspend and /resume: from the next call on. */
+/** POST /suspend and /resume: takes effect with the next call. */
 export function setStatus(status: 'active' | 'suspended') {
   const reply = object({ status: choice(['active', 'suspended']) });
   return action({ params: ['account_id'], reply }, async ({ visit, params }, { db }) => {
@@ -173,7 +173,9 @@ export function setStatus(status: 'active' | 'suspended') {
 
 const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmMax }) });
 
-/** PUT /price: what the account pays of every rate from the next call on, in millionths. */
+/**
+ * PUT /price: the share of every rate that the account pays from the next call on, in millionths.
+ */
 export const price = action(
   { params: ['account_id'], body: form(Price.properties), reply: Price },
   async ({ params, body: { price_ppm } }, { db }) => {
@@ -196,7 +198,7 @@ export const operator = action(
   },
 );
 
-/** Sets one thing about the account; the log has what it was before. */
+/** Changes one property of the account; the log also gets its former value. */
 function change<Wanted extends Partial<accounts.Switches>>(
   { id: account_id, email: target }: FoundRow,
   wanted: Wanted,
@@ -211,7 +213,7 @@ function change<Wanted extends Partial<accounts.Switches>>(
   };
 }
 
-/** Nobody locks themselves out by a slip; another operator may. */
+/** Keeps operators from locking themselves out by mistake; another operator may do it. */
 async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {
   const own = await people.membership(db, session.person_id, account_id);
   if (own?.role !== 'owner' || !own.is_operator) return;
@@ -228,8 +230,8 @@ const limitFields = {
 };
 
 /**
- * PUT /keys/:key_id: null removes a limit, and a limit that is left out stays. The key's people can
- * only go lower.
+ * PUT /keys/:key_id: null removes a limit, and a limit that is left out stays. The account's own
+ * people can only set lower limits.
  */
 export const limits = action(
   { params: ['account_id', 'key_id'], body: form(limitFields), reply: object(limitFields) },
@@ -263,7 +265,7 @@ export const limits = action(
 
 const Link = object({ link: text('Shown only here.') });
 
-/** POST /invitations: a link into the account. */
+/** POST /invitations: makes a link with which somebody joins the account. */
 export const inviteInto = action(
   { params: ['account_id'], body: form({ email: email(), role: Role }), reply: Link },
   async ({ visit, params, body }, deps) => {
@@ -276,7 +278,7 @@ export const inviteInto = action(
   },
 );
 
-/** POST /people/:person_id/reset: a link to a new password. */
+/** POST /people/:person_id/reset: makes a link for setting a new password. */
 export const reset = action(
   { params: ['account_id', 'person_id'], reply: Link },
   async ({ params }, deps) => {
@@ -288,7 +290,10 @@ export const reset = action(
   },
 );
 
-/** POST /people/:person_id/email: they sign in with another address, which the operator checked. */
+/**
+ * POST /people/:person_id/email: changes a person's sign-in address; the operator checked the new
+ * one.
+ */
 export const setEmail = action(
   {
     params: ['account_id', 'person_id'],

@@ -34,7 +34,7 @@ import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { action } from './action.ts';
 
-/** The catalog as its files say it: also what callers do not see, and what is left of a price. */
+/** The catalog as its files define it, with what callers do not see, such as margins. */
 
 const days = 30;
 
@@ -131,7 +131,7 @@ const CatalogRowDetail = named(
   }),
 );
 
-/** GET /catalog: every row of a file, and what is wrong with the files. */
+/** GET /catalog: the rows of all files, and the problems of the files. */
 export const list = endpoint(
   {
     reply: object({
@@ -151,7 +151,7 @@ export const list = endpoint(
   },
 );
 
-/** GET /catalog/row: one row, with its rates, its form, and what it brought lately. */
+/** GET /catalog/row: one row with its catalog entry, its rates and its recent revenue. */
 export const read = endpoint(
   { query: object({ id: text(undefined, { maxLength: 300 }) }), reply: CatalogRowDetail },
   async ({ query }, deps) => {
@@ -176,7 +176,7 @@ export const read = endpoint(
 const modelId = text(undefined, { minLength: 1, maxLength: 128 });
 const ModelState = object({ model_id: text(), stopped: boolean() });
 
-/** POST /catalog/row/stop: no request of it starts until it is resumed. */
+/** POST /catalog/row/stop: starts no more requests of this model until it is resumed. */
 export const stop = action(
   {
     body: form({
@@ -209,7 +209,7 @@ function rowOf(id: string, { files }: WebDeps): FiledRow {
   return row;
 }
 
-/** Why rows are hidden, and which are stopped, by their ids. */
+/** Why rows are hidden, and which models are stopped; both by model id. */
 interface States {
   hidden: ReadonlyMap<string, string>;
   stopped: ReadonlyMap<string, { since: Date; by: string }>;
@@ -280,7 +280,7 @@ function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][nu
   };
 }
 
-/** The route that a request takes first now: its cost there is its cost. */
+/** The route that a request takes first now; its cost is shown as the row's cost. */
 function routeOf({ upstreams }: Model, { connected }: WebDeps): ModelUpstream {
   return upstreams.find(({ upstream }) => connected.usable(upstream) === true) ?? upstreams[0]!;
 }
@@ -304,7 +304,7 @@ function viewMargin<Row extends Margin>({ price, cost, margin: left, ...row }: R
   };
 }
 
-/** Without extras. */
+/** The rates of the units, without extras. */
 function unitRates(model: Model, route: ModelUpstream) {
   return ratesOf(model, route).filter(({ of }) => of === 'unit');
 }

@@ -28,7 +28,7 @@ import { action } from './action.ts';
 /** Revenue, debts to customers, and whether the books balance. */
 
 const topMax = 10;
-/** Longer than that nobody waits for a page; in the background the proof takes its time. */
+/** Nobody waits longer than this for a page; in the background the proof may take longer. */
 const proofMs = 20_000;
 
 const RevenueSum = named(
@@ -76,7 +76,7 @@ const Revenue = named(
   }),
 );
 
-/** GET /overview: today among the days; days are those of UTC. */
+/** GET /overview: days are in UTC and include today. */
 export const overview = endpoint(
   { query: object({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
   async ({ query }, { db }) => {
@@ -136,7 +136,7 @@ function add(sum: Figures, row: Figures): Figures {
   };
 }
 
-/** The largest first. */
+/** Sums by this field, the largest first. */
 function sumBy(rows: RevenueRow[], field: 'day' | 'kind' | 'model_id' | 'upstream'): Sum[] {
   const sums = new Map<string, Figures>();
   for (const row of rows) sums.set(row[field], add(sums.get(row[field]) ?? nothing, row));
@@ -162,7 +162,10 @@ function resultOf(verdict: verdicts.Verdict | null) {
   return verdict && { ...verdict, proved_at: verdict.created_at };
 }
 
-/** POST /audit: proves the books now. `proved` false: another process does, or it takes longer. */
+/**
+ * POST /audit: proves the books now. `proved` is false if another process is proving them, or if it
+ * takes too long.
+ */
 export const prove = action(
   { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },
   async (_call, { db }) => {

@@ -102,7 +102,7 @@ function inSeconds(left: number, now: number): Date {
   return new Date(now + left * 1000);
 }
 
-/** A chat call is due when its time is over. */
+/** The longest time until a running request is due. A chat call is due when its time limit ends. */
 function dueSeconds({ catalog }: WebDeps): number {
   const ages = [...catalog().models.values()].map(({ job_age_seconds }) => job_age_seconds);
   return Math.max(dueMinSeconds, ...ages);
@@ -189,7 +189,7 @@ interface WaitsFor {
   until: Date | null;
 }
 
-/** Why a request has not been handed over. */
+/** The reason why a queued request still waits. */
 function queuedFor(row: Waiting, known: QueueFacts): WaitsFor {
   const { states, models, deps, now } = known;
   const { upstream } = row;
@@ -222,7 +222,7 @@ function runsFor(row: Waiting, { stopped: stops }: QueueFacts): WaitsFor {
   return { what: 'answer', until: deadline };
 }
 
-/** POST /queue/requests/:request_id/cancel: as its caller would, and as free. */
+/** POST /queue/requests/:request_id/cancel: cancels as the caller could, free of charge. */
 export const cancel = action(
   { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },
   async ({ params }, deps) => {

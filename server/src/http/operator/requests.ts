@@ -103,7 +103,7 @@ const OperatorRequest = named(
   }),
 );
 
-/** Requests that one call looks at for those that fit; if few do, the page asks on. */
+/** Most requests that one call searches; if few of them match, the page asks for the next ones. */
 const scanMax = 100_000;
 const anyTime = { from_ms: null, to_ms: null, first_id: null, last_id: null };
 
@@ -134,7 +134,7 @@ function view<Row extends MarginRow>(row: Row) {
   return { ...row, request_id, margin_usd_micro };
 }
 
-/** GET /requests/:request_id: one of any account. Input and output are left out. */
+/** GET /requests/:request_id: a request of any account, without its input and output. */
 export const read = endpoint(
   { params: ['request_id'], reply: OperatorRequest },
   async ({ params }, { db }) => {
@@ -165,7 +165,10 @@ export const read = endpoint(
   },
 );
 
-/** GET /requests/:request_id/input: by itself, so that nobody sees it who does not ask for it. */
+/**
+ * GET /requests/:request_id/input: a separate call, so that an operator sees an input only on
+ * purpose.
+ */
 export const input = endpoint(
   { params: ['request_id'], reply: object({ input: nullable(anything()) }) },
   async ({ params }, { db }) => {
@@ -175,7 +178,7 @@ export const input = endpoint(
   },
 );
 
-/** The words of an upstream or a receiver may repeat a key. */
+/** The message of an upstream or a receiver may contain a key. */
 function safe(said: string | null): string | null {
   return said === null ? null : redact(said);
 }

@@ -34,9 +34,7 @@ import { endpoint } from '../session/endpoint.ts';
 import { badField } from '../validate.ts';
 import { action } from './action.ts';
 
-/**
- * Unknown outcomes: of requests, and of their starts that were left for the next route.
- */
+/** Unknown outcomes of requests, and of starts that were left for the next route. */
 
 const outcomes = ['ran', 'did_not_run'] as const;
 
@@ -86,7 +84,10 @@ const UnknownOutcomes = named(
 
 const states = { open: false, resolved: true, all: null } as const;
 
-/** GET /unknown: those that ended so, those that wait, and how many are open at which upstream. */
+/**
+ * GET /unknown: requests that ended with an unknown outcome, requests that still wait for one, and
+ * how many outcomes are open at each upstream.
+ */
 export const list = endpoint(
   {
     query: object({
@@ -121,7 +122,9 @@ export const list = endpoint(
   },
 );
 
-/** The cursor of a left start has its attempt; attempt 0: the outcome is the request's own. */
+/**
+ * The cursor of a left start contains its attempt; 0 means that the outcome is the request's own.
+ */
 function cursorOf({ id: request_id, left_at, attempt }: resolutions.UnknownRow): string {
   return `${request_id}.${left_at === null ? 0 : attempt!}`;
 }
@@ -150,7 +153,9 @@ const finding = {
   note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
 };
 
-/** POST /unknown/:request_id/resolve: with `attempt`, a start that was left for the next route. */
+/**
+ * POST /unknown/:request_id/resolve: resolves one outcome; with `attempt`, that of a left start.
+ */
 export const resolve = action(
   {
     params: ['request_id'],
@@ -179,7 +184,7 @@ export const resolve = action(
   },
 );
 
-/** POST /unknown/resolve: all of an upstream that ended, or were left, since then. */
+/** POST /unknown/resolve: resolves all outcomes of an upstream that became unknown since then. */
 export const resolveMany = action(
   {
     body: form({

@@ -32,13 +32,15 @@ import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { action } from './action.ts';
 
-/** The upstreams: how they are set up, how they do, and what they take. */
+/** The upstreams: their setup, state, speed and cost. */
 
 const hour = 3_600;
 const day = 24 * hour;
-/** A day's sums take many rows, and move little in that time, however many pages look at them. */
+/**
+ * The sums of a day read many rows and change little in this time, so all pages share one reading.
+ */
 const dayFreshMs = 15_000;
-/** Somebody waits for it at a page. */
+/** Time limit of a test, because somebody waits for it at a page. */
 const lookMaxMs = 45_000;
 
 const trouble = {
@@ -143,7 +145,7 @@ export const list = endpoint(
   },
 );
 
-/** Those that come with Farebox, those that files define, and those that were given otherwise. */
+/** Names of all upstreams: built in, defined in files, or set up in another way. */
 function namesOf({ files, upstreams }: WebDeps): string[] {
   const defined = files.contents().upstreams.map(({ definition }) => definition.name);
   return [...new Set([...builtIn, ...defined, ...upstreams.keys()])];
@@ -168,7 +170,7 @@ function setUpOf(name: string, { files, connected, upstreams }: WebDeps) {
   };
 }
 
-/** Which it is set up by; their names only. */
+/** Names of the environment variables that set the upstream up, without their values. */
 function variablesOf(definition: Record<'url_from' | 'key_from' | 'secret_from', string | null>) {
   const { url_from, key_from, secret_from } = definition;
   return [url_from, key_from, secret_from].filter((name) => name !== null);
@@ -258,7 +260,7 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
   };
 }
 
-/** POST /upstreams/:upstream/wake: it, or one model of it, is called again at once. */
+/** POST /upstreams/:upstream/wake: ends the pause of the upstream, or of one model at it. */
 export const wake = action(
   {
     params: ['upstream'],
@@ -295,7 +297,7 @@ const UpstreamCheck = named(
   }),
 );
 
-/** POST /upstreams/:upstream/test: asks it whether it is well; nothing that costs. */
+/** POST /upstreams/:upstream/test: checks the upstream with calls that cost nothing. */
 export const test = action(
   { params: ['upstream'], reply: UpstreamCheck },
   async ({ params }, deps) => {

@@ -9,10 +9,10 @@ import { resetLetter, verificationLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
 import { reseal, sealKeys } from './seal.ts';
 
-/** The sign-in library, set up by our rules and on our tables. */
+/** Sets up the sign-in library with our rules and our tables. */
 
 export const authPath = '/api/auth';
-/** The address of a call as we have seen it; what a client sends under this name is dropped. */
+/** The caller's address as we have seen it. A client's own header of this name is dropped. */
 export const addressHeader = 'x-farebox-address';
 export const passwordMin = 10;
 export const passwordMax = 128;
@@ -20,43 +20,51 @@ export const passwordMax = 128;
 export interface AuthOptions {
   db: Database;
   log: Logger;
-  /** Where the pages are, without a path: https://farebox.example. */
+  /** Origin of the pages, such as https://farebox.example. */
   origin: () => string;
-  /** Newest first. */
+  /** Signing secrets, newest first. */
   secrets: readonly Buffer[];
   oidc: Oidc | null;
   /**
-   * Does not wait until it is sent: how long that takes would tell whether an address is known.
-   * Null: no mail is sent, and addresses are not proven.
+   * Sends a letter without waiting for it: the time it takes would reveal whether an address is
+   * known. Null: no mail is sent, and addresses are not verified.
    */
   mail: ((letter: Letter) => void) | null;
-  /** May a stranger who comes from the identity provider get in? */
+  /** Whether a new person from the identity provider may sign up. */
   admits: (person: { email: string; emailVerified: boolean }) => Promise<boolean>;
-  /** Gives somebody who came from the identity provider an account. */
+  /** Gives a new person from the identity provider an account. */
   settle: (person: { id: string; email: string }) => Promise<void>;
-  /** Has set a new password with a link that was sent to the address, or that an operator gave. */
+  /**
+   * Called after somebody has set a new password with a link that was sent to the address, or that
+   * an operator gave.
+   */
   proven: (personId: string) => Promise<void>;
-  /** Has signed in: what of theirs is over can be thrown away. */
+  /** Called after somebody has signed in: their expired rows can be deleted. */
   signedIn: (personId: string) => Promise<void>;
 }
 
 export type Library = Awaited<ReturnType<typeof openLibrary>>;
 
-/** A cookie of this name is taken from no other host and no plain connection. */
+/**
+ * The prefix of cookie names. With `__Host-`, browsers accept a cookie only from this host and
+ * https.
+ */
 export function cookiePrefix(origin: string): string {
   return isSecure(origin) ? '__Host-farebox' : 'farebox';
 }
 
-/** Browsers treat this machine as a safe connection. */
+/** Browsers treat connections to this machine as secure. */
 function isSecure(origin: string): boolean {
   const { protocol, hostname } = new URL(origin);
   return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
-/** How the library names a link to a new password; the part in the link follows. */
+/** The library's prefix for the stored token of a password reset link. */
 const resetPrefix = 'reset-password:';
 
-/** Behind a colon it repeats what callers sent: their addresses, or a page full of nonsense. */
+/**
+ * Cuts a message at a colon or line break: what follows repeats callers' input, such as addresses.
+ */
 function ownWords(said: string): string {
   return said.split(/[:\n]/, 1)[0]!.slice(0, 200);
 }
@@ -107,7 +115,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
         },
       },
     },
-    // No provider is trusted with an address that it has not proven itself.
+    // Accounts are linked only if the provider itself has verified the address.
     account: { ...tables.account, accountLinking: { enabled: true }, updateAccountOnSignIn: false },
     session: { ...tables.session, expiresIn: 14 * daySeconds, updateAge: daySeconds, freshAge },
     rateLimit: {
@@ -136,7 +144,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
   });
 }
 
-/** Only the person's identity at the provider is kept: nothing that opens anything. */
+/** Stores a person's identity at the provider, but no tokens. */
 const noTokens = {
   accessToken: null,
   refreshToken: null,
@@ -186,7 +194,7 @@ function passwords({ mail, proven }: AuthOptions) {
       }),
     },
     emailVerification: {
-      // The link proves the address; whose password it is, and the second factor, it does not.
+      // The link proves only the address, neither the password nor the second factor.
       autoSignInAfterVerification: false,
       ...(mail && {
         sendVerificationEmail: async ({ user, url }: Link) =>
@@ -244,7 +252,8 @@ async function openPlugins(origin: string, oidc: Oidc | null) {
     rpID: new URL(origin).hostname,
     rpName: 'Farebox',
     origin,
-    // It replaces the password and the second factor: the device has to verify its holder.
+    // A passkey replaces the password and the second factor, so the device has to verify its
+    // holder.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     registration: {
       afterVerification: async ({ verification }) =>
@@ -278,8 +287,8 @@ async function demandHolder(verified: boolean | undefined): Promise<void> {
 }
 
 /**
- * Tries in a window of seconds, of one address. The library throws counts away that are older than
- * the longest window, our own ones too.
+ * Most tries from one network address in a window of seconds. The library deletes all counts that
+ * are older than the longest window, including our own.
  */
 const throttles = {
   '/sign-in/email': { window: 60, max: 10 },
@@ -298,15 +307,15 @@ async function openAdapter(db: Database) {
     import('kysely'),
   ]);
   const pool = { connect: () => db.checkout(), end: async () => {} };
-  // Kysely only connects and ends a pool, although its type is the whole of the driver's.
+  // Kysely only calls `connect` and `end`, although its type demands the driver's whole pool.
   const dialect = new PostgresDialect({ pool: pool as never });
   return kyselyAdapter(new Kysely({ dialect }), { type: 'postgres', transaction: true });
 }
 
-/** Names of fields, each with its column: `createdAt` is created_at. */
+/** Field names, each with its column: `createdAt` is stored in created_at. */
 function snake<Name extends string>(...names: Name[]): Record<Name, string> {
   const column = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  // It has exactly these names.
+  // `fromEntries` has exactly these names, but its type does not say so.
   return Object.fromEntries(names.map((name) => [name, column(name)])) as Record<Name, string>;
 }
 

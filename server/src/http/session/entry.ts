@@ -35,9 +35,9 @@ import { libraryCall, passOn } from './library-call.ts';
 import { mayTry, networkOf, throttle, type Throttle } from './throttle.ts';
 import { findSession, type WebDeps } from './visit.ts';
 
-/** The way in: what a visitor may do before and right after signing in. */
+/** Calls of visitors before and right after they sign in. */
 
-/** Tries with one e-mail address from wherever they come, and those from one network. */
+/** Most tries with one e-mail address from all networks, and most tries from one network. */
 const triesOfEmail: Record<string, Record<'email' | 'network', Throttle>> = {
   '/sign-in/email': {
     email: { max: 20, seconds: 900 },
@@ -52,7 +52,10 @@ const triesOfEmail: Record<string, Record<'email' | 'network', Throttle>> = {
     network: { max: 10, seconds: 3600 },
   },
 };
-/** Calls of who is signed in that take a password or a code: a found browser must not guess it. */
+/**
+ * Calls of signed-in people that take a password or a code. They are limited, so that somebody who
+ * finds an open browser cannot guess it.
+ */
 const guesses = new Set([
   '/change-password',
   '/two-factor/enable',
@@ -93,7 +96,7 @@ export const settings = openEndpoint(
   }),
 );
 
-/** The calls in `authCalls`: the sign-in library's own. */
+/** The calls in `authCalls`, which the sign-in library answers. */
 export async function auth(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -105,11 +108,11 @@ export async function auth(
   if (tries && email !== null) {
     const device = knownDevice(req, email, deps);
     if (device === null) {
-      // First, or who is refused here would still use up what others may try with their address.
+      // Counted first, so that calls refused here do not use up the tries with somebody's address.
       await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
       await throttle(deps, path, email, tries.email);
     } else {
-      // Tries that strangers make with the address do not count here.
+      // In a known browser, tries that strangers make with the address do not count.
       await throttle(deps, `${path} device`, device, tries.email);
     }
   }
@@ -128,7 +131,7 @@ function deviceCookie({ web }: WebDeps): string {
   return `${cookiePrefix(web.origin())}.device`;
 }
 
-/** The id of a browser in which somebody has signed in with this address before; else null. */
+/** The id of this browser if somebody has signed in with this address in it before, else null. */
 function knownDevice(req: FastifyRequest, email: string, deps: WebDeps): string | null {
   const name = `${deviceCookie(deps)}=`;
   const cookies = (req.headers.cookie ?? '').split(/; */);
@@ -136,7 +139,7 @@ function knownDevice(req: FastifyRequest, email: string, deps: WebDeps): string 
   return given === undefined ? null : verifyDevice(deps.secrets, given.slice(name.length), email);
 }
 
-/** Opens nothing: it only keeps this browser's tries apart from those of strangers. */
+/** Sets a cookie that gives no access: it only keeps this browser's tries apart from strangers'. */
 function rememberDevice(reply: FastifyReply, email: string, deps: WebDeps): void {
   const name = deviceCookie(deps);
   const secure = name.startsWith('__Host-') ? '; Secure' : '';
@@ -171,7 +174,7 @@ export const signUp = openEndpoint(
       );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
     const made = await makePerson(deps.db, wanted);
-    // Not waited for: how long a letter takes would tell which one it is.
+    // Not awaited: the time it takes would reveal which letter is sent.
     if (hasMail) {
       write(made, deps).catch((error: Error) =>
         deps.log.error({ cause: error.message }, 'e-mail not sent'),
@@ -182,7 +185,9 @@ export const signUp = openEndpoint(
   },
 );
 
-/** The answer does not tell whether they are known, so a letter does. */
+/**
+ * Sends the letter that fits the address, because the answer does not reveal whether it is known.
+ */
 async function write(
   { person, email, email_verified }: Awaited<ReturnType<typeof makePerson>>,
   { db, web, auth: library }: WebDeps,
@@ -194,7 +199,7 @@ async function write(
   web.post?.(person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url));
 }
 
-/** POST /api/invitation: the invitation of a link. */
+/** POST /api/invitation: the invitation that a link belongs to. */
 export const invitation = openEndpoint(
   {
     body: form({ token: linkToken }),
@@ -219,7 +224,7 @@ export const invitation = openEndpoint(
   },
 );
 
-/** POST /api/invitation/accept: into the account, for who is signed in. */
+/** POST /api/invitation/accept: the signed-in person joins the account. */
 export const accept = endpoint(
   { body: form({ token: linkToken }), reply: object({ account_id: nullable(id()) }) },
   async ({ visit, body }, deps) => {
@@ -253,7 +258,7 @@ const Me = named(
   }),
 );
 
-/** GET /api/me: who is signed in, and where they may go. */
+/** GET /api/me: who is signed in, and which accounts they belong to. */
 export const me = endpoint({ reply: Me }, async ({ visit: { session } }, { db }) => ({
   ...session,
   is_operator: await people.isOperator(db, session.person_id),

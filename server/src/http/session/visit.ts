@@ -20,7 +20,7 @@ import type { Auth, Session } from './auth.ts';
 /** A call of the web pages: who makes it, and with what right. */
 export interface Visit extends FastifyRequest {
   session: Session;
-  /** The account that the path names; of calls outside an account, empty. */
+  /** The account that the path names; empty for calls outside an account. */
   account_id: string;
   role: Role;
   /** Only for calls inside an account. */
@@ -31,45 +31,45 @@ export interface Visit extends FastifyRequest {
 export interface WebDeps extends HttpDeps {
   auth: Auth;
   web: WebSettings;
-  /** To where callers want to be notified. */
+  /** For calls to callers' webhooks. */
   webhooks: Fetch;
-  /** To upstreams. */
+  /** For calls to upstreams. */
   trusted: Fetch;
   /** The contents of the catalog files, and their problems. */
   files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
   /** How upstreams are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
-  /** For the log and the metrics. */
+  /** Notes ended requests in the log and the metrics. */
   events: { ended(ending: EndTransition): void };
   thumbnails: Thumbnails;
 }
 
 export interface WebSettings {
-  /** Where the pages are, without a path. */
+  /** Origin of the pages, without a path. */
   origin: () => string;
   signUp: 'open' | 'invite' | 'closed';
   hasMail: boolean;
   /** The label of the identity provider's button; null: there is none. */
   oidcName: string | null;
-  /** How to pay, in the operator's words; null: nothing is said. */
+  /** How to pay, in the operator's words; null: not shown. */
   topUpText: string | null;
   sendMail: ((letter: Letter) => Promise<void>) | null;
-  /** The same for who does not wait; a failure is logged. */
+  /** Sends mail without waiting for it; a failure is logged. */
   post: ((letter: Letter) => void) | null;
 }
 
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
 
-/** Anyone may make this call, and it is over only once their body has come. */
+/** Whether anyone may make this call and it lasts until its body has come. */
 export function isStranger(req: FastifyRequest): boolean {
   return fieldOf(req.routeOptions.config, 'isStranger') === true;
 }
 
 /**
- * Refuses a change that another site's page could have sent: a browser names the page's origin with
- * each of them.
+ * Refuses a change that another site's page could have sent: browsers send the page's origin with
+ * every change.
  */
 export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   if (req.method === 'GET' || req.method === 'HEAD') return;
@@ -99,7 +99,7 @@ export async function demandSession(
   throw new ApiError('unauthorized', { message: 'Sign in first.' });
 }
 
-/** Throws `not_found` where they do not belong to the account: there is none for them. */
+/** Throws `not_found` if the person does not belong to the account, as if it did not exist. */
 export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
   const account_id = fieldOf(visit.params, 'account_id');
   if (!isUuid(account_id)) throw new ApiError('not_found');
@@ -124,7 +124,7 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
   visit.grant = { session_id, person_id, account_id };
 }
 
-/** To others the operator's calls do not exist. */
+/** Throws `not_found` for all but operators, as if these calls did not exist. */
 export async function demandOperator({ session }: Visit, { db }: WebDeps): Promise<void> {
   if (!(await people.isOperator(db, session.person_id))) throw new ApiError('not_found');
 }
@@ -159,7 +159,7 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   return reading(req.session.person_id, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }
 
-/** As the sign-in library wants them. */
+/** The call's headers in the form that the sign-in library takes. */
 export function fetchHeaders(req: FastifyRequest): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(req.headers)) {
