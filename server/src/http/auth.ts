@@ -10,8 +10,8 @@ const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
 
 /**
- * The caller of the key, also noted at the call. Throws `unauthorized` or `rate_limited`; sets the
- * rate headers.
+ * The caller that the key belongs to; refusals need it on `req` too. Throws `unauthorized` or
+ * `rate_limited`; sets the rate headers.
  */
 export async function authenticate(
   req: FastifyRequest,
@@ -41,7 +41,7 @@ export async function authenticate(
       headers: challenge,
     });
   }
-  // A refusal because of the rate is counted too.
+  // Set before the rate is checked, so that a refusal because of it is counted too.
   Object.assign(req, { caller });
   setRateHeaders(reply, caller.rate);
   // guard: calls-a-minute
@@ -49,7 +49,7 @@ export async function authenticate(
   return { caller, grant: { key_hash, account_id: caller.account_id } };
 }
 
-/** Only the owner of the key gets this message. */
+/** Only somebody who has the key gets this message. */
 function lapsedWords({ lapsed, at }: LapsedKey): string {
   const when = at.toISOString();
   return lapsed === 'expired'

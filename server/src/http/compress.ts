@@ -2,9 +2,11 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Smaller replies fit into one packet as they are. */
+/** Shorter replies fit into one packet uncompressed. */
 const leastChars = 1_400;
-/** Compressed copies of what is the same for everyone: the catalog, the document, the guide. */
+/**
+ * Most compressed copies of replies that are the same for everyone: catalog, document and guide.
+ */
 const copiesMax = 64;
 
 const brotli = promisify(brotliCompress);
@@ -15,9 +17,9 @@ const encoders: Record<string, (text: string) => Promise<Buffer>> = {
 };
 
 /**
- * Compresses the API's texts for callers who ask for it: not streams, not media. Calls of the pages
- * are not compressed: they come with a cookie, so another page could repeat them and guess a secret
- * by the length of the replies. A browser never sends a key by itself.
+ * Compresses the API's texts for callers who ask for it, but no streams or media. Replies to the
+ * pages are not compressed: their calls carry a cookie, so another page could repeat them and guess
+ * a secret from the length of the replies. A browser never sends a key by itself.
  */
 export function compressReplies(app: FastifyInstance): void {
   const kept = new Map(
@@ -56,7 +58,7 @@ function addVary(reply: FastifyReply): void {
   );
 }
 
-/** The better encoding that the caller accepts; null: none. */
+/** The best encoding that the caller accepts, or null. */
 function wantedEncoding(header: string | undefined): string | null {
   if (header === undefined) return null;
   const taken = new Set<string>();

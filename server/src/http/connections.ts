@@ -4,28 +4,33 @@ import type { FastifyInstance } from 'fastify';
 import type { Times } from './times.ts';
 import { fieldOf } from '../lib/unknown.ts';
 
-/** Calls in progress on one connection; Node begins pipelined ones all at once. */
+/** Most calls in progress on one connection; Node begins all pipelined ones at once. */
 export const callsPerConnectionMax = 4;
 
 export interface Connections {
-  /** The calls in progress on a connection, for its callers to add and remove theirs. */
+  /** The calls in progress on a connection; the caller adds and removes them. */
   calls(socket: Socket): Set<ServerResponse>;
   /**
-   * Lets the last reply in progress on each connection announce that it is the last, if its headers
-   * are not sent yet: a client that does not know may send the next call into a closing connection.
+   * Makes the last reply in progress on each connection announce that it is the last, if its
+   * headers are not sent yet: otherwise the client may send its next call into a closing
+   * connection.
    */
   announceEnd(): void;
 }
 
 interface Line {
   calls: Set<ServerResponse>;
-  /** Bytes that the client had taken when the window began, and how many more are due in it. */
+  /**
+   * Bytes that the client had taken when the window began, and how many more it must take in it.
+   */
   taken: number;
   due: number;
   since: number;
 }
 
-/** Frees what a connection holds when it ends, or when the client takes next to nothing. */
+/**
+ * Frees what a connection holds when it closes, and closes it if the client takes next to nothing.
+ */
 export function watchConnections(
   app: FastifyInstance,
   bounds: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
@@ -36,7 +41,7 @@ export function watchConnections(
     lines.set(socket, line);
     socket.once('close', () => {
       lines.delete(socket);
-      // Node tells only the reply whose turn it was; those behind it would wait for ever.
+      // Node closes only the reply whose turn it was; those behind it would wait for ever.
       for (const raw of line.calls) {
         if (raw.socket !== null) continue;
         raw.destroy();
@@ -50,7 +55,7 @@ export function watchConnections(
   }, bounds.stallMs / 4);
   look.unref();
   app.addHook('preClose', (done) => {
-    // A connection without any call counts as busy for Node and would delay the stop.
+    // Node counts a connection without any call as busy, which would delay the stop.
     for (const socket of lines.keys()) if (socket.bytesRead === 0) socket.destroy();
     done();
   });
@@ -75,13 +80,14 @@ function cutStalled(
   now: number,
   { stallMs, stallLeastBytes }: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
 ): void {
-  // For a large chunk only the handle knows how much has left; Node's idle timer uses it too.
+  // For a large chunk only the handle knows how many bytes have left; Node's idle timer uses it
+  // too.
   const handle = fieldOf(socket, '_handle');
   if (!handle) return;
   const taken = Number(fieldOf(handle, 'bytesWritten')) - Number(fieldOf(handle, 'writeQueueSize'));
   const waiting = socket.bytesWritten - taken;
   if (waiting === 0 || taken - line.taken >= line.due) {
-    // A client that took everything is not slow, however little it was: a stream may be quiet.
+    // A client that took everything is not slow, even if there was little: a stream may be quiet.
     line.due = Math.min(stallLeastBytes, waiting);
     line.taken = taken;
     line.since = now;

@@ -30,7 +30,7 @@ export interface HttpDeps {
   secrets: readonly Buffer[];
   operations: Operations;
   refusals: Refusals;
-  /** Records how calls of upstreams went. */
+  /** Records how calls to upstreams went. */
   circuit: Circuit;
   requestEvents: RequestEvents;
   pageEvents: PageEvents;
@@ -43,33 +43,33 @@ export interface HttpDeps {
   metrics: Metrics;
   /** Fires when the process begins to stop: no new work, streams end. */
   draining: AbortSignal;
-  /** The process was told to stop; until it drains, calls are accepted as usual. */
+  /** Fires when the process is told to stop; until it drains, calls are accepted as usual. */
   leaving: AbortSignal;
   /** Fires shortly before a stopping process ends: open streams announce it and close. */
   cutoff: AbortSignal;
-  /** Chat calls until they are settled, whether their callers are still there or not. */
+  /** Chat calls that are not settled yet, even if their callers have left. */
   chats: Set<Promise<unknown>>;
-  /** Chat calls that are open here, by key. */
+  /** Open chat calls in this process, by key. */
   openChats: Budget;
-  /** Open chat calls by account. */
+  /** Open chat calls in this process, by account. */
   accountChats: Budget;
-  /** Chats that are read to their usage after their caller has left, by account. */
+  /** Chat calls that are read until their usage although the caller has left, by account. */
   drains: Budget;
   /** Open uploads, by account. */
   openUploads: Budget;
-  /** Calls in progress: by network until key or session are known, then by account or person. */
+  /** Calls in progress: by network until the key or session is known, then by account or person. */
   calls: Budget;
   /** Calls whose body is still being read, by account or person. */
   reading: Budget;
-  /** Open event streams and waits, by account. */
+  /** Open event streams and waiting calls, by account. */
   streams: Budget;
-  /** Calls of the web pages without a sign-in, by network. */
+  /** Calls of the web pages that anyone may make, by network. */
   strangers: Budget;
-  /** Bytes of JSON bodies, until their calls are over. */
+  /** Bytes of JSON bodies that are held until their calls are over. */
   bodies: Budget;
   /** State of the database itself: a restored copy, another clock. */
   installation: { held: () => string | null; skew: () => number | null };
-  /** Why nothing new is taken here; null if it is. Chat needs no storage. */
+  /** The reason why this process takes nothing new, or null. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
   settings: HttpSettings;
   /** The part that is not ready, or null. */
@@ -81,11 +81,11 @@ export interface HttpDeps {
 }
 
 export interface HttpSettings {
-  /** For keys without a limit of their own, as the next one. */
+  /** `rpm` and `openJobs` hold for keys without limits of their own. */
   rpm: number;
   openJobs: number;
   openChats: number;
-  /** Over all keys of an account. */
+  /** Limits over all keys of an account. */
   account: AccountLimits & { open_chats: number; cancels_an_hour: number };
   /** Per account. */
   openUploads: number;
@@ -102,7 +102,7 @@ export interface HttpSettings {
   /** The operator's own proxies in front of this service. */
   trustedProxies: number;
   times: Times;
-  /** Text of openapi.json with this service's address, and its version tag. */
+  /** Text of openapi.json with this service's address and version tag. */
   openapi: string;
 }
 
@@ -110,7 +110,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Moves the call into the share of this account or person. */
     belongsTo: (owner: string) => void;
-    /** From now on the call only waits: it gives its slot to one that works. */
+    /** Gives the call's slot to another call, because this one only waits from now on. */
     yieldSlot: () => void;
     /** The key's holder, once the key was accepted. */
     caller?: Spender;
@@ -124,7 +124,9 @@ export type KeyedRequest = FastifyRequest & {
   caller: Spender;
   /** Streams of the call end when this key or person loses access. */
   grant: Grant;
-  /** Work that continues after its caller has left; until it ends, its body is held. */
+  /**
+   * Work that continues after the caller has left; until it ends, the bytes of the body are held.
+   */
   work?: Promise<unknown>;
 };
 

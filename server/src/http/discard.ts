@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * A refusal may be sent before the whole body has come. The rest is read and dropped for a moment,
- * so that the sender reads the reply and the connection can carry a next call; then it is cut off.
+ * so that the sender reads the reply and can use the connection again; then the connection is cut.
  */
 export function discardRest(req: IncomingMessage, lingerMs: number): void {
   const { socket } = req;
   if (req.complete || socket.destroyed) return;
-  // A reader that gave up may have left a listener that holds the rest back.
+  // An earlier reader may have left a listener that holds the rest back.
   req.removeAllListeners('readable');
   req.removeAllListeners('data');
   req.resume();

@@ -21,7 +21,7 @@ export function errorBody(error: ApiError, requestId: string) {
 
 const refusals = new WeakMap<FastifyInstance, LogThrottle>();
 
-/** While there is no capacity every call is refused: one line a minute for each reason. */
+/** Without capacity every call is refused, so the log gets one line a minute for each reason. */
 function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyRequest): void {
   if (expected) return;
   const throttle = refusals.get(req.server) ?? new LogThrottle();
@@ -32,7 +32,7 @@ function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyR
   req.log.warn({ err: cause ?? message, code, refused }, 'call failed');
 }
 
-/** Sends the error; what the caller may not see goes to the log. */
+/** Sends the error, and logs what the caller may not see. */
 export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asApiError(thrown);
   if (error.code === 'capacity_unavailable') tellRefused(error, req);
@@ -41,7 +41,7 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
   const fal = speaksFal(req) ? falRefusal(error) : null;
-  // An invalid target is refused before any hook has set the id.
+  // An invalid target is refused before any hook has set this header.
   return reply
     .code(fal?.status ?? error.status)
     .header('x-request-id', req.id)
@@ -53,7 +53,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers };
   if (error.status === 503) headers['retry-after'] ??= '2';
   if (error.status === 429) headers['retry-after'] ??= '1';
-  // Stock clients repeat a 409 by themselves, and repeating does not help against a 402.
+  // Stock clients would repeat a 409 by themselves, and repeating does not help against a 402.
   if (error.status === 402 || error.status === 409) headers['x-should-retry'] = 'false';
   return headers;
 }
@@ -61,7 +61,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 const badPath =
   'The path is invalid: % must be followed by two hexadecimal digits of a UTF-8 character.';
 
-/** Turns every fault into one that is meant for the caller. */
+/** Turns anything thrown into an error for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   // Without a reason it is for the operator at the command line only.
@@ -105,7 +105,7 @@ export function asApiError(thrown: unknown): ApiError {
     });
   }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    // The framework's own message names its parts, which callers do not know.
+    // Fastify's own message names its parts, which callers do not know.
     return new ApiError('bad_request', {
       ...(codeOf(thrown) === 'FST_ERR_BAD_URL' && { message: badPath }),
       cause: thrown,

@@ -9,14 +9,14 @@ import { overWords, type Grant } from './stream-grants.ts';
 
 const bufferMaxBytes = 64 * 1024;
 
-/** False: a call that would wait is answered at once. */
+/** Whether a call may wait; if not, it is answered at once. */
 export function mayHold(grant: Grant, { streams, streamGrants }: HttpDeps): boolean {
   return streams.left(grant.account_id) > 0 && !streamGrants.isFull(grant);
 }
 
 /**
- * Takes one of the account's slots for streams and waits, until the returned function is called.
- * `over` is called when the key or person loses access. Throws `rate_limited` or
+ * Takes one of the account's slots for streams and waiting calls, until the returned function is
+ * called. `over` is called when the key or person loses access. Throws `rate_limited` or
  * `capacity_unavailable`.
  */
 export function hold(grant: Grant, deps: HttpDeps, over: () => void): () => void {

@@ -4,7 +4,7 @@ import { badField } from './validate.ts';
 
 /** Rules that the schemas of the web pages' calls do not state. */
 
-/** A time to come; null where none is given. Throws `bad_request`. */
+/** A future time, or null if none is given. Throws `bad_request`. */
 export function timeToCome(value: string | null | undefined, name: string): Date | null {
   const time = value ? new Date(value) : null;
   if (time === null || time.getTime() > Date.now()) return time;
@@ -13,14 +13,14 @@ export function timeToCome(value: string | null | undefined, name: string): Date
   });
 }
 
-/** An id in the path or the address. */
+/** An id in the path or the query. Throws `not_found`. */
 export function idOf(value: unknown): string {
   const id = typeof value === 'string' ? value.toLowerCase() : '';
   if (isUuid(id)) return id;
   throw new ApiError('not_found');
 }
 
-/** A page of rows, of which one more was read than is shown. */
+/** A page of rows; the rows include one more than the page shows. */
 export function pageFrom<Row extends { id: string }, Shown>(
   rows: Row[],
   { limit }: { limit: number },

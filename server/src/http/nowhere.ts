@@ -9,7 +9,7 @@ const queue =
   'use POST /v1/queue/{model_id}; GET /v1/models?kind=image and ?kind=video list the models.';
 const none = 'GET /v1/openapi.json lists what is.';
 
-/** Calls of other services that stock tools make, by the beginning of their path. */
+/** Calls of other services that stock tools try, by the beginning of their path. */
 const notOffered: [path: string, instead: string][] = [
   ['/v1/responses', chat],
   ['/v1/messages', chat],

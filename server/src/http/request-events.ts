@@ -2,13 +2,14 @@ import type { Hints } from '../db/hints.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
 
 /**
- * Notifies waiting callers that a request has changed. A hint from this or another process starts a
- * check at once; a slow check of everything that is watched makes up for lost hints.
+ * Notifies waiting callers when a request has changed. A hint from this or another process starts a
+ * check at once; a slow check of all watched requests makes up for lost hints.
  */
 export interface RequestEvents {
   /**
-   * Calls back with the newest row whenever its status or progress has changed; returns how to
-   * stop. While it is queued, `onPosition` is called now and then with its position, moved or not.
+   * Calls `listener` with the newest row after each change of status or progress, until the
+   * returned function is called. While the request is queued, `onPosition` also gets its position
+   * from time to time, changed or not.
    */
   watch(row: StatusRow, listener: Listener, onPosition?: PositionListener): () => void;
   close(): void;
@@ -20,7 +21,7 @@ type PositionListener = (row: StatusRow, position: number) => void;
 interface WatchedRequest {
   seen: string;
   row: StatusRow;
-  /** Each listener, with its callback for the position in the queue, if any. */
+  /** Each listener, with its callback for the queue position if it has one. */
   listeners: Map<Listener, PositionListener | undefined>;
 }
 
@@ -54,7 +55,7 @@ export function createRequestEvents(
     for (const entry of watched.values()) {
       if (entry.row.status !== 'IN_QUEUE') continue;
       const queuePosition = await position(entry.row);
-      // It may have left the queue in this moment and reported that.
+      // The request may have left the queue meanwhile, and its listeners know.
       if (entry.row.status !== 'IN_QUEUE') continue;
       for (const onPosition of entry.listeners.values()) onPosition?.(entry.row, queuePosition);
     }
@@ -103,7 +104,7 @@ function versionOf(row: StatusRow): string {
   return row.progress === null ? row.status : `${row.status} ${JSON.stringify(row.progress)}`;
 }
 
-/** Repeats the work, never twice at the same time. */
+/** Repeats the work at this interval, but never starts it while it still runs. */
 function every(ms: number, work: () => Promise<void>): NodeJS.Timeout {
   let working = false;
   const timer = setInterval(() => {

@@ -17,9 +17,9 @@ import * as requests from './api/requests.ts';
 import { at, type At, type PathParams } from './path.ts';
 
 /**
- * Rights of callers: anyone; the holder of a key; for outputs, also the holder of a signed link;
- * or only the holder of a signed address. The handler checks signatures itself. `prefixed` paths
- * are below /v1.
+ * The callers that a call is open to: anyone; the holder of a key; for outputs, also the holder of
+ * a signed link; or only the holder of a signed address. The handler checks signatures itself.
+ * `prefixed` paths are below /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
@@ -31,7 +31,7 @@ export type Route = Call & { docs: docs.RouteDocs; shapes: ApiShapes };
 type Method = 'GET' | 'POST' | 'PUT';
 type Row<Request> = [Method, string, docs.RouteDocs, ApiEndpoint<Request>, Ahead?];
 type OpenRow = Row<FastifyRequest>;
-/** Begins the call's first look-up while its key is still checked. */
+/** Begins the call's first look-up while its key is still being checked. */
 export type Ahead<Params = unknown> = (req: At<Params>, deps: HttpDeps) => void;
 
 /** A row of a table. It compiles only if the path has the parameters that the handler needs. */
@@ -108,7 +108,7 @@ export function routes(deps: HttpDeps): Route[] {
   ];
 }
 
-/** Routes that a process without an API answers as well. */
+/** Routes that a process without the API also serves. */
 export function outside(deps: HttpDeps): Route[] {
   return bind(deps, 'anyone', false, health);
 }

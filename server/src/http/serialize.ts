@@ -3,9 +3,9 @@ import type { FastifyReply } from 'fastify';
 import type { Static, TSchema } from './schema.ts';
 
 /**
- * The return type of a handler for a schema: stored rows as they are. Amounts become decimal
- * texts and times ISO 8601 when they are written, and fields that the schema does not name are left
- * out.
+ * The values that a handler may return for a schema: rows as they are stored. When they are
+ * written, amounts become decimal texts, times become ISO 8601, and fields that the schema does not
+ * name are left out.
  */
 export type Sendable<T> = T extends string
   ? string extends T

@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import type { PersonGrant } from '../db/accounts/people.ts';
 import { challenge } from './auth.ts';
 
-/** The key that opened a stream or a wait. */
+/** The key that opened a stream or a waiting call. */
 export interface KeyGrant {
   key_hash: Buffer;
   account_id: string;
@@ -14,7 +14,7 @@ export type Grant = PersonGrant | KeyGrant;
 export interface StreamGrants {
   /**
    * Registers a stream until the returned function is called; `over` is called when access ends.
-   * Throws `rate_limited` if the person holds as many as allowed.
+   * Throws `rate_limited` if the person has as many open as allowed.
    */
   join(grant: Grant, over: () => void): () => void;
   isFull(grant: Grant): boolean;
@@ -29,7 +29,7 @@ interface Options {
   everyMs: number;
 }
 
-/** Streams and waits of one person in this process, over all their browsers. */
+/** Most streams and waiting calls of one person in this process, over all their browsers. */
 export const openMax = 20;
 const againSeconds = 30;
 
@@ -61,7 +61,7 @@ export function createStreamGrants(options: Options): StreamGrants {
         people.push([over, grant]);
         continue;
       }
-      // Thousands of streams may belong to one key.
+      // Thousands of streams may belong to one key, so each key is checked once.
       const name = grant.key_hash.toString('latin1');
       const group = keys.get(name);
       if (group) group.ends.push(over);
@@ -77,7 +77,7 @@ export function createStreamGrants(options: Options): StreamGrants {
     for (const over of ends) if (open.has(over)) over();
   }
 
-  // Streams of keys are shared by account.
+  // Streams opened with keys are limited by account, not here.
   const isFull = (grant: Grant) =>
     'person_id' in grant && (held.get(grant.person_id) ?? 0) >= openMax;
 

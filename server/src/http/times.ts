@@ -21,20 +21,23 @@ export interface Times {
   /** Between two comments that keep an event stream alive. */
   keepAliveMs: number;
   /**
-   * A reader of events that takes nothing for this long has left, and so has a client that takes
-   * fewer than `stallLeastBytes` of a waiting reply.
+   * A reader of an event stream that takes nothing for this long has left, and so has a client that
+   * takes fewer than `stallLeastBytes` of a waiting reply.
    */
   stallMs: number;
   stallLeastBytes: number;
-  /** How long a chat call waits for the first one under its Idempotency-Key. */
+  /** How long a repeated chat call waits for the first call with its Idempotency-Key. */
   repeatWaitMs: number;
   /** How often requests that callers wait for are checked, in case hints were lost. */
   checkMs: number;
-  /** How often the keys and people behind open streams are checked: they end within 5 s. */
+  /**
+   * How often the keys and people behind open streams are checked. A stream ends within 5 s after
+   * its key or person loses access.
+   */
   streamGrantsMs: number;
-  /** How often streams of queued requests get their position, if it has moved. */
+  /** How often streams of queued requests get a new position in the queue. */
   positionsMs: number;
-  /** A whole notification, the receiver's answer included. */
+  /** Sending a webhook, the receiver's answer included. */
   webhookMs: number;
   /** From the start to the first audit of the books. */
   auditFirstMs: number;
@@ -45,7 +48,7 @@ export interface Times {
 }
 
 export const usualTimes: Times = {
-  // The largest file over a slow line.
+  // Enough for the largest file over a slow line.
   requestMs: 600_000,
   headersMs: 15_000,
   connectionsCheckMs: 2_000,

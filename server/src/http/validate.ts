@@ -6,7 +6,7 @@ import { isUuid } from '../lib/id.ts';
 import type { Schema, Static, TObject, TSchema } from './schema.ts';
 import { objectOf } from '../lib/json.ts';
 
-/** Reads what a call brings by its schema, or refuses it with `bad_request` and the field. */
+/** Reads query and body of a call by their schemas. Refuses an invalid field with `bad_request`. */
 
 const ajv = new Ajv({
   strict: false,
@@ -27,13 +27,13 @@ export function readBody<S extends TObject>(schema: S, body: Record<string, unkn
   throw refusal(validate.errors![0]!);
 }
 
-/** The parameters of an address, of which numbers and flags come as texts. */
+/** The query of a call. Its values come as texts, from which numbers and flags are read. */
 export function readQuery<S extends TObject>(schema: S, query: unknown): Static<S> {
   const given = objectOf(query);
   const read = Object.entries(schema.properties).flatMap(([name, field]) => {
     const value = given[name];
     if (value === undefined) return [];
-    // The database holds no NUL.
+    // PostgreSQL cannot store NUL.
     if (typeof value === 'string' && value.includes('\0'))
       throw badField(name, 'a string without NUL');
     return [[name, fromText(value, field)]];
@@ -51,7 +51,7 @@ function fromText(value: unknown, { type }: Schema): unknown {
 
 function refusal(error: ErrorObject): ApiError {
   const { keyword, params } = error;
-  // One of ours; `verbose` keeps it.
+  // The schema is one of ours; `verbose` adds it to the error.
   const rule = (error.parentSchema ?? {}) as Schema;
   const { properties = {} } = rule;
   const at = error.instancePath.slice(1).split('/').filter(Boolean).map(unescaped);
@@ -90,7 +90,7 @@ function unescaped(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** The rule for a field, in words and in values. */
+/** The rule for a field, in words and as values. */
 function ruleOf(rule: Schema): [words: string, limits: Why | undefined] {
   const words = valueRule(rule);
   return [rule.nullable ? `${words}, or null` : words, rule.rule ? undefined : limitsOf(rule)];
@@ -125,7 +125,7 @@ function valueRule(rule: Schema): string {
 
 function textRule({ format, pattern, minLength, maxLength }: Schema): string {
   if (format === 'date-time') return 'a time in UTC, such as 2027-01-31T00:00:00.000Z';
-  // A plus sign in an address is read as a space.
+  // A plus sign in a query is read as a space.
   if (format === 'moment')
     return 'a date, or a time with Z or an offset (write + as %2B), such as 2026-01-31T00:00:00Z';
   if (format === 'uuid') return 'an id';

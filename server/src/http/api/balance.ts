@@ -21,7 +21,7 @@ const Balance = named(
   }),
 );
 
-/** GET /balance: the two amounts that can refuse a submit. */
+/** GET /balance: the account's money and the key's limit, either of which can refuse a submit. */
 export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, { db }) => {
   const { key_id } = req.caller;
   const { available_usd_micro, reserved_usd_micro, ...key } = await keys.funds(db, key_id);

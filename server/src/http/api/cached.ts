@@ -5,11 +5,11 @@ interface Copy {
   etag: string;
   type: string;
   body: string | Buffer;
-  /** It depends on what a key may do, which takes effect with the next call. */
+  /** The reply depends on what a key may do, and a change of that must show in the next call. */
   isPrivate?: boolean;
 }
 
-/** Clients may keep it for a minute and then get it only if it has changed. */
+/** Clients may keep the reply for a minute, and then fetch it again only if it has changed. */
 export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
   // The text is the same compressed or not, so its tag is weak.
   const etag = typeof copy.body === 'string' ? `W/${copy.etag}` : copy.etag;

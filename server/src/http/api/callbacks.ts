@@ -11,7 +11,7 @@ import { openEndpoint } from './endpoint.ts';
 import { Health } from './ops.ts';
 
 const bodyMaxBytes = 4 * 1024 * 1024;
-/** Time to prove a call, which may need the upstream's public keys. */
+/** Time limit for verifying a call, which may need the upstream's public keys. */
 const proofMs = 10_000;
 
 const shapes = { params: ['upstream', 'request_id', 'attempt', 'sig'], reply: Health } as const;

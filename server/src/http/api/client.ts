@@ -13,10 +13,10 @@ interface Packed {
   etag: string;
 }
 
-/** Read once: a newer one comes with a newer service. */
+/** Read once, because a new version of it comes only with a new service. */
 let packed: Promise<Packed> | undefined;
 
-/** GET /farebox-client.tgz: callers have no sources to pack it from. */
+/** GET /farebox-client.tgz: the packed library, since callers have no sources to pack it from. */
 export const client = openEndpoint({}, async ({ req, reply }) => {
   const { bytes, etag } = await (packed ??= read());
   return cached(req, reply, { etag, type: 'application/gzip', body: bytes });

@@ -10,14 +10,15 @@ export interface ApiShapes {
   /** Names of the path's parameters that the handler needs. */
   params?: readonly string[];
   query?: TObject;
-  /** Parameters that each handler checks by its own rules: of a signed link, of a webhook. */
+  /** Parameters that the handler checks by its own rules: of a signed link or a webhook. */
   rawQuery?: TObject;
   /**
-   * Describes the body. Each handler reads its own, because a model's input has the model's schema.
+   * Describes the body. The handler reads it itself, because a model's input has the model's
+   * schema.
    */
   body?: TObject;
   reply?: TSchema;
-  /** In place of `reply`: describes the JSON that the handler writes itself. */
+  /** Used instead of `reply`: describes the JSON that the handler writes itself. */
   written?: TSchema;
   /** `data` of each event, if the reply can be a stream. */
   events?: TSchema;

@@ -15,7 +15,7 @@ import { KindName, Model, ModelList } from './model-schema.ts';
 
 const type = 'application/json; charset=utf-8';
 
-/** Texts of the newest catalog, made once per version. */
+/** Replies made from a catalog, once per version. */
 interface Rendered {
   version: string;
   list: string;
@@ -44,13 +44,13 @@ function listOf(entries: string[]): string {
 
 const listShapes = { query: object({ kind: optional(KindName) }), written: ModelList };
 
-/** GET /models?kind=: with a key that is limited to some models, only those. */
+/** GET /models?kind=: a key that is limited to some models gets only those. */
 export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps) => {
   const catalog = deps.catalog();
   const { version, list: whole, entries } = render(catalog);
   const { kind = null } = query;
   const allowed = await allowedModels(req, deps);
-  // Otherwise a cache between us could give one caller's list to another.
+  // Otherwise a cache in between could give one caller's list to another.
   reply.header('vary', 'authorization');
   if (kind === null && allowed === null)
     return cached(req, reply, { etag: version, type, body: whole });
@@ -63,7 +63,10 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps)
   return cached(req, reply, { etag, type, body, isPrivate: true });
 });
 
-/** Null: all. A key is optional here, so an unknown one is not an error. */
+/**
+ * The models that the key is limited to; null: all. A key is optional here, so an unknown one is
+ * not an error.
+ */
 async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
   const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
   return key === null ? null : findModels(db, hashKey(key));

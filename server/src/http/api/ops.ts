@@ -9,14 +9,14 @@ import { openEndpoint } from './endpoint.ts';
 
 export const Health = named('Health', object({ status: choice(['ok']) }));
 
-/** GET /livez: the process answers, and was not told to stop. */
+/** GET /livez: the process answers and has not been told to stop. */
 export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving }) => {
   reply.header('cache-control', 'no-store');
   if (leaving.aborted) throw notReady('draining');
   return { status: 'ok' as const };
 });
 
-/** GET /readyz: it can do its work; otherwise the failing part is named. */
+/** GET /readyz: the process can do its work; otherwise the reply names the failing part. */
 export const readyz = openEndpoint({ reply: Health }, async ({ reply }, deps) => {
   reply.header('cache-control', 'no-store');
   const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
@@ -53,7 +53,7 @@ function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
 }
 
-/** A web page open on this machine could reach this address under a host name of its own. */
+/** A web page in a browser on this machine could reach this address under its own host name. */
 function isLocalHost({ headers }: FastifyRequest): boolean {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0;

@@ -10,12 +10,12 @@ import { holder, sendStored, signedLink } from './stored.ts';
 const shapes = { params: ['request_id', 'index'], rawQuery: signedLink } as const;
 
 /**
- * GET and HEAD /requests/{request_id}/output/{index}: by anyone with a valid signature, otherwise
- * by the owning account.
+ * GET and HEAD /requests/{request_id}/output/{index}: for anyone with a valid signature, otherwise
+ * for the owning account.
  */
 export const read = openEndpoint(shapes, async ({ req, reply }, deps) => {
   const { request_id: idText, index: indexText } = req.params;
-  // A link is signed over the id in lower case, however it is written here.
+  // Links are signed over the id in lower case, however the path spells it.
   const request_id = idText.toLowerCase();
   const index = /^(0|[1-9]\d{0,5})$/.test(indexText) ? Number(indexText) : -1;
   const account = await holder(req, reply, deps, (link) =>

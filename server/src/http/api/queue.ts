@@ -24,7 +24,7 @@ const shapes = {
   webhook: Notification,
 } as const;
 
-/** POST /queue/{model_id}: a replay answers with the same bytes. */
+/** POST /queue/{model_id}: a repeated call gets the same bytes. */
 export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const { webhook_url } = objectOf(req.query);
   const asked = { model_id: req.params['*'], webhook_url };
@@ -34,7 +34,7 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   return submittedView(submitted, deps.links);
 });
 
-/** Reads the model input and submits it. `webhook_url` is the query's value, as it came. */
+/** Reads the model input and submits it. `webhook_url` is the unchecked value from the query. */
 export async function enqueue(
   asked: Pick<WantedJob, 'model_id' | 'webhook_url'>,
   req: KeyedRequest,

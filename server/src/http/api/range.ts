@@ -1,7 +1,7 @@
 /**
  * One byte range of an object of `size` bytes, inclusive at both ends. Null: no range, or a form
- * that may be ignored (several ranges, another unit), so the whole is sent. `unsatisfiable`: it
- * lies outside.
+ * that may be ignored (several ranges, another unit), so the whole object is sent. `unsatisfiable`:
+ * the range lies outside the object.
  */
 export function parseRange(
   header: string | undefined,

@@ -9,7 +9,7 @@ import { integer, object, optional, text } from '../schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
-/** Stored bytes, for holders of a signed link or the key of their account. */
+/** Downloads of stored bytes with a signed link or with a key of the account. */
 
 interface Stored {
   size: number;
@@ -38,11 +38,11 @@ interface PresentedLink {
   now_seconds: number;
 }
 
-/** Shown in the page by browsers; everything else is only ever downloaded. */
+/** Types that browsers show in the page; all others are only downloaded. */
 const inline =
   /^(image\/(png|jpeg|webp|gif|avif)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
 
-/** Null: the signature allows it. Otherwise the account of the key. */
+/** Returns null if the signature allows the download, otherwise the account of the key. */
 export async function holder(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -67,7 +67,9 @@ export async function holder(
   });
 }
 
-/** Callers must not take it for deleted: the disk may not be mounted, or a backup may have it. */
+/**
+ * Callers must not think that it was deleted: the disk may not be mounted, or a backup may have it.
+ */
 function missing(storage_key: string): ApiError {
   return new ApiError('internal_error', {
     message:
@@ -111,8 +113,8 @@ export async function sendStored(
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
   reply.type(content_type).header('content-length', String(part.end - part.start + 1));
   if (req.method === 'HEAD') return reply.send();
-  // Bytes written before the reply's turn wait in memory, and Node begins all calls of a connection
-  // at once.
+  // Node begins all pipelined calls of a connection at once, and bytes that are written before the
+  // reply's turn wait in memory.
   if (!(await turnOf(reply.raw))) return reply.hijack();
   const stream = await deps.storage.open(storage_key, part);
   if (stream === null) throw missing(storage_key);

@@ -32,12 +32,12 @@ const AlertSettings = named(
 
 const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, notified_at: null };
 
-/** GET /alerts: when and how the account wants to hear that its balance runs low. */
+/** GET /alerts: when and how the account is notified that its balance runs low. */
 export const read = endpoint({ reply: AlertSettings }, ({ visit }, deps) =>
   settingsOf(visit.account_id, deps),
 );
 
-/** PUT /alerts; null: never, and nowhere. */
+/** PUT /alerts: a null amount turns alerts off, and a null URL sends no webhook. */
 export const write = endpoint(
   {
     body: form({

@@ -3,8 +3,8 @@ import { holdStream } from '../event-streams.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
 /**
- * GET /events: what changes in the account, as server-sent events: `requests` {data} with their
- * lines, `balance`, `changed` if there is too much to send, and `end` {reason, message}.
+ * GET /events: changes in the account, as server-sent events: `requests` {data} with their entries,
+ * `balance`, `changed` if there is too much to send, and `end` {reason, message}.
  */
 export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();

@@ -22,7 +22,7 @@ import { endpoint } from '../session/endpoint.ts';
 import { RefusedCalls } from './keys.ts';
 import { Funds } from './views.ts';
 
-/** The first page: what there is, what was spent, what runs. */
+/** The first page: balance, spending and running requests. */
 
 const keysShown = 5;
 const runningShown = 6;
@@ -76,7 +76,7 @@ const Overview = named(
   }),
 );
 
-/** GET /overview: all that changes while one looks at it; what was spent a day is /spend. */
+/** GET /overview: everything that changes while somebody watches; spending by day is at /spend. */
 export const overview = endpoint({ reply: Overview }, async ({ visit }, { db }) => {
   const { account_id } = visit;
   const [account, month, running, steps, refused] = await Promise.all([
@@ -115,7 +115,7 @@ const SpendDay = named(
   }),
 );
 
-/** GET /spend: charges of the last days (UTC), today among them, by kind and by model. */
+/** GET /spend: charges of the last days (UTC, including today) by kind and by model. */
 export const spending = endpoint(
   {
     query: object({ days: optional(choice([7, 30, 90])) }),

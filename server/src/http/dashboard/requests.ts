@@ -25,7 +25,7 @@ import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
 import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
 
-/** Requests that one call looks at for those that fit; where few do, the page asks on. */
+/** Most requests that one call searches; if few of them match, the page asks for the next ones. */
 const scanMax = 100_000;
 
 const PageQuery = object({
@@ -80,7 +80,7 @@ interface Found {
   more: boolean;
   /** There is nothing newer. */
   isTop: boolean;
-  /** Where the look ended, though there are more to look at. */
+  /** The last request that was searched, if there are more to search. */
   reached: { id: string; created_at: Date } | null;
 }
 
@@ -105,7 +105,7 @@ async function pageAbove(
 ): Promise<Found> {
   const bounds = { above_id, limit: limit + 1, look: scanMax };
   const ids = await pages.idsAbove(db, filter, bounds);
-  // Fewer than a page: what is newest, as the first page shows it.
+  // If fewer than a page are newer, the newest requests, as the first page shows them.
   if (ids.length <= limit) return pageBelow(filter, null, limit, { db });
   return { ids: ids.slice(0, limit).toReversed(), more: true, reached: null, isTop: false };
 }
@@ -117,7 +117,7 @@ function filterOf(query: Static<typeof PageQuery>, account_id: string): pages.Pa
   return { account_id, status, model_id, key_id, from_ms, to_ms, ...idsOf(query.id) };
 }
 
-/** The beginning of an id stands for all that begin so. */
+/** The range of all ids that begin with the given text. */
 function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | 'last_id'> {
   if (given === undefined) return { first_id: null, last_id: null };
   const text = given.trim().toLowerCase();
@@ -127,7 +127,7 @@ function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | '
   throw badField('id', 'the id of a request, or how it begins', { reason: 'request_id_invalid' });
 }
 
-/** GET /requests/choices: what the list can be narrowed to. */
+/** GET /requests/choices: the values by which the list can be filtered. */
 export const choices = endpoint(
   {
     reply: object({
@@ -144,7 +144,7 @@ export const choices = endpoint(
   },
 );
 
-/** GET /requests/:request_id: everything about one. */
+/** GET /requests/:request_id: everything about one request. */
 export const read = endpoint(
   { params: ['request_id'], reply: RequestDetail },
   async ({ visit, params }, deps) => {

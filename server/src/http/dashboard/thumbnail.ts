@@ -7,12 +7,12 @@ import { matches } from '../api/cached.ts';
 import { choice, object, optional, text } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
-/** A browser asks each time, so that it shows nothing after a sign-out. */
+/** Browsers ask each time, so that they show nothing after a sign-out. */
 const cacheControl = 'private, no-cache';
 
 /**
- * GET /requests/:request_id/thumbnail: a picture that a request made, the first one if none is
- * named, made small.
+ * GET /requests/:request_id/thumbnail: a small copy of an image that the request made: the first
+ * one, unless `index` names another.
  */
 export const thumbnail = endpoint(
   {

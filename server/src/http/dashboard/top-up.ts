@@ -9,7 +9,7 @@ import { Funds } from './views.ts';
 
 /** Ways to get money into an account. */
 
-/** Codes that could be right: one that is mistyped is not even looked up. */
+/** Most tries with well-formed codes; a mistyped code is not even looked up. */
 const triesOfAccount = { max: 20, seconds: 900 };
 const triesOfAddress = { max: 40, seconds: 900 };
 
@@ -32,7 +32,7 @@ export const read = endpoint(
   },
 );
 
-/** POST /vouchers: books what the voucher is worth, once. */
+/** POST /vouchers: books the voucher's amount, once. */
 export const redeem = endpoint(
   {
     body: form({ code: text(undefined, { minLength: 1, maxLength: 100 }) }),

@@ -51,7 +51,7 @@ const facts = {
   key_id: id(),
 };
 
-/** A line of the list. */
+/** One request in the list of requests. */
 export const RequestEntry = named(
   'RequestEntry',
   object({
@@ -87,7 +87,7 @@ const RequestOutput = named(
   }),
 );
 
-/** Everything about one. Nothing in it names an upstream, or tells what one took or said. */
+/** Everything about one request, except about its upstreams: not their names, costs or messages. */
 export const RequestDetail = named(
   'RequestDetail',
   object({

@@ -2,11 +2,11 @@ import { bodyOf, comment, type Printing } from './printed-types.ts';
 import type { Schema } from '../schema.ts';
 
 /**
- * The types of the client library, out of the schemas that the OpenAPI document is made of. They
- * describe what the library hands out: amounts have become bigint there.
+ * The types of the client library, from the schemas of the OpenAPI document. They describe what the
+ * library returns: amounts are bigint.
  */
 
-/** Where the library says it in another word. */
+/** Types that have another name in the library. */
 const renamed: Record<string, string> = {
   Status: 'StatusName',
   RequestStatus: 'Status',
@@ -26,7 +26,7 @@ const narrowed: Record<string, string> = {
 )`,
 };
 
-/** Neither called nor handed out by the library. */
+/** Types that the library neither takes nor returns. */
 const leftOut = new Set([
   'ModelInput',
   'EstimateRequest',

@@ -5,7 +5,7 @@ import { errorExamples } from './errors.ts';
 import { codesOf, documentedPath } from '../openapi.ts';
 import type { Route } from '../routes.ts';
 
-/** `docs/errors.md`, made of the catalogue of codes and the table of routes. */
+/** `docs/errors.md`, made from the error codes and the table of routes. */
 export function errorsPage(table: Route[]): string {
   const codes = keysOf(errors);
   return [

@@ -35,7 +35,7 @@ const params: Partial<Record<ErrorCode, string>> = {
   unsupported_media_type: 'content-type',
 };
 
-/** One reply for each code, as it looks on the wire. */
+/** An example reply for each code. */
 export const errorExamples = Object.fromEntries(
   entriesOf(errors).map(([code, { message, type, status }]) => {
     const known = details[code];

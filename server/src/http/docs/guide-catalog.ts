@@ -6,7 +6,7 @@ import type { Static } from '../schema.ts';
 
 type Entry = Static<typeof ModelSchema>;
 
-/** The live catalog, a line a model. */
+/** The live catalog, one model per line. */
 export function catalogLines(models: readonly Model[]): string {
   const head = 'id | kind | task | price | max of one request | resolutions | required input';
   return [head, '', ...models.map((model) => catalogLine(catalogEntry(model)))].join('\n');
@@ -45,7 +45,7 @@ function priceWords({ price, unit, price_by_resolution: rates, extras }: Entry):
   return `${each.join(', ')} per ${unit}${more}`;
 }
 
-/** 0.0000005 must not turn into 5e-7. */
+/** Writes no exponent: 0.0000005 must not turn into 5e-7. */
 function amount(usd: number): string {
   return usd.toFixed(6).replace(/\.?0+$/, '');
 }

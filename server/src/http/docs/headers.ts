@@ -1,6 +1,6 @@
 import type { Schema } from '../schema.ts';
 
-/** Reply headers by the name they have in the document. */
+/** A reply header. The table below has them by their names in the document. */
 interface Header {
   /** As on the wire. */
   name: string;
@@ -119,10 +119,13 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** With a question mark: not every such reply has it. */
+/** With a question mark, only some of the replies have the header. */
 export type HeaderUse = HeaderName | `${HeaderName}?`;
 
-/** On every success that a key asked for, and where its calls are used up. */
+/**
+ * Sent with every successful reply to a call with a key, and with the 429 when the key has no calls
+ * left.
+ */
 export const rateHeaders: HeaderName[] = [
   'RateLimitPolicy',
   'RateLimit',

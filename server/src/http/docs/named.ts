@@ -1,8 +1,8 @@
 import type { Schema, TSchema } from '../schema.ts';
 
-/** Schemas that have a name are written once, and referred to elsewhere. */
+/** Named schemas are written once and referred to elsewhere. */
 
-/** Adds every named schema within this one. Throws if two of one name differ. */
+/** Adds every named schema within this one. Throws if two different schemas have the same name. */
 export function collectNamed(schema: Schema, named: Map<string, Schema>): void {
   const { title, properties, items, additionalProperties, anyOf } = schema;
   if (title !== undefined) {
@@ -17,7 +17,7 @@ export function collectNamed(schema: Schema, named: Map<string, Schema>): void {
     if (typeof each === 'object' && each !== null) collectNamed(each, named);
 }
 
-/** The schema before `nullable` copied it. */
+/** The schema without the null that `nullable` added. */
 function notNull({ nullable: _, enum: members, ...schema }: Schema): Schema {
   if (!members) return schema;
   return { ...schema, enum: members.filter((member) => member !== null) };
@@ -29,11 +29,12 @@ export function documented(schema: TSchema): Schema {
   if (title === undefined) return withReferences(schema);
   const reference = { $ref: `#/components/schemas/${title}` };
   if (nullable !== true) return reference;
-  // Null stays out of the enumeration: generators make code of the two that does not compile.
+  // Null stays out of the enumeration: from both together, generators make code that does not
+  // compile.
   return { description, anyOf: [reference, { type: 'string', nullable: true, enum: [null] }] };
 }
 
-/** A named schema itself. */
+/** The schema itself, with references to the named schemas within it. */
 export function withReferences(schema: Schema): Schema {
   const { title: _, rule: __, format, ...plain } = schema;
   const { properties, items, additionalProperties: more, anyOf } = plain;
@@ -47,7 +48,7 @@ export function withReferences(schema: Schema): Schema {
   };
 }
 
-/** Known to `validate.ts` only. */
+/** Formats that only `validate.ts` knows. */
 const ownFormats = new Set<unknown>(['cursor', 'moment']);
 
 function documentedFields(fields: Record<string, Schema>): Record<string, Schema> {

@@ -1,7 +1,7 @@
 import { ifNoneMatch, unchanged } from './models.ts';
 import { one, type RouteDocs } from './route-docs.ts';
 
-/** The companions for machines, and what a supervisor asks for. */
+/** The guide, the client package, openapi.json, and the calls for supervisors. */
 
 export const guide: RouteDocs = {
   operationId: 'readGuide',

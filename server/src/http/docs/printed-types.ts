@@ -3,19 +3,19 @@ import type { Schema } from '../schema.ts';
 /** TypeScript types, printed from JSON Schemas. */
 
 export interface Printing {
-  /** The type of an amount for its readers. */
+  /** The type that readers get for an amount. */
   amount: 'bigint' | 'string';
-  /** The name of the type that a named schema has there. */
+  /** The name of the type that is printed for a named schema. */
   nameOf: (name: string) => string;
 }
 
-/** The type of a schema; a named one by its name alone. */
+/** The type of a schema; if the schema has a name, only the name. */
 export function typeOf(schema: Schema, printing: Printing, indent = ''): string {
   const type = namedType(schema, printing) ?? bodyOf(schema, printing, indent);
   return schema.nullable === true && !/\bnull$/.test(type) ? `${type} | null` : type;
 }
 
-/** The type that a name stands for. */
+/** The type itself, even if the schema has a name. */
 export function bodyOf(schema: Schema, printing: Printing, indent = ''): string {
   const { enum: members, anyOf, type, items } = schema;
   if (members) return members.map(literal).join(' | ');
@@ -32,7 +32,7 @@ export function bodyOf(schema: Schema, printing: Printing, indent = ''): string 
   return type ?? 'unknown';
 }
 
-/** A doc comment of the description, or nothing. */
+/** A doc comment with the description, or nothing. */
 export function comment({ description }: Schema, indent: string): string {
   return description !== undefined ? `${indent}/** ${description} */\n` : '';
 }
@@ -67,10 +67,10 @@ function objectType(schema: Schema, printing: Printing, indent: string): string 
   return oneLine(lines, indent);
 }
 
-/** Room for one line, without its name. */
+/** Longest object type on one line, without its name. */
 const lineMax = 60;
 
-/** An object type of these fields: short ones on one line. */
+/** An object type with these fields; on one line if it is short. */
 export function oneLine(fields: string[], indent: string): string {
   const short = `{ ${fields.join(' ').replace(/;$/, '')} }`;
   if (short.length <= lineMax && !short.includes('\n')) return short;

@@ -1,7 +1,7 @@
 import { exampleCard, exampleId, exampleUrls } from './request-examples.ts';
 import { header, one, type Parameter, type RouteDocs, type WebhookDocs } from './route-docs.ts';
 
-/** POST /queue/{model_id} and the notification it may ask for. */
+/** POST /queue/{model_id} and the webhook that it may ask for. */
 
 const exampleQueued = {
   status: 'IN_QUEUE',

@@ -2,7 +2,9 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Schema } from '../schema.ts';
 import type { HeaderUse } from './headers.ts';
 
-/** The OpenAPI documentation of a route besides its row in the table and its schemas. */
+/**
+ * The OpenAPI documentation of a route that neither its row in the table nor its schemas contain.
+ */
 
 export interface Parameter {
   name: string;
@@ -21,13 +23,13 @@ export type Examples = Record<string, { summary?: string; value: unknown }>;
 export interface BodyDocs {
   description: string;
   examples?: Examples;
-  /** In place of JSON by a schema. */
+  /** Used instead of JSON with a schema. */
   content?: Content;
 }
 
 /** A reply that is not an error. */
 export interface ReplyDocs extends BodyDocs {
-  /** Those that every reply has are added. */
+  /** Headers besides those that every reply has. */
   headers?: HeaderUse[];
   /** Examples of the events of a stream. */
   events?: Examples;
@@ -52,14 +54,14 @@ export interface RouteDocs {
   query?: Record<string, string>;
   body?: BodyDocs;
   replies: Record<number, ReplyDocs>;
-  /** Codes of this route alone; those of its kind, such as `unauthorized`, are added. */
+  /** Codes of this route alone; codes of its kind, such as `unauthorized`, are added. */
   errors: ErrorCode[];
-  /** Codes with another status than the catalogue's. */
+  /** Codes that this route sends with another status than the catalogue says. */
   errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderUse[] }>;
   /** Names of headers that some error replies carry besides the usual. */
   errorHeaders?: Record<number, HeaderUse[]>;
   webhook?: WebhookDocs;
-  /** In place of what follows from who may call. */
+  /** Used instead of the security that follows from who may call. */
   security?: Record<string, string[]>[];
 }
 
@@ -71,7 +73,7 @@ export function header(
   return { name, in: 'header', description, schema: { type: 'string', ...more } };
 }
 
-/** Only one example, without a name of its own. */
+/** A single example, without a name. */
 export function one(value: unknown): Examples {
   return { example: { value } };
 }

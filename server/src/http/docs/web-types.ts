@@ -4,7 +4,7 @@ import { collectNamed } from './named.ts';
 import { bodyOf, comment, oneLine, typeOf, type Printing } from './printed-types.ts';
 import type { Schema } from '../schema.ts';
 
-/** The types of the web pages' calls, out of the schemas beside their handlers. */
+/** Prints the types of the web pages' calls from the schemas beside their handlers. */
 
 const printing: Printing = { amount: 'string', nameOf: (name) => name };
 
@@ -44,10 +44,10 @@ export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, 
   return `${head}export interface Calls {\n${calls.join('')}}\n${types.join('')}`;
 }
 
-/** Fewer common fields may be a coincidence. */
+/** Types that share fewer fields may do so by coincidence. */
 const sharedMin = 7;
 
-/** The body of a type; one that has all fields of another extends it. */
+/** The body of a type; if it has all fields of another type, it extends that type. */
 function extended(name: string, schema: Schema, named: ReadonlyMap<string, Schema>): string {
   const [base] = [...named]
     .filter(([other, each]) => other !== name && hasAllOf(schema, each))

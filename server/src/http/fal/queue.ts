@@ -29,7 +29,7 @@ export async function submit(
   };
 }
 
-/** GET {app}/requests/{request_id}/status?logs= : 202 until it is final. */
+/** GET {app}/requests/{request_id}/status?logs= : 202 until the status is final. */
 export async function status(
   req: requests.RequestCall,
   reply: FastifyReply,
@@ -42,7 +42,9 @@ export async function status(
   return falStatus(told, wantsLogs(req) ? (told.logs ?? []) : [], deps.links);
 }
 
-/** GET {app}/requests/{request_id}/status/stream?logs= : its client collects the lines itself. */
+/**
+ * GET {app}/requests/{request_id}/status/stream?logs= : fal's client collects the log lines itself.
+ */
 export async function stream(
   req: requests.RequestCall,
   reply: FastifyReply,
@@ -83,7 +85,7 @@ function wantsLogs(req: KeyedRequest): boolean {
   return ['1', 'true'].includes(String(objectOf(req.query).logs));
 }
 
-/** Its client reads the id of a result from this header. */
+/** fal's client reads the request id of a result from this header. */
 function name(reply: FastifyReply, requestId: string): void {
   reply.header('x-fal-request-id', requestId);
 }

@@ -7,9 +7,9 @@ import * as queue from './queue.ts';
 import * as upload from './upload.ts';
 
 /**
- * Serves fal's own JavaScript client: below /fal it finds the addresses it knows, including the
- * host, so that its users change only the base address. It speaks fal's protocol and is not part of
- * /v1.
+ * Serves fal's own JavaScript client. The addresses that it knows, including the host, are below
+ * /fal, so its users change only the base address. These calls use fal's protocol and are not part
+ * of /v1.
  */
 
 type KeyedCall<Params = unknown> = (
@@ -18,7 +18,7 @@ type KeyedCall<Params = unknown> = (
   deps: HttpDeps,
 ) => Promise<unknown>;
 
-/** A path contains the first two segments of a model's id, or three if the first is a namespace. */
+/** A path has the first two segments of a model's id, or three if the first is a namespace. */
 const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'] as const;
 
 type Row = [Call['method'], string, KeyedCall, Ahead?];

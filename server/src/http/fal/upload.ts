@@ -12,7 +12,8 @@ import { store } from '../api/files.ts';
 import type { At } from '../path.ts';
 
 /**
- * fal's storage: its client requests an address with its key, and sends the bytes without the key.
+ * fal's storage: its client asks for an upload address with its key, and sends the bytes without
+ * it.
  */
 
 /** Time from the request for the address to the first byte. */
@@ -29,7 +30,7 @@ export async function initiate(
   const exp = Math.floor(Date.now() / 1000) + addressSeconds;
   const query = signUpload(deps.links.secret, { id, key_id, exp });
   return {
-    // Its client puts this into the input instead of the file.
+    // fal's client puts this into the input instead of the file.
     file_url: fileId(id),
     upload_url: `${falBase(deps.links)}/uploads/${fileId(id)}?${query}`,
   };
@@ -49,7 +50,7 @@ export async function receive(
   if (verdict !== 'valid') throw notGood();
   const account_id = await callers.accountOf(deps.db, key_id);
   if (account_id === null) throw notGood();
-  // Used by this attempt alone: a second one must not touch the bytes of the first.
+  // Each attempt has its own key: a second one must not touch the bytes of the first.
   const storage_key = `files/${account_id}/${newId()}`;
   return store({ id, account_id, storage_key }, req, reply, deps);
 }

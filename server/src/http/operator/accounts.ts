@@ -28,7 +28,7 @@ import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
 import { action } from './action.ts';
 
-/** All accounts: finding one, making one. */
+/** Finding accounts and making them. */
 
 /** An account as the operator sees it. */
 export const accountFields = {
@@ -48,7 +48,7 @@ const FoundAccount = named(
   'FoundAccount',
   object({
     ...accountFields,
-    // The fields in which the search found something.
+    // The fields in which the search text was found.
     matched: listOf(
       object({
         by: choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),

@@ -18,19 +18,19 @@ import {
 import type { Visit, WebDeps } from '../session/visit.ts';
 
 /**
- * An operator's calls either read, or are actions that leave a row in the operator's log. A call
- * that changes something cannot be added in another way, so none is forgotten there.
+ * An operator's call either reads, or is an action that leaves a row in the operator's log. Changes
+ * can only be added as actions, so none is missing from the log.
  */
 
-/** Runs in one transaction with its row of the log, on the database that it is given. */
+/** Runs on the given database, in one transaction with its row of the log. */
 type Work<A> = (db: Database) => Promise<ActionResult<A>>;
 
-/** Becomes an endpoint once its name in the log is known. */
+/** Becomes an endpoint once its name in the log is given. */
 export interface Action<Params = unknown> {
   named: (name: OperatorAction) => Endpoint<Visit, Params>;
 }
 
-/** `prepare` checks the call outside any transaction and returns what is to be done. */
+/** `prepare` checks the call outside any transaction and returns the work to do. */
 export function action<const S extends Shapes>(
   shapes: S,
   prepare: (call: Call<S>, deps: WebDeps) => Promise<Work<Answer<S>>>,
@@ -51,7 +51,7 @@ export function read<const Path extends string>(
   return row('GET', path, 'operate', handler);
 }
 
-/** `name` is what the log calls it. */
+/** `name` is the action's name in the log. */
 export function change<const Path extends string>(
   method: Exclude<WebMethod, 'GET'>,
   path: Path,

@@ -15,7 +15,9 @@ import type { Sendable } from '../serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
-/** A line that needs the operator's attention: it does not mend itself, or not soon. */
+/**
+ * Lines that need the operator's attention: problems that do not end by themselves, or not soon.
+ */
 
 const problems = [
   'restored_copy',
@@ -52,10 +54,10 @@ type Line = Sendable<Static<typeof AttentionLine>>;
 
 const namedMax = 5;
 const proofMaxMs = 2 * 3_600_000;
-/** Share of the age at which submits are refused. */
+/** A queue counts as old at this share of the age at which submits are refused. */
 const oldShare = 0.5;
 
-/** GET /attention: nothing where all is well. */
+/** GET /attention: empty when all is well. */
 export const list = endpoint(
   { reply: object({ data: listOf(AttentionLine) }) },
   async (_call, deps) => {
@@ -92,7 +94,7 @@ function line(what: Problem, of: string[]) {
   return { what, count: of.length, of: of.slice(0, namedMax) };
 }
 
-/** One line, however many there are. */
+/** One line, however many unknown outcomes there are. */
 function ofDoubts(sums: DoubtSum[]): Line {
   const count = sums.reduce((sum, each) => sum + each.count, 0);
   const of = sums.map((each) => `${each.upstream} ${each.count}`).slice(0, namedMax);
@@ -101,7 +103,7 @@ function ofDoubts(sums: DoubtSum[]): Line {
 }
 
 function ofBooks(verdict: verdicts.Verdict | null): Line[] {
-  // A moment after the start they are not proved yet.
+  // Shortly after the start the books have not been proved yet.
   if (verdict === null) return [];
   const isOld = verdict.age_ms > Math.max(proofMaxMs, 2 * verdicts.intervalMs(verdict.took_ms));
   return [
@@ -113,7 +115,7 @@ function ofBooks(verdict: verdicts.Verdict | null): Line[] {
   ];
 }
 
-/** By how much the clock of the database is ahead. */
+/** By how many seconds the clock of the database is ahead. */
 function ofClock(skew: number | null): Omit<Line, 'what'> {
   return skew === null ? { count: 0, of: [] } : { count: 1, of: [`${skew} s`] };
 }

@@ -17,14 +17,14 @@ import {
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 
-/** Links with which somebody may sign up, with an account of their own. */
+/** Links with which somebody may sign up and get their own account. */
 
 const SignUpInvitation = named(
   'SignUpInvitation',
   object({ invitation_id: id(), email: text(), expires_at: time() }),
 );
 
-/** GET /invitations: the open ones, and who may sign up without one. */
+/** GET /invitations: the open invitations, and who may sign up without one. */
 export const list = endpoint(
   {
     reply: object({

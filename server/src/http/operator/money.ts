@@ -77,7 +77,7 @@ export const credit = action(
   },
 );
 
-/** POST /accounts/:account_id/adjust; a minus takes. */
+/** POST /accounts/:account_id/adjust: a negative amount takes money. */
 export const correct = action(
   {
     params: ['account_id'],
@@ -95,7 +95,7 @@ export const correct = action(
   },
 );
 
-/** The operation writes its row of the log itself. */
+/** The operation itself writes the action to the operator's log. */
 function done(answer: BookedDeposit) {
   return { answer, logged: true as const };
 }

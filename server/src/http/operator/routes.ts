@@ -14,7 +14,7 @@ import * as unknown from './unknown.ts';
 import * as upstreams from './upstreams.ts';
 import * as vouchers from './vouchers.ts';
 
-/** The operator's pages, below /api/operator: what is looked at, and what is done and logged. */
+/** The calls of the operator's pages, below /api/operator: reads, and actions that are logged. */
 export const operatorRoutes: VisitRow[] = [
   read('/overview', overview.overview),
   read('/attention', attention.list),

@@ -4,8 +4,8 @@ import { oidcProvider } from './oidc.ts';
 /** Signing in: passwords, passkeys, authenticator apps, an identity provider; and sessions. */
 
 /**
- * The library's calls that are open to the pages. Its other calls would show tokens, or change
- * what has laws of its own here.
+ * The library's calls that are open to the pages. Its other calls would reveal tokens, or change
+ * what we change by our own rules.
  */
 export const authCalls: ['GET' | 'POST', string][] = [
   ['POST', '/sign-in/email'],
@@ -44,13 +44,13 @@ export interface Session {
 
 export interface Auth {
   handle(request: Request): Promise<Response>;
-  /** Null: nobody is signed in. `cookies` are to be set: they move the end of the session on. */
+  /** Null: nobody is signed in. `cookies` must be set in the browser: they extend the session. */
   session(headers: Headers): Promise<{ session: Session; cookies: string[] } | null>;
-  /** Sends the link that proves an address, if mail is set up. */
+  /** Sends the link that verifies an address, if mail is set up. */
   sendVerification(email: string): Promise<void>;
 }
 
-/** The library is loaded with the first call: a process that serves no pages does without it. */
+/** Loads the library at the first call, since a process that serves no pages does not need it. */
 export function createAuth(options: AuthOptions): Auth {
   let opened: Promise<Library> | undefined;
   const get = () => (opened ??= openLibrary(options, null));
@@ -79,8 +79,8 @@ export function createAuth(options: AuthOptions): Auth {
 }
 
 /**
- * The library asks the provider for its addresses once, when it is opened. One that did not answer
- * then is asked again with the next call, and nobody else has to wait for it.
+ * The library reads the provider's addresses once, when it is opened. If the provider did not
+ * answer then, the next call through the provider asks again, and no other call waits for that.
  */
 function openProvider(options: AuthOptions): () => Promise<Library> {
   let opened: Promise<Library> | undefined;

@@ -3,15 +3,18 @@ import * as twoFactors from '../../db/accounts/two-factors.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
 /**
- * Codes of authenticator apps are good once: the sign-in library takes one for as long as its time
- * lasts, so who has read it along could use it as well.
+ * A code of an authenticator app works once. The sign-in library would take it for as long as it is
+ * valid, so somebody who saw it could use it too.
  */
 
 const stepMs = 30_000;
-/** One more each way than the library takes, which looks at the clock a little later. */
+/**
+ * One step more each way than the library takes, since the library looks at the clock a little
+ * later.
+ */
 const stepsAround = 2;
 
-/** Runs before the library looks at a code: one that was used is refused as a wrong one is. */
+/** Runs before the library checks a code; a used code is refused as a wrong one is. */
 export async function codesOnce(db: Database) {
   const [{ APIError, createAuthMiddleware, getSessionFromCtx }, { symmetricDecrypt }] =
     await Promise.all([import('better-auth/api'), import('better-auth/crypto')]);
@@ -34,7 +37,9 @@ export async function codesOnce(db: Database) {
   });
 }
 
-/** When the app shows this code, in half minutes since 1970; null: not around now. */
+/**
+ * The 30-second step since 1970 in which the app shows this code; null if it is not a current code.
+ */
 function stepOf(secret: string, code: string, now: number): number | null {
   const current = Math.floor(now / stepMs);
   for (let step = current + stepsAround; step >= current - stepsAround; step--)

@@ -13,14 +13,14 @@ import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } f
 import { mayTry, networkOf, throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
-/** Another e-mail address to sign in with, by who signs in with it. */
+/** Changing the e-mail address that a person signs in with. */
 
 const asksOfPerson = { max: 5, seconds: 3600 };
 const readsOfAddress = { max: 60, seconds: 600 };
 
 /**
- * POST /api/me/email: the answer is the same whether somebody has the address or not; letters tell
- * those who may know.
+ * POST /api/me/email: the answer is the same whether somebody already has the address or not; only
+ * letters tell the people concerned.
  */
 export const ask = endpoint(
   {
@@ -59,7 +59,7 @@ export const ask = endpoint(
   },
 );
 
-/** POST /api/email: the reader of the new address has opened the link. */
+/** POST /api/email: confirms the new address with the token of the link that was sent to it. */
 export const confirm = openEndpoint(
   { body: form({ token: linkToken }), reply: object({ email: text() }) },
   async ({ visit, body }, deps) => {
@@ -70,7 +70,7 @@ export const confirm = openEndpoint(
   },
 );
 
-/** A browser that was found open does not take the way in away. */
+/** Somebody who finds an open browser must not be able to change the address. */
 async function demandHolder(
   { session }: Visit,
   password: string | undefined,

@@ -12,11 +12,11 @@ export interface Shapes {
   params?: readonly string[];
   query?: TObject;
   body?: TObject;
-  /** Left out: the handler sends its reply itself. */
+  /** If this is left out, the handler sends its reply itself. */
   reply?: TSchema;
 }
 
-/** A call, its query and body read by their schemas. */
+/** A call with its query and body, read by their schemas. */
 export interface Call<S extends Shapes, Request = Visit> {
   visit: Request;
   reply: FastifyReply;
@@ -39,12 +39,14 @@ export interface Endpoint<Request = Visit, Params = unknown> {
 export type VisitHandler<Params = unknown> = Endpoint<Visit, Params>['handle'];
 
 /**
- * Rights of callers: anyone; any signed-in person; people of the account that the path names,
- * with a right to it; operators.
+ * The callers that a call is open to: anyone; any signed-in person; people of the account that the
+ * path names, with this right to it; operators.
  */
 export type Need = 'anyone' | 'signed_in' | Right | 'operate';
 export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/** Paths of accounts lie below /api/accounts/:account_id, those of operators below /api/operator. */
+/**
+ * Paths of accounts are below /api/accounts/:account_id, those of operators below /api/operator.
+ */
 export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler | Endpoint];
 
 /** A row of a table. It compiles only if the path has the parameters that the handler needs. */

@@ -28,7 +28,7 @@ If you did not sign up, do nothing.
   };
 }
 
-/** In place of the one above, where somebody signs in with the address already. */
+/** Sent instead of the letter above if somebody already signs in with the address. */
 export function knownLetter(to: string, origin: string, url: string): Letter {
   return {
     to,
@@ -47,7 +47,9 @@ If it was not you, do nothing: nothing has changed.
   };
 }
 
-/** Where somebody signed up with the address before, and nobody has proven it. */
+/**
+ * Sent when somebody signs up with an address that was used to sign up before but never confirmed.
+ */
 export function againLetter(to: string, url: string): Letter {
   return {
     to,
@@ -93,7 +95,7 @@ If you did not ask for this, do nothing.
   };
 }
 
-/** In place of the one above, where somebody signs in with the address already. */
+/** Sent instead of the letter above if somebody already signs in with the new address. */
 export function emailTakenLetter(to: string, origin: string): Letter {
   return {
     to,
@@ -109,7 +111,7 @@ If it was not you, do nothing: nothing has changed.
   };
 }
 
-/** To the address that is about to be replaced. */
+/** Sent to the address that is about to be replaced. */
 export function emailAskedLetter(to: string, wanted: string): Letter {
   return {
     to,
@@ -122,7 +124,7 @@ If it was not you, sign in and change your password. That cancels the link.
   };
 }
 
-/** To the address that was replaced. */
+/** Sent to the address that was replaced. */
 export function emailChangedLetter(to: string, email: string): Letter {
   return {
     to,

@@ -4,7 +4,7 @@ import { authPath } from './auth-library.ts';
 import { fetchHeaders, readForm, type WebDeps } from './visit.ts';
 import { isObject, objectOf } from '../../lib/json.ts';
 
-/** A call of the sign-in library: judged before it is handed over, and its answer made ours. */
+/** A call of the sign-in library, checked before the library gets it. */
 export interface LibraryCall {
   /** Below /api/auth. */
   path: string;
@@ -17,9 +17,10 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const origin = deps.web.origin();
   const url = new URL(req.url, origin);
   const route = req.routeOptions.url!;
-  // The library reads the address by rules of its own: only what both read alike is handed over.
+  // The library parses the address by its own rules, so only what both parse alike is passed on.
   if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
-  // It takes forms as well, which no limit of ours would see into.
+  // The library also takes form-encoded bodies, which our checks cannot read, so only JSON is
+  // taken.
   const form = await readForm(req, deps);
   demandOwnTargets([...url.searchParams, ...Object.entries(form)], origin);
   const path = route.slice(authPath.length);
@@ -37,7 +38,9 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   return { path, form, request };
 }
 
-/** `/reset-password/:token`: any one part stands for what begins with a colon. */
+/**
+ * Compares a path with a route such as `/reset-password/:token`, whose `:token` is any one part.
+ */
 function isOf(path: string, route: string): boolean {
   const parts = path.split('/');
   const wanted = route.split('/');
@@ -49,7 +52,7 @@ function isOf(path: string, route: string): boolean {
 
 const targets = new Set(['callbackURL', 'redirectTo', 'errorCallbackURL', 'newUserCallbackURL']);
 
-/** Nobody is led on to another site, however the browser or the library tidies the address up. */
+/** Refuses redirects to other sites, however the browser or the library normalises the address. */
 function demandOwnTargets(fields: [string, unknown][], origin: string): void {
   const wrong = fields.find(([name, value]) => targets.has(name) && !isOwn(value, origin));
   if (!wrong) return;
@@ -88,10 +91,10 @@ const codes: Record<number, ErrorCode> = {
   415: 'unsupported_media_type',
   429: 'rate_limited',
 };
-/** How long somebody is locked out after too many wrong codes: that the library does not tell. */
+/** How long too many wrong codes lock somebody out; the library does not say. */
 const lockSeconds = 900;
 
-/** Our error for the library's, whose own code is the reason. */
+/** Turns the library's error into ours; its code becomes the reason. */
 function refusalOf({ status, headers }: Response, text: string): ApiError {
   const said = parse(text);
   const reason = typeof said.code === 'string' ? said.code.slice(0, 100) : undefined;

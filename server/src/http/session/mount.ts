@@ -12,7 +12,7 @@ import {
   type WebDeps,
 } from './visit.ts';
 
-/** Puts the calls of the web pages behind their checks, before anything of a body is read. */
+/** Adds the calls of the web pages. Each is checked before anything of its body is read. */
 export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps): void {
   app
     .decorateRequest('session')
@@ -42,7 +42,7 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
 }
 
 function visitOf(req: FastifyRequest): Visit {
-  // `judge` sets what the route's need stands for; only that much is read by its handler.
+  // `judge` has set the fields that the route's need promises; the handler reads only those.
   return req as Visit;
 }
 

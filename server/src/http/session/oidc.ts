@@ -28,7 +28,7 @@ export async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
   return genericOAuth({ config: [provider] });
 }
 
-/** Whom the signed token names; what else was asked for has to be about the same person. */
+/** The person that the signed token names; the profile must be about the same person. */
 function subject(idToken: string | undefined, told: unknown): string {
   const [, payload = ''] = idToken?.split('.') ?? [];
   const sub = fieldOf(JSON.parse(Buffer.from(payload, 'base64url').toString()), 'sub');
@@ -38,7 +38,7 @@ function subject(idToken: string | undefined, told: unknown): string {
 
 const nameMax = 100;
 
-/** Only what is kept here: no picture, and a name that the pages can show. */
+/** Keeps only what is stored: no picture, and a name that the pages can show. */
 function person(profile: Record<string, unknown>) {
   const { email, email_verified, name, preferred_username } = profile;
   const said = [name, preferred_username, email].find(
@@ -46,7 +46,7 @@ function person(profile: Record<string, unknown>) {
   );
   return {
     name: (said ?? 'Somebody').replace(new RegExp(unseen, 'gu'), ' ').trim().slice(0, nameMax),
-    // Some providers write it as a text, of which "false" would count as true.
+    // Some providers send a text, and the text "false" would count as true.
     emailVerified: email_verified === true || email_verified === 'true',
     image: undefined,
   };

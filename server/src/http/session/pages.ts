@@ -5,12 +5,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import type { WebDeps } from './visit.ts';
 
-/** The built pages: one document for every address of them, and its assets. */
+/** The built pages: one document for all their addresses, and its assets. */
 
-/** Where `npm start` and the image have built them. */
+/** The folder into which `npm start` and the image build the pages. */
 export const pagesDir = join(import.meta.dirname, '../../../../web/dist');
 
-/** Addresses that belong to the pages; which of them exist, the document itself knows. */
+/** Addresses that belong to the pages; only the document itself knows which of them exist. */
 export const paths = [
   '/',
   '/sign-in',
@@ -23,7 +23,7 @@ export const paths = [
   ...['/dashboard', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),
 ];
 
-/** Addresses that the dashboard had before; bookmarks and old letters name them. */
+/** Former addresses of the dashboard, which bookmarks and old letters still have. */
 export const formerPaths = ['/cabinet', '/cabinet/*'];
 
 export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -33,7 +33,7 @@ export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promi
 
 const nonceMark = '__NONCE__';
 
-/** The document, with a nonce of its own. */
+/** Sends the document with a nonce of its own. */
 export async function page(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -61,8 +61,8 @@ export async function page(
 }
 
 /**
- * The same page at the address that we go by, for who came by another name of this machine: there
- * they could look, but their changes would come from an origin that is not ours.
+ * The same page at our own origin, for a visitor who used another name of this machine: there the
+ * browser would send an Origin header that we refuse for changes. Null if no redirect is needed.
  */
 function homeOf({ headers, url }: FastifyRequest, origin: string): string | null {
   const [here, home] = [URL.parse(`http://${headers.host}`), new URL(origin)];
@@ -75,19 +75,19 @@ function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.[\d.]+$/.test(hostname);
 }
 
-/** Somebody with a browser, who has gone astray outside the calls. */
+/** Whether a browser asks for a page at an address that belongs to no call. */
 export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
   const isLook = method === 'GET' || method === 'HEAD';
   const isPage = url.startsWith('/') && !/^\/(v1|api|fal)([/?]|$)/.test(url);
   return isLook && isPage && headers.accept?.includes('text/html') === true;
 }
 
-/** The same document: it says that there is no such page. */
+/** The same document with status 404; it says that there is no such page. */
 export function noPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   return page(req, reply.code(404), deps);
 }
 
-/** A file of the build; its name changes with its content. */
+/** A file of the build. The name of an asset changes with its content. */
 export async function asset(req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const path = req.url.split('?', 1)[0]!.slice(1);
   const hashed = path.startsWith('assets/');
@@ -99,7 +99,7 @@ export async function asset(req: FastifyRequest, reply: FastifyReply): Promise<u
   });
 }
 
-/** Outputs come from the base address, which may be another host. */
+/** The content security policy. Outputs come from the base address, which may be another host. */
 function policy(nonce: string, { links }: WebDeps): string {
   const { origin } = new URL(links.baseUrl);
   return [
@@ -117,7 +117,7 @@ function policy(nonce: string, { links }: WebDeps): string {
   ].join('; ');
 }
 
-/** Read again each time: a new build may replace it under a running service. */
+/** Read at every call, because a new build may replace the document while the service runs. */
 async function readDocument(): Promise<string> {
   try {
     return await readFile(join(pagesDir, 'index.html'), 'utf8');

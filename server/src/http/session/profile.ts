@@ -22,7 +22,7 @@ import {
 } from '../schema.ts';
 import { endpoint } from './endpoint.ts';
 
-/** The profile that people see and change. Their ways to sign in belong to the sign-in library. */
+/** The profile that people see and change. The sign-in library changes their ways to sign in. */
 
 /** PATCH /api/me */
 export const rename = endpoint(
@@ -48,7 +48,7 @@ const Session = named(
   }),
 );
 
-/** GET /api/me/security: how they can sign in, and where they are signed in. */
+/** GET /api/me/security: how the person can sign in, and where they are signed in. */
 export const security = endpoint(
   {
     reply: named(
@@ -96,7 +96,7 @@ export const endOtherSessions = endpoint(
   }),
 );
 
-/** POST /api/me/account: for who belongs to none. */
+/** POST /api/me/account: opens an account for a person who belongs to none. */
 export const openAccount = endpoint(
   { reply: object({ account_id: id() }) },
   async ({ visit: { session } }, { db, web }) => {

@@ -63,7 +63,9 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
   return { method, path, need: 'anyone', handler };
 }
 
-/** The API itself for the people of an account; what spends is limited as its studio key. */
+/**
+ * The API's calls for the people of an account; those that spend are limited as its studio key is.
+ */
 function studioRows(): VisitRow[] {
   const calls = keyedCalls.map(([method, path, , { shapes, handle }]): VisitRow => {
     const looks = method === 'GET' || path === '/estimate';

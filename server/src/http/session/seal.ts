@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import * as twoFactors from '../../db/accounts/two-factors.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
-/** Sealing with the signing secret, and sealing again after a new secret. */
+/** Seals with the signing secret, and seals again when that has been replaced. */
 
 export interface SealKey {
   /** Prefix of everything sealed with it. */
@@ -11,7 +11,7 @@ export interface SealKey {
   value: string;
 }
 
-/** Newest first; a secret has the same number in any position. */
+/** Newest first; a secret keeps its number in any position. */
 export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
   const [newest, ...older] = secrets.map((secret) => ({
     version: createHash('sha256').update(secret).digest().readUInt32BE() >>> 1,
@@ -22,8 +22,8 @@ export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
 }
 
 /**
- * Seals with the newest secret what an older one has sealed: the older one is honoured for a day,
- * and authenticator apps are used for years.
+ * Seals again with the newest secret what an older one has sealed: the older one is honoured for
+ * only a day, but authenticator apps are used for years.
  */
 export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Promise<void> {
   const [newest] = secrets;

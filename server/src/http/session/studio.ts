@@ -27,8 +27,8 @@ export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
 type Call<T> = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<T>;
 
 /**
- * A call of the API by somebody who is signed in: it spends as the account's studio key. In a
- * suspended account people still look.
+ * A call of the API by a signed-in person. It spends as the account's studio key, and is refused in
+ * a suspended account.
  */
 export async function studioCall(
   call: Call<unknown>,
@@ -46,8 +46,8 @@ export async function studioCall(
 }
 
 /**
- * The same where nothing is spent. Each person has a minute of their own for it: who only looks
- * must not use up the calls of those who spend.
+ * A call that spends nothing. Each person has a separate rate limit for such calls, so that those
+ * who only read do not use up the calls of those who spend.
  */
 export async function studioRead<T>(
   call: Call<T>,
@@ -63,7 +63,7 @@ export async function studioRead<T>(
     await studioKey(db, visit.account_id, keyBounds(deps));
     caller = await keys.studioSpender(db, visit.account_id);
   }
-  // In a suspended account people may look.
+  // This is allowed in a suspended account too.
   return call(keyed(visit, caller!), reply, deps);
 }
 
@@ -80,7 +80,7 @@ function suspended(): ApiError {
   });
 }
 
-/** GET /studio/allowance: all that decides whether the next request can be paid. */
+/** GET /studio/allowance: everything that decides whether the next request can be paid. */
 export const allowance = endpoint(
   {
     reply: named(
@@ -127,12 +127,12 @@ const ChatPrice = named('ChatPrice', object({ ...priced, max_tokens: integer() }
 /** POST /studio/chat-price: the most that a chat call can cost. */
 export const chatPrice: Endpoint = {
   shapes: { body: ChatRequest, reply: ChatPrice },
-  // The body is read as a chat call's is.
+  // The body is read in the same way as a chat call's.
   handle: async (visit, reply, deps) =>
     bodyOf(reply, ChatPrice, await studioRead(quoteCall, visit, reply, deps)),
 };
 
-/** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
+/** GET /v1/files/:file_id: an uploaded file of the account, to be shown in the page. */
 export function ownFile(
   visit: At<{ file_id: string }, Visit>,
   reply: FastifyReply,

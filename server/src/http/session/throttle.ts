@@ -8,11 +8,11 @@ import type { Database } from '../../lib/sql/sql.ts';
 /** How often something may be tried from one address, or with one e-mail address. */
 export interface Throttle {
   max: number;
-  /** At most an hour: what is older is thrown away. */
+  /** At most an hour, because older counts are deleted. */
   seconds: number;
 }
 
-/** Exact over all processes; nothing that was typed is kept, only its hash. */
+/** Counts exactly over all processes. Only hashes of what was typed are stored. */
 export async function throttle(
   { db }: { db: Database },
   what: string,
@@ -33,7 +33,7 @@ export function mayTry(db: Database, what: string, who: string, limit: Throttle)
   return people.countTry(db, { id: newId(), key, ...limit });
 }
 
-/** One customer has a whole /64 of IPv6. */
+/** The network of an address. In IPv6 that is a /64, since one customer has a whole one. */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
