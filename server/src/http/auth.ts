@@ -10,7 +10,7 @@ const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
 
 /**
- * The caller that the key belongs to; refusals need it on `req` too. Throws `unauthorized` or
+ * Returns the caller that the key belongs to, and also sets it on `req`. Throws `unauthorized` or
  * `rate_limited`; sets the rate headers.
  */
 export async function authenticate(

@@ -5,7 +5,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 /** Shorter replies fit into one packet uncompressed. */
 const leastChars = 1_400;
 /**
- * Most compressed copies of replies that are the same for everyone: catalog, document and guide.
+ * Maximum number of compressed copies: of the catalog, the document and the guide, which are the
+ * same for everyone.
  */
 const copiesMax = 64;
 

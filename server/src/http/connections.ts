@@ -4,7 +4,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Times } from './times.ts';
 import { fieldOf } from '../lib/unknown.ts';
 
-/** Most calls in progress on one connection; Node begins all pipelined ones at once. */
+/**
+ * Maximum number of calls in progress on one connection; Node begins all pipelined ones at once.
+ */
 export const callsPerConnectionMax = 4;
 
 export interface Connections {
@@ -12,7 +14,7 @@ export interface Connections {
   calls(socket: Socket): Set<ServerResponse>;
   /**
    * Makes the last reply in progress on each connection announce that it is the last, if its
-   * headers are not sent yet: otherwise the client may send its next call into a closing
+   * headers are not sent yet. Otherwise the client may send its next call into a closing
    * connection.
    */
   announceEnd(): void;

@@ -53,7 +53,7 @@ export interface HttpDeps {
   openChats: Budget;
   /** Open chat calls in this process, by account. */
   accountChats: Budget;
-  /** Chat calls that are read until their usage although the caller has left, by account. */
+  /** Chat calls that are read on for their usage although the caller has left, by account. */
   drains: Budget;
   /** Open uploads, by account. */
   openUploads: Budget;
@@ -65,7 +65,7 @@ export interface HttpDeps {
   streams: Budget;
   /** Calls of the web pages that anyone may make, by network. */
   strangers: Budget;
-  /** Bytes of JSON bodies that are held until their calls are over. */
+  /** Bytes of JSON bodies in memory, until their calls are over. */
   bodies: Budget;
   /** State of the database itself: a restored copy, another clock. */
   installation: { held: () => string | null; skew: () => number | null };
@@ -81,7 +81,7 @@ export interface HttpDeps {
 }
 
 export interface HttpSettings {
-  /** `rpm` and `openJobs` hold for keys without limits of their own. */
+  /** `rpm` and `openJobs` apply to keys without their own limits. */
   rpm: number;
   openJobs: number;
   openChats: number;
@@ -91,7 +91,7 @@ export interface HttpSettings {
   openUploads: number;
   uploadMaxBytes: number;
   fileTtlSeconds: number;
-  /** Most bytes of an account's uploaded files together. */
+  /** Maximum size of all uploaded files of an account together. */
   filesMaxBytes: number;
   /** An upstream whose queue is older takes no more submits. */
   queueAgeSeconds: number;

@@ -20,7 +20,7 @@ export function idOf(value: unknown): string {
   throw new ApiError('not_found');
 }
 
-/** A page of rows; the rows include one more than the page shows. */
+/** A page of rows. `rows` has one more than the page shows, if there is a next page. */
 export function pageFrom<Row extends { id: string }, Shown>(
   rows: Row[],
   { limit }: { limit: number },

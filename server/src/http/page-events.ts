@@ -38,20 +38,24 @@ export interface PageEventReads {
 const pauseMs = 500;
 /** Changes that happen together are sent together. */
 const gatherMs = 15;
-/** Most hinted ids that are looked up one by one; if there are more, everything is checked. */
+/** Maximum number of hinted ids that are looked up one by one; with more, everything is checked. */
 const idsMax = 1_000;
-/** Most changes that are sent one by one; if there are more, the page reloads its list. */
+/** Maximum number of changes that are sent one by one; with more, the page reloads its list. */
 const entriesMax = 20;
 /**
- * Most movements whose requests are looked up. A request has two: its reserve, and its charge or
- * release.
+ * Maximum number of an account's movements whose requests are looked up. A request has two: its
+ * reserve, and its charge or release.
  */
 const movementsMax = 2 * entriesMax;
 /**
- * Most open requests of an account that are checked for lost hints: about as many as a page shows.
+ * Maximum number of an account's open requests that are checked for lost hints: about as many as a
+ * page shows.
  */
 const openMax = 50;
-/** Most open requests of all accounts in one slow check; the next check takes the others. */
+/**
+ * Maximum number of open requests, of all accounts, in one slow check; the next one takes the
+ * others.
+ */
 const openCheckMax = 5_000;
 
 interface Account {
@@ -61,8 +65,8 @@ interface Account {
   seq: bigint | null;
   balance: string;
   /**
-   * The state last sent of each request: `open` has open requests, `sent` all since the last slow
-   * check, `sentBefore` all between the last two.
+   * The last state sent of each request: of open ones in `open`, of all since the last slow check
+   * in `sent`, of all between the two last slow checks in `sentBefore`.
    */
   open: Map<string, string | null>;
   sent: Map<string, string>;
@@ -92,7 +96,7 @@ class AccountWatcher implements PageEvents {
   readonly #checks: NodeJS.Timeout;
   #wanted = new Set<string>();
   #wantsAll = false;
-  /** A check has failed: what it would have sent is unknown. */
+  /** A check has failed, so the changes that it would have sent are unknown. */
   #lost = false;
   /** Where the next slow check continues among the open requests. */
   #turn = 0;

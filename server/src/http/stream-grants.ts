@@ -29,7 +29,7 @@ interface Options {
   everyMs: number;
 }
 
-/** Most streams and waiting calls of one person in this process, over all their browsers. */
+/** Maximum number of streams and waiting calls of one person in this process, over all browsers. */
 export const openMax = 20;
 const againSeconds = 30;
 

@@ -3,26 +3,26 @@
  * ones.
  */
 export interface Times {
-  /** A whole request, body included. Idle bodies are cut sooner. */
+  /** Time limit of a whole request, body included. Idle bodies are cut off sooner. */
   requestMs: number;
-  /** Slow headers are an attack: real ones come at once. */
+  /** Time limit of the headers. Slow headers are an attack: real ones come at once. */
   headersMs: number;
-  /** How often the two above are checked. */
+  /** How often the two limits above are checked. */
   connectionsCheckMs: number;
   /** A JSON body that is not complete by then is cut off. */
   bodyMs: number;
-  /** The same for a call of the web pages that anyone may make without a sign-in. */
+  /** The same as `bodyMs`, for calls of the web pages that need no sign-in. */
   strangerBodyMs: number;
   /** How long the rest of a refused body may still come. */
   lingerMs: number;
   /** An upload with fewer than `uploadLeastBytes` in this time is cut off. */
   uploadWindowMs: number;
   uploadLeastBytes: number;
-  /** Between two comments that keep an event stream alive. */
+  /** Time between two comments that keep an event stream alive. */
   keepAliveMs: number;
   /**
-   * A reader of an event stream that takes nothing for this long has left, and so has a client that
-   * takes fewer than `stallLeastBytes` of a waiting reply.
+   * A reader of an event stream that takes nothing for this long counts as gone, and so does a
+   * client that takes fewer than `stallLeastBytes` of a waiting reply.
    */
   stallMs: number;
   stallLeastBytes: number;
@@ -35,15 +35,15 @@ export interface Times {
    * its key or person loses access.
    */
   streamGrantsMs: number;
-  /** How often streams of queued requests get a new position in the queue. */
+  /** How often streams of queued requests get their position, if it has changed. */
   positionsMs: number;
-  /** Sending a webhook, the receiver's answer included. */
+  /** Time limit of sending a webhook, the receiver's answer included. */
   webhookMs: number;
-  /** From the start to the first audit of the books. */
+  /** Time from the start to the first audit of the books. */
   auditFirstMs: number;
-  /** Between two probes of a storage that works. */
+  /** Time between two probes of a storage that works. */
   storageMs: number;
-  /** Between two checks whether the database is a restored copy. */
+  /** Time between two checks whether the database is a restored copy. */
   beatMs: number;
 }
 

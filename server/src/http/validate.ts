@@ -143,7 +143,7 @@ function range(min: number | undefined, max: number | undefined, unit?: string):
   return unit === undefined ? ` from ${min} to ${max}` : ` of ${min} to ${max}${what}`;
 }
 
-/** From 1970 to 2199, so that a database and a plan can hold it. */
+/** A time in UTC from 1970 to 2199, so that PostgreSQL can store it and plan queries with it. */
 function isTime(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return false;
   const year = new Date(text).getUTCFullYear();

@@ -89,7 +89,7 @@ async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps):
   }
 }
 
-/** The price that a chat call would reserve, without making it. */
+/** The price that a chat call would reserve; does not make the call. */
 export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const { model, max_tokens, quote } = await quoteChat(body, req.caller, deps);

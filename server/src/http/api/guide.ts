@@ -25,7 +25,8 @@ function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: H
   const known = rendered.get(current);
   if (known?.baseUrl === baseUrl) return known;
   const text = guideText(current, { baseUrl, uploadMaxBytes });
-  // The tag is that of the text, not of the catalog: a newer server may word the text differently.
+  // The tag is made from the text, not from the catalog: a newer server may word the text
+  // differently.
   const made = { baseUrl, text, etag: `"${hash('sha256', text, 'hex').slice(0, 24)}"` };
   rendered.set(current, made);
   return made;

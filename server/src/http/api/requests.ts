@@ -269,7 +269,7 @@ export const list = keyedEndpoint(
   },
 );
 
-/** The id of the path. Throws `not_found` if it is not one. */
+/** The id in the path. Throws `not_found` if it is not a valid id. */
 export function requestId(req: RequestCall): string {
   const id = idInPath(req);
   if (id === null) throw new ApiError('not_found');

@@ -25,7 +25,7 @@ import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
 import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
 
-/** Most requests that one call searches; if few of them match, the page asks for the next ones. */
+/** Maximum number of requests that one call searches. If too few match, the page asks for more. */
 const scanMax = 100_000;
 
 const PageQuery = object({
@@ -105,7 +105,7 @@ async function pageAbove(
 ): Promise<Found> {
   const bounds = { above_id, limit: limit + 1, look: scanMax };
   const ids = await pages.idsAbove(db, filter, bounds);
-  // If fewer than a page are newer, the newest requests, as the first page shows them.
+  // If fewer than a page are newer, the reply is the first page.
   if (ids.length <= limit) return pageBelow(filter, null, limit, { db });
   return { ids: ids.slice(0, limit).toReversed(), more: true, reached: null, isTop: false };
 }

@@ -9,7 +9,7 @@ import { Funds } from './views.ts';
 
 /** Ways to get money into an account. */
 
-/** Most tries with well-formed codes; a mistyped code is not even looked up. */
+/** Limits of tries with well-formed codes; a mistyped code is not even looked up. */
 const triesOfAccount = { max: 20, seconds: 900 };
 const triesOfAddress = { max: 40, seconds: 900 };
 

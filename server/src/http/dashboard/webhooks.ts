@@ -35,7 +35,7 @@ import type { Visit, WebDeps } from '../session/visit.ts';
 /** The page of webhooks: secrets, deliveries, and sending by hand. */
 
 const pageSize = 50;
-/** Most sends by hand that an account may make. */
+/** Limit of an account's sends by hand. */
 const sendsMax = { max: 30, seconds: 60 };
 
 const Secrets = named('WebhookSecrets', object({ secrets: listOf(text()) }));

@@ -1,6 +1,6 @@
 import type { Schema } from '../schema.ts';
 
-/** A reply header. The table below has them by their names in the document. */
+/** A reply header. `headers` has each by its name in the document. */
 interface Header {
   /** As on the wire. */
   name: string;
@@ -119,7 +119,7 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** With a question mark, only some of the replies have the header. */
+/** A question mark means that only some of the replies have the header. */
 export type HeaderUse = HeaderName | `${HeaderName}?`;
 
 /**

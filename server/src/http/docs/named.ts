@@ -29,8 +29,7 @@ export function documented(schema: TSchema): Schema {
   if (title === undefined) return withReferences(schema);
   const reference = { $ref: `#/components/schemas/${title}` };
   if (nullable !== true) return reference;
-  // Null stays out of the enumeration: from both together, generators make code that does not
-  // compile.
+  // Null stays out of the enumeration: with it, generators make code that does not compile.
   return { description, anyOf: [reference, { type: 'string', nullable: true, enum: [null] }] };
 }
 

@@ -1,7 +1,7 @@
 import { exampleFileId, exampleId, exampleSignature } from './request-examples.ts';
 import type { Parameter } from './route-docs.ts';
 
-/** The parts of a path that differ from call to call, by their names in it. */
+/** The variable parts of paths, by their names. */
 export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'required'>> = {
   model_id: {
     description:

@@ -3,7 +3,8 @@ import type { Schema } from '../schema.ts';
 import type { HeaderUse } from './headers.ts';
 
 /**
- * The OpenAPI documentation of a route that neither its row in the table nor its schemas contain.
+ * The parts of a route's OpenAPI documentation that neither its row in the table nor its schemas
+ * have.
  */
 
 export interface Parameter {

@@ -28,7 +28,7 @@ import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
 import { action } from './action.ts';
 
-/** Finding accounts and making them. */
+/** Finds accounts and makes them. */
 
 /** An account as the operator sees it. */
 export const accountFields = {

@@ -51,7 +51,7 @@ const QueueUpstream = named(
 );
 const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
 
-/** GET /queue: how deep the queues are, and what runs. */
+/** GET /queue: the depth of the queues, and the number of running requests. */
 export const depth = endpoint(
   {
     reply: object({

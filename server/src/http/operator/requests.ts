@@ -103,7 +103,7 @@ const OperatorRequest = named(
   }),
 );
 
-/** Most requests that one call searches; if few of them match, the page asks for the next ones. */
+/** Maximum number of requests that one call searches. If too few match, the page asks for more. */
 const scanMax = 100_000;
 const anyTime = { from_ms: null, to_ms: null, first_id: null, last_id: null };
 

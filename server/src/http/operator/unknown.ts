@@ -85,8 +85,8 @@ const UnknownOutcomes = named(
 const states = { open: false, resolved: true, all: null } as const;
 
 /**
- * GET /unknown: requests that ended with an unknown outcome, requests that still wait for one, and
- * how many outcomes are open at each upstream.
+ * GET /unknown: unknown outcomes of ended requests and left starts, requests that still wait for a
+ * lost answer, and the number of open outcomes by upstream.
  */
 export const list = endpoint(
   {

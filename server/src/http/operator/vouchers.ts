@@ -21,7 +21,7 @@ import {
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 
-/** Codes worth money. */
+/** Vouchers: codes that are worth money. */
 
 const Voucher = named(
   'Voucher',

@@ -287,8 +287,8 @@ async function demandHolder(verified: boolean | undefined): Promise<void> {
 }
 
 /**
- * Most tries from one network address in a window of seconds. The library deletes all counts that
- * are older than the longest window, including our own.
+ * Limits of tries from one network address in a window of seconds. The library deletes all counts
+ * that are older than the longest window, including our own.
  */
 const throttles = {
   '/sign-in/email': { window: 60, max: 10 },

@@ -5,7 +5,7 @@ import { oidcProvider } from './oidc.ts';
 
 /**
  * The library's calls that are open to the pages. Its other calls would reveal tokens, or change
- * what we change by our own rules.
+ * things that we change by our own rules.
  */
 export const authCalls: ['GET' | 'POST', string][] = [
   ['POST', '/sign-in/email'],

@@ -37,7 +37,9 @@ import { findSession, type WebDeps } from './visit.ts';
 
 /** Calls of visitors before and right after they sign in. */
 
-/** Most tries with one e-mail address from all networks, and most tries from one network. */
+/**
+ * Limits of tries with one e-mail address, from wherever they come, and of tries from one network.
+ */
 const triesOfEmail: Record<string, Record<'email' | 'network', Throttle>> = {
   '/sign-in/email': {
     email: { max: 20, seconds: 900 },

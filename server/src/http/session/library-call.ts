@@ -17,10 +17,9 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const origin = deps.web.origin();
   const url = new URL(req.url, origin);
   const route = req.routeOptions.url!;
-  // The library parses the address by its own rules, so only what both parse alike is passed on.
+  // The library parses the address by its own rules, so only one that we parse alike is passed on.
   if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
-  // The library also takes form-encoded bodies, which our checks cannot read, so only JSON is
-  // taken.
+  // The library would also take form-encoded bodies, which our checks cannot read.
   const form = await readForm(req, deps);
   demandOwnTargets([...url.searchParams, ...Object.entries(form)], origin);
   const path = route.slice(authPath.length);

@@ -23,7 +23,7 @@ export const paths = [
   ...['/dashboard', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),
 ];
 
-/** Former addresses of the dashboard, which bookmarks and old letters still have. */
+/** Former addresses of the dashboard, which bookmarks and old letters still contain. */
 export const formerPaths = ['/cabinet', '/cabinet/*'];
 
 export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -82,7 +82,7 @@ export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
   return isLook && isPage && headers.accept?.includes('text/html') === true;
 }
 
-/** The same document with status 404; it says that there is no such page. */
+/** The same document with status 404; it tells the visitor that there is no such page. */
 export function noPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   return page(req, reply.code(404), deps);
 }

@@ -22,7 +22,9 @@ import {
 } from '../schema.ts';
 import { endpoint } from './endpoint.ts';
 
-/** The profile that people see and change. The sign-in library changes their ways to sign in. */
+/**
+ * The profile that people see and change. Their ways to sign in are changed in the sign-in library.
+ */
 
 /** PATCH /api/me */
 export const rename = endpoint(

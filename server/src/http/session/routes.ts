@@ -63,9 +63,7 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
   return { method, path, need: 'anyone', handler };
 }
 
-/**
- * The API's calls for the people of an account; those that spend are limited as its studio key is.
- */
+/** The API's calls for the people of an account. Calls that spend count against the studio key. */
 function studioRows(): VisitRow[] {
   const calls = keyedCalls.map(([method, path, , { shapes, handle }]): VisitRow => {
     const looks = method === 'GET' || path === '/estimate';

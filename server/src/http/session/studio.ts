@@ -27,8 +27,8 @@ export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
 type Call<T> = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<T>;
 
 /**
- * A call of the API by a signed-in person. It spends as the account's studio key, and is refused in
- * a suspended account.
+ * A call of the API by a signed-in person. It spends as the account's studio key, and is refused if
+ * the account is suspended.
  */
 export async function studioCall(
   call: Call<unknown>,
@@ -63,7 +63,7 @@ export async function studioRead<T>(
     await studioKey(db, visit.account_id, keyBounds(deps));
     caller = await keys.studioSpender(db, visit.account_id);
   }
-  // This is allowed in a suspended account too.
+  // This is allowed even if the account is suspended.
   return call(keyed(visit, caller!), reply, deps);
 }
 

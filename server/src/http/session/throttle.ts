@@ -33,7 +33,7 @@ export function mayTry(db: Database, what: string, who: string, limit: Throttle)
   return people.countTry(db, { id: newId(), key, ...limit });
 }
 
-/** The network of an address. In IPv6 that is a /64, since one customer has a whole one. */
+/** The network of an address: for IPv6 its /64, since one customer usually has a whole /64. */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
