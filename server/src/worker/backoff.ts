@@ -1,8 +1,8 @@
 import { LogThrottle } from '../lib/log-throttle.ts';
 
-/** Steps that fail again and again: how long to wait before the next try, and when to log it. */
+/** Steps that fail repeatedly: how long to wait before the next try, and when to log a failure. */
 export class Backoff {
-  /** Failures in a row, by request. */
+  /** Failures in succession, by request. */
   readonly #failures = new Map<string, number>();
   readonly #throttle = new LogThrottle();
   readonly #baseSeconds: number;
@@ -11,9 +11,9 @@ export class Backoff {
     this.#baseSeconds = baseSeconds;
   }
 
-  /** Counts a failure. Returns the seconds until the next try, longer each time. */
+  /** Counts a failure. Returns the seconds until the next try, which grow with each failure. */
   failed(requestId: string): number {
-    // Requests that another process goes on with would stay here for ever.
+    // Otherwise requests that another process has taken over would stay here forever.
     if (this.#failures.size > requestsMax) this.#failures.clear();
     const count = (this.#failures.get(requestId) ?? 0) + 1;
     this.#failures.set(requestId, count);
@@ -24,7 +24,10 @@ export class Backoff {
     this.#failures.delete(requestId);
   }
 
-  /** How many failures at this upstream a log line stands for; null: it was logged a moment ago. */
+  /**
+   * How many failures at this upstream the next log line stands for; null if one was logged
+   * recently.
+   */
   logDue(upstream: string): number | null {
     return this.#throttle.due(upstream);
   }

@@ -3,7 +3,7 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { outputPrefix } from './finish.ts';
 import type { StepDeps } from './step.ts';
 
-/** Deletes a request's outputs once they have expired. Their rows stay, only the bytes go. */
+/** Deletes the bytes of a request's outputs once they have expired; their rows are kept. */
 export async function expire(row: ClaimedRequest, deps: StepDeps): Promise<Transition> {
   await deps.storage.removeAll(outputPrefix(row.id));
   return { id: row.id, attempt: row.attempt, to: 'expired' };

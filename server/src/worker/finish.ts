@@ -30,13 +30,13 @@ import type { StepDeps } from './step.ts';
 
 /** More media than any request can ask for: an upstream that returns more is broken. */
 const mediaMax = 200;
-/** The rest of an upstream's answer, beside its media, as JSON. */
+/** Most bytes of an upstream's answer besides its media, as JSON. */
 const fieldsMaxBytes = 1024 * 1024;
 /** More units than any request can ask for. A larger count is ignored. */
 const quantityMax = 1_000_000_000;
 const idleTimeoutMs = 30_000;
 
-/** The upstream's output can never be kept: the request fails and nothing is charged. */
+/** The upstream's output can never be kept, so the request fails and nothing is charged. */
 class UnusableOutput extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
@@ -46,8 +46,9 @@ class UnusableOutput extends Error {
 }
 
 /**
- * Copies, measures and prices what the upstream made. While the storage is away the result waits in
- * the spool. Throws if another try may help: the bytes could not be fetched or stored just now.
+ * Copies, measures and prices what the upstream made. While the storage is away, the result waits
+ * in the spool. Throws if another try may succeed, because the bytes could not be fetched or
+ * stored.
  */
 export async function finish(
   row: ClaimedRequest,
@@ -70,7 +71,9 @@ export async function finish(
   }
 }
 
-/** The bytes came in the answer to the start, so they cannot be fetched a second time. */
+/**
+ * Whether the bytes came in the answer to the start, so that they cannot be fetched a second time.
+ */
 function isFleeting(row: ClaimedRequest, { media }: FinishedJob): boolean {
   return row.handle === null && media.some(({ source }) => 'bytes' in source);
 }
@@ -90,7 +93,7 @@ async function storeAll(
     return complete(row, result, outputs, deps);
   } catch (error) {
     const isFault = isStorageFault(error);
-    // Outputs that cannot be removed now go with the request's other outputs.
+    // Outputs that cannot be removed now are removed with the request's other outputs.
     if (!isFault) await discard(row, outputs.length + 1, deps);
     if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
     const kept = await spooled(row, result, deps, signal);
@@ -99,7 +102,7 @@ async function storeAll(
   }
 }
 
-/** The result as it lies in the spool; null if it could not be kept there. */
+/** The result as read from the spool; null if it could not be written there. */
 async function spooled(
   row: ClaimedRequest,
   result: FinishedJob,
@@ -122,8 +125,8 @@ export function outputPrefix(requestId: string): string {
 }
 
 /**
- * Removes what one attempt has stored, as well as it can, because nothing will name it. Other
- * attempts' files stay: they may be the ones that count.
+ * Tries to remove what one attempt has stored, because no row will refer to it. Files of other
+ * attempts stay: they may be the ones that are kept.
  */
 export async function discard(
   claim: { id: string; attempt: number },
@@ -134,7 +137,9 @@ export async function discard(
   await Promise.allSettled(keys.map((key) => storage.remove(key)));
 }
 
-/** The attempt is part of the name, so a late worker never overwrites what the next one keeps. */
+/**
+ * The attempt is part of the name, so a late worker never overwrites what a later attempt stores.
+ */
 function outputKey({ id, attempt }: { id: string; attempt: number }, index: number): string {
   // guard: outputs-per-attempt (off: 'same')
   const name = `${attempt}-${index}`;
@@ -142,9 +147,9 @@ function outputKey({ id, attempt }: { id: string; attempt: number }, index: numb
 }
 
 /**
- * The answer's fields beside the media, as callers see them, without the upstream's addresses.
- * Everything that could prevent writing them is checked here, because an ending shares its
- * transaction with others.
+ * The fields of the answer besides the media, as callers see them, without the upstream's
+ * addresses. Anything that could make the database refuse them is checked here, because a failing
+ * write would roll back the other requests in its transaction.
  */
 function fieldsOf({ fields }: FinishedJob): Record<string, unknown> {
   if (!isWithinDepth(fields, fieldsDepthMax)) {
@@ -156,7 +161,7 @@ function fieldsOf({ fields }: FinishedJob): Record<string, unknown> {
   return kept;
 }
 
-/** Undefined for a text that is an address; in lists and objects addresses are left out. */
+/** Undefined for a string that is an address; lists and objects lose such items. */
 function withoutAddresses(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*https?:\/\/\S*\s*$/i.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null) return value;
@@ -165,7 +170,7 @@ function withoutAddresses(value: unknown): unknown {
   return Object.fromEntries(kept.filter(([, each]) => each !== undefined));
 }
 
-/** Throws if the result is not what the row sells: then nothing may be charged. */
+/** Throws if the result is not what the catalog row sells; then nothing is charged. */
 function complete(
   row: ClaimedRequest,
   result: FinishedJob,
@@ -203,14 +208,14 @@ function countOf({ quantity = NaN }: FinishedJob): number | null {
   return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
 }
 
-/** Cost of a job whose outputs are not examined: what was asked for counts as delivered. */
+/** Cost of a job whose outputs are not examined: the requested quantity counts as delivered. */
 export function costOfRun(row: ClaimedRequest, result: Result, deps: StepDeps): bigint | null {
   const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
   const model = deps.catalog().models.get(row.model_id);
   return costOf(result) ?? statedCost(row, model, billed);
 }
 
-/** Cost stated by the catalog's row; null if it states none. */
+/** Cost by the catalog row; null if the row states none. */
 function statedCost(row: ClaimedRequest, model: Model | undefined, billed: number): bigint | null {
   const { started_upstream, upstream_model } = row;
   const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
@@ -237,7 +242,7 @@ async function keep(
   const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
   const content_type = await sniff(head);
   if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
-    // Release the source, or its connection would stay open.
+    // Closes the source, because its connection would stay open.
     await stream[Symbol.asyncIterator]().return?.();
     throw new UnusableOutput(
       'output_unusable',
@@ -318,7 +323,7 @@ function tooLarge(): UnusableOutput {
   return new UnusableOutput('output_too_large', failures.output_too_large);
 }
 
-/** Fields that every ending by a worker has. */
+/** Fields that a worker sets whenever it ends a request. */
 export function endOf(row: ClaimedRequest) {
   const { id, attempt, account_id, key_id, model_id } = row;
   const upstream = row.started_upstream ?? row.upstream;

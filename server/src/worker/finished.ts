@@ -2,18 +2,16 @@ import { isWithinDepth } from '../lib/json.ts';
 import type { Handle, OutputMedia, Result } from '../upstreams/upstream.ts';
 
 /**
- * A start that was answered with the result. The result's addresses are kept as the job's handle,
- * so that outputs which cannot be fetched now are fetched later.
+ * A start whose answer was the result. The addresses in the result are kept as the job's handle, so
+ * that outputs which cannot be fetched now are fetched later.
  */
 
-/**
- * Adapters name the parts of their handles with plain identifiers, so none collides with this mark.
- */
+/** Adapters use plain identifiers as the fields of their handles, so none equals this mark. */
 const mark = 'farebox:finished';
-/** A handle is read at every poll, so a larger result is finished at once. */
+/** A handle is read at every poll, so a result larger than this is finished at once. */
 const handleMaxBytes = 256 * 1024;
 
-/** Fields beside the media that are nested deeper are not kept. */
+/** Fields besides the media that are nested deeper than this are not kept. */
 export const fieldsDepthMax = 64;
 
 interface KeptHandle {
@@ -21,13 +19,13 @@ interface KeptHandle {
   fields: Record<string, unknown>;
   quantity?: number;
   cost?: string;
-  /** The media lie in the spool of the machine that fetched them. */
+  /** The media are in the spool of the machine that fetched them. */
   spooled?: true;
 }
 
 /**
- * Returns null if there is nothing to download, if the bytes came inline, or if the fields are
- * nested too deeply to store.
+ * Returns null if there is nothing to download, if the bytes came with the answer, or if the fields
+ * are nested too deeply to store.
  */
 export function finishedHandle({ media, fields, quantity, ...told }: Result): Handle | null {
   if (!isWithinDepth(fields, fieldsDepthMax)) return null;
@@ -38,7 +36,10 @@ export function finishedHandle({ media, fields, quantity, ...told }: Result): Ha
   return Buffer.byteLength(JSON.stringify(handle)) > handleMaxBytes ? null : handle;
 }
 
-/** Handle of a result in the spool: what it cost, in case its machine never comes back. */
+/**
+ * Handle of a result in the spool. It has the cost, in case the machine with the spool never
+ * returns.
+ */
 export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, 'media'>): Handle {
   const told = {
     ...(quantity !== undefined && { quantity }),
@@ -48,7 +49,7 @@ export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, '
 }
 
 function keptIn(handle: Handle): KeptHandle | undefined {
-  // Only the functions above write under this mark.
+  // Only `finishedHandle` and `spooledHandle` write under this mark.
   return handle[mark] as KeptHandle | undefined;
 }
 

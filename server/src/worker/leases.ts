@@ -1,7 +1,7 @@
 import type { Claim } from '../db/requests/queue.ts';
 
 /**
- * The claims that a worker is handling. Each is renewed until its step is over or was told to stop.
+ * The claims that a worker is handling. Each is renewed until its step has ended or was aborted.
  */
 export class Leases {
   readonly #held = new Set<Held>();
@@ -40,7 +40,7 @@ export class Leases {
     return { signal: held.signal, release };
   }
 
-  /** Aborts every step, also those that begin later. */
+  /** Aborts every step, also steps that begin later. */
   stopAll(): void {
     this.#stopped = new DOMException('The worker stops.', 'AbortError');
     for (const held of this.#held) held.end(this.#stopped);
@@ -50,7 +50,7 @@ export class Leases {
     clearInterval(this.#timer);
   }
 
-  /** A step must end before its lease does, because another worker may begin then. */
+  /** A step must end before its lease does, because another worker may begin after that. */
   #safeMs(): number {
     return this.#leaseMs * 0.9;
   }
@@ -72,7 +72,7 @@ export class Leases {
         else held.end(new DOMException('The lease was lost.', 'AbortError'));
       }
     } catch (error) {
-      // A lease that runs out meanwhile ends by its own timer.
+      // If a lease expires meanwhile, its own timer aborts the step.
       this.#onError(error);
     } finally {
       this.#renewing = false;

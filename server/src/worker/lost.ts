@@ -11,8 +11,8 @@ import { tried, type StepDeps } from './step.ts';
 export const recoverSeconds = 5;
 
 /**
- * Handles a start whose answer was lost. The next route is tried if the catalog allows it.
- * Otherwise the job is searched for if the upstream offers a way, and given up at once if not.
+ * Handles a start whose answer was lost. If the catalog allows it, the next route is tried.
+ * Otherwise the job is searched for, or given up at once if the upstream has no way to find it.
  */
 export async function lost(
   row: ClaimedRequest,
@@ -29,11 +29,11 @@ export async function lost(
     if (next !== null) return { ...tried(row, answer, next.seconds), ...next.move };
   }
   const canFind = canBeFound({ ...row, started_in: row.attempt }, upstream, model.task, deps);
-  // The next step ends the request, after the attempt was written down.
+  // If the job cannot be found, the next step ends the request, after this attempt is recorded.
   return tried(row, answer, canFind ? recoverSeconds : 0);
 }
 
-/** The next route for the job; null if every other route was tried or is not set up. */
+/** The next route for the job; null if every other route was already tried or is not set up. */
 export async function routeAfterLost(
   row: ClaimedRequest,
   { model, route }: Chosen,
@@ -69,7 +69,10 @@ export function canBeFound(
   return callbackOf(row, row.started_in!, upstream.name, deps) !== null;
 }
 
-/** Nothing more can be learnt: the caller is released at once, and the doubt is the operator's. */
+/**
+ * Nothing more can be learnt: the caller's reservation is released, and the operator bears the
+ * risk.
+ */
 export function endUnknown(row: ClaimedRequest): Transition {
   const message = failures.outcome_unknown;
   return fail(row, 'outcome_unknown', message, { cause: row.said ?? message });

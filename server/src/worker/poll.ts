@@ -9,13 +9,16 @@ import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
-/** Times in a row that an upstream may not know a job before it is given up. */
+/** Polls in succession at which an upstream may not know a job before the job is given up. */
 const missingMax = 3;
-/** The result lies in the spool of another machine, which finishes it as soon as it can. */
+/**
+ * How often a request is checked whose result is in the spool of another machine, which finishes
+ * it.
+ */
 const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
-/** The caller's reservation is held during the last poll. */
+/** Kept short, because the caller's reservation is held during the last poll. */
 const lastPollMs = 5_000;
 
 /** Asks the upstream about a running job. */
@@ -34,7 +37,7 @@ export async function poll(
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
   const held = deps.circuit.pollWaitSeconds(upstream);
-  // Spread the polls, so that they do not all come when the pause is over.
+  // Spreads the polls, so that they do not all come when the pause ends.
   if (held > 0) return wait(row, held + Math.random() * pollSeconds);
   const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
     upstream.poll(handle, own),
@@ -62,14 +65,14 @@ function progressIn(state: Extract<JobState, { state: 'running' }>): Progress | 
 
 const noCapacity = 'No model had capacity for the request in the time allowed.';
 
-/** The request's time is over. A job that may still run costs the operator, never the caller. */
+/** The request's deadline has passed. If its job still runs, the operator bears the cost. */
 export async function giveUp(
   row: ClaimedRequest,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
   const upstream = startedAt(row, deps);
-  // The cost of a start that was left is resolved by itself.
+  // A left start has its own unknown outcome, which is resolved separately.
   const handle = row.left ? null : row.handle;
   const seen = handle && (await lastPoll(handle, upstream, deps, signal));
   const isOver = seen?.state === 'done' || seen?.state === 'failed';
@@ -83,7 +86,7 @@ export async function giveUp(
   return fail(row, code, message, { cost, cause: row.said ?? message });
 }
 
-/** The job's state by now; null if one call cannot tell. */
+/** The job's present state; null if one call does not show it. */
 async function lastPoll(
   handle: Handle,
   upstream: Upstream | undefined,
@@ -96,7 +99,10 @@ async function lastPoll(
   return bounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
-/** The operator's cost of a job that finished too late. Null: the operator has to find that out. */
+/**
+ * The operator's cost of a job that finished too late; null: unknown, the operator has to find it
+ * out.
+ */
 function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;

@@ -9,8 +9,8 @@ import { wait, type StepDeps } from './step.ts';
 
 /**
  * A start was under way and its answer is unknown: its process died, or the answer was lost. The
- * next step depends on how the upstream recognises a repeat. Without any such way the next route is
- * tried if the catalog allows it; otherwise the request ends.
+ * next step depends on how the upstream recognises a repeated start. If it has no way to, the next
+ * route is tried if the catalog allows it; otherwise the request ends.
  */
 export async function recover(
   row: ClaimedRequest,
@@ -35,7 +35,7 @@ export async function recover(
     const wake_seconds = deps.settings.pollSeconds;
     if (handle)
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
-    // A job that was just made may not be listed yet, so only the second empty answer counts.
+    // A job that was just made may not be listed yet, so only the second empty answer is trusted.
     return row.outcome === 'missing'
       ? start(row, deps, signal)
       : wait(row, recoverSeconds, { outcome: 'missing' });
@@ -51,7 +51,7 @@ async function giveOn(
 ): Promise<Transition> {
   const model = deps.catalog().models.get(row.model_id);
   const route = model && routeTo(model.upstreams, upstream.name, row.upstream_model);
-  // An answer that this process saw get lost was handled at once.
+  // If the answer was lost in a living process, `lost` has already looked for another route.
   if (!model || !route || row.outcome !== null) return endUnknown(row);
   const usual = upstream.synchronous?.has(model.task) ? 'next' : 'wait';
   const next = goesOn(route, undefined, usual)

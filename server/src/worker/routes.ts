@@ -7,9 +7,9 @@ import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { StepDeps } from './step.ts';
 
-/** The routes of a model, from the point of view of a start. */
+/** The routes of a model, for the starts of its requests. */
 
-/** A pause may be ended early, so it is checked again after this time. */
+/** A pause may be ended early, so a route is checked again after this time at the latest. */
 export const routePauseMaxSeconds = 120;
 
 export interface Chosen {
@@ -18,19 +18,19 @@ export interface Chosen {
 }
 
 /**
- * The upstream of the newest start, with the key that it was made with; undefined if that is not
- * set up here.
+ * The upstream of the newest start, with the key that was used; undefined if that is not set up
+ * here.
  */
 export function startedAt(row: ClaimedRequest, { upstreams }: StepDeps): Upstream | undefined {
   return byKey(upstreams.get(row.started_upstream ?? row.upstream), row.started_key);
 }
 
-/** Its name in the log. */
+/** The name of the upstream and key of the newest start, for the log. */
 export function startedName({ started_upstream, upstream, started_key }: ClaimedRequest): string {
   return pausedName(started_upstream ?? upstream, started_key);
 }
 
-/** For how many seconds each route takes nothing; Infinity for one that is not set up here. */
+/** For how many seconds each route is paused; Infinity for a route that is not set up here. */
 export async function routePauses(
   model: Model,
   deps: StepDeps,
@@ -39,7 +39,10 @@ export async function routePauses(
   return (route) => (deps.upstreams.has(route.upstream) ? pauseOf(route) : Infinity);
 }
 
-/** This route may already have made the job, so it is not called again for this request. */
+/**
+ * Whether this route may already have made the job, so that it is not called again for this
+ * request.
+ */
 export function isLeft(
   { left_routes }: ClaimedRequest,
   { upstream, model }: ModelUpstream,

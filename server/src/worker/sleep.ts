@@ -1,4 +1,6 @@
-/** Shortest time between two rounds of a busy worker, so that each claims a fair number. */
+/**
+ * Shortest time between two rounds of a busy worker, so that several requests gather for each.
+ */
 export const paceMs = 5;
 
 /** The pause between two rounds, which a hint may end early. */
@@ -7,7 +9,7 @@ export class Sleep {
   #wakeable = false;
   #done: (() => void) | undefined;
 
-  /** `always` also ends a pause that hints do not end. */
+  /** `always` also ends a pause that is not wakeable. */
   wake(always: boolean): void {
     this.#hinted = true;
     if (this.#wakeable || always) this.#done?.();

@@ -9,15 +9,15 @@ import { spooledHandle } from './finished.ts';
 /** Results that were fetched while the storage was away. They wait on the local disk. */
 
 /**
- * For this long nobody else touches a held request and it is not given up. Its process renews the
- * hold well before; if its machine is gone, the hold ends.
+ * For this long no other process touches a held request or gives it up. The process that has the
+ * result renews this well before it ends; if its machine is gone, the time runs out.
  */
 export const heldSeconds = 15 * 60;
-/** Older results are given up like any other job that ran out of time. */
+/** Older results are given up, like any job that exceeds its time limit. */
 const keptMaxMs = 24 * 3600 * 1000;
 const againMs = 10_000;
 
-/** An output whose bytes may lie in the spool. */
+/** An output whose bytes may be in the spool. */
 export type Medium = Omit<OutputMedia, 'source'> & {
   source: OutputMedia['source'] | { spooled: () => Promise<Bytes> };
 };
@@ -33,7 +33,7 @@ interface KeptMarker {
   cost?: string;
 }
 
-/** True for a failure that ends when the storage is back. */
+/** True for a failure that will not occur once the storage is back. */
 export function isStorageFault(error: unknown): boolean {
   return error instanceof StorageAway || error instanceof StorageFull;
 }
@@ -42,7 +42,9 @@ export function isSpooled({ media }: FinishedJob): boolean {
   return media.length > 0 && media.every(({ source }) => 'spooled' in source);
 }
 
-/** Writes a result to the spool and returns it as it lies there. Throws if that fails. */
+/**
+ * Writes a result to the spool and returns it with its media read from there. Throws if that fails.
+ */
 export async function keepSpooled(
   row: ClaimedRequest,
   result: FinishedJob,
@@ -83,7 +85,7 @@ export async function findSpooled(
   return { result, upstream, attempt: found.attempt };
 }
 
-/** The result lies in the spool and waits for the storage; its upstream's slot is free again. */
+/** The result waits in the spool for the storage; the upstream's slot is freed. */
 export function held(row: ClaimedRequest, result: FinishedJob): Transition {
   const { id, attempt } = row;
   const handle = row.handle ?? spooledHandle(result);
@@ -91,11 +93,13 @@ export function held(row: ClaimedRequest, result: FinishedJob): Transition {
   return { id, attempt, to: 'accepted', started_in, handle, wake_seconds: heldSeconds, held: true };
 }
 
-/** When this process next handles each request whose result it holds. */
+/** When this process next handles each request whose result it has in its spool. */
 export class SpoolWatch {
   readonly #spool: Spool;
   readonly #next = new Map<string, number>();
-  /** Found at start: left by a process that has died, so their leases mean nothing. */
+  /**
+   * Results found at start. The process that spooled them has died, so their leases are ignored.
+   */
   readonly #found: Set<string>;
   #wasAway = false;
 
@@ -104,7 +108,7 @@ export class SpoolWatch {
     this.#found = new Set(spool.ids());
   }
 
-  /** The due ids, and those among them that may be claimed in spite of a lease. */
+  /** The ids that are due, and those among them that may be claimed in spite of a lease. */
   due(isAway: boolean, limit: number): { ids: string[]; orphans: string[] } {
     if (this.#wasAway && !isAway) this.#next.clear();
     this.#wasAway = isAway;
@@ -123,7 +127,7 @@ export class SpoolWatch {
     }
   }
 
-  /** Its request has ended. */
+  /** Removes a result whose request has ended. */
   async remove(id: string): Promise<void> {
     this.#next.delete(id);
     this.#found.delete(id);

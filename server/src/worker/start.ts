@@ -29,20 +29,22 @@ import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 /** Longest pause before the next try that an upstream may ask for. */
 const retryMaxSeconds = 120;
 const retrySeconds = 2;
-/** Pauses between tries grow up to about this. */
+/** Pauses between tries grow to about this. */
 const retryPauseMaxSeconds = 60;
 const slotKeptSeconds = 5;
-/** How often a request that waits for a slot checks other routes; its own route assigns it one. */
+/**
+ * How often a request that waits for a slot checks other routes; its own route assigns it a slot.
+ */
 const slotSeconds = 2;
-/** A timer may fire a little early. */
+/** Allowance for timers that fire a little early. */
 const timerSlackMs = 5;
-/** How often a waiting start checks whether the storage is back, or its model is resumed. */
+/** How often a waiting start checks whether the storage is back or its model is resumed. */
 const storageSeconds = 5;
 const resumeSeconds = 30;
 
 /**
- * Sends a request to its upstream. The intent is committed before the call, the answer right after
- * it.
+ * Sends a request to its upstream. The intent is committed before the call, and the answer right
+ * after it.
  */
 export async function start(
   row: ClaimedRequest,
@@ -50,7 +52,7 @@ export async function start(
   signal: AbortSignal,
 ): Promise<Transition | null> {
   if (deps.storage.isAway()) return later(row, storageSeconds);
-  // A start that may have made the job is repeated all the same, to find that job.
+  // A start that may have made the job is repeated even if the model is stopped, to find that job.
   if (row.stopped && !isRepeat(row)) return later(row, resumeSeconds);
   const model = deps.catalog().models.get(row.model_id);
   const meant = model && routeOf(row, model, deps);
@@ -69,7 +71,7 @@ export async function start(
       'A file or output that the input names is no longer kept. Upload it again.',
     );
   }
-  // If the step was told to stop, nothing has been sent yet and another worker may begin.
+  // If the step was aborted, nothing has been sent yet and another worker may begin.
   signal.throwIfAborted();
   // guard: intent-before-call
   const begun = await deps.operations.advance({
@@ -94,7 +96,7 @@ export async function start(
   return answer(started, outcome, called, deps, signal);
 }
 
-/** It may not start now; a queued request stays in the queue. */
+/** The request may not start now; if it is queued, it stays in the queue. */
 function later(row: ClaimedRequest, seconds: number): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   const frees_slot = seconds > slotKeptSeconds;
@@ -114,8 +116,8 @@ function routeOf(
 }
 
 /**
- * The route at which the request has a slot: its own, or for a request that was tried before
- * another open one. Null if all are full.
+ * The route at which the request has a slot. This is its own route, or, for a request that was
+ * tried before, another route that is not paused. Null if all slots are taken.
  */
 async function routeWithSlot(
   row: ClaimedRequest,
@@ -127,7 +129,7 @@ async function routeWithSlot(
   if (await takeAt(row, meant, deps)) return meant;
   if (row.status === 'IN_QUEUE') return null;
   const pauseOf = await routePauses(model, deps);
-  // Routes that were tried already are tried again after the pause that they would have had.
+  // Routes that were already tried are tried again only after the pause between tries.
   const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
   const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
   for (const { route, again } of others) {
@@ -145,7 +147,10 @@ function takeAt(row: ClaimedRequest, { upstream, model }: ModelUpstream, deps: S
   return takeSlot(deps.db, row, { upstream, model, concurrency });
 }
 
-/** No slot was free: the request waits, a retried one in line with the queue. */
+/**
+ * No slot was free, so the request waits; a request that is tried again waits in line with the
+ * queue.
+ */
 function notYet(row: ClaimedRequest): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   return {
@@ -171,12 +176,12 @@ async function withKey(
   return byKey(deps.upstreams.get(route.upstream), key)!;
 }
 
-/** The newest start may have made the job. */
+/** Whether the newest start may have made the job. */
 function isRepeat({ started_in, outcome, left }: ClaimedRequest): boolean {
   return started_in !== null && !left && (outcome === null || outcome === 'unknown');
 }
 
-/** Null if the input names a file that is no longer kept. */
+/** Null if the input refers to a file that is no longer stored. */
 async function prepare(
   row: ClaimedRequest,
   { model, route }: Chosen,
@@ -207,7 +212,7 @@ function hashOf(job: StartJob): Buffer {
     .digest();
 }
 
-/** An adapter that throws says nothing about what the upstream did. */
+/** An adapter that throws leaves open what the upstream did, so the outcome is unknown. */
 async function call(
   upstream: Upstream,
   job: StartJob,
@@ -251,7 +256,8 @@ async function answer(
   if (outcome.outcome === 'done') {
     const { result } = outcome;
     const handle = finishedHandle(result);
-    // A result that can be fetched later is recorded first: whatever happens, it is not made again.
+    // A result that can be fetched later is recorded first, so that a crash does not lead to a
+    // second job.
     if (handle)
       return { id, attempt, to: 'accepted', started_in: attempt, handle, wake_seconds: 0 };
     const answered = { ...row, started_in: attempt, started_upstream: row.upstream, handle: null };
@@ -266,7 +272,7 @@ async function answer(
 }
 
 /**
- * The upstream surely did not take the start: its next key is tried, then the model's next
+ * The upstream certainly did not accept the start: its next key is tried, then the model's next
  * upstream, and after a pause all of them again.
  */
 async function elsewhere(
@@ -278,9 +284,9 @@ async function elsewhere(
   const { model, route, key } = chosen;
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
   await noteFailure(row, refused, chosen, deps);
-  // Spread over time, so that not all come at once.
+  // Spread over time, so that the retries do not all come at once.
   const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
-  // The start that it repeats may have made the job; another key or upstream would make it again.
+  // The repeated start may have made the job; another key or upstream would make a second one.
   if (isRepeat(row)) return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
   if (key !== null && isOfKey(refused)) {
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
@@ -289,7 +295,7 @@ async function elsewhere(
   const pauseOf = await routePauses(model, deps);
   const at = model.upstreams.indexOf(route);
   const next = routeAfter(model.upstreams, at, (each) => pauseOf(each) === 0 && !isLeft(row, each));
-  // While every route is paused, no call is wasted.
+  // While every route is paused, the next try waits until this route's pause ends.
   const seconds =
     next === null
       ? Math.max(pause, later, Math.min(pauseOf(route), routePauseMaxSeconds))
@@ -297,12 +303,12 @@ async function elsewhere(
         ? later
         : 0;
   const { upstream, model: name } = next?.route ?? route;
-  // A request that waits long gives its slot to others.
+  // A request that waits for long gives its slot to others.
   const frees_slot = upstream !== row.upstream || seconds > slotKeptSeconds;
   return { ...tried(row, refused, seconds), next: { upstream, model: name }, frees_slot };
 }
 
-/** Longer after each start. */
+/** The pause before the next try, which grows with each start. */
 function pauseSeconds(starts: number): number {
   const doublings = Math.min(Math.max(starts - 1, 0), 10);
   return Math.min(retrySeconds * 2 ** doublings, retryPauseMaxSeconds);

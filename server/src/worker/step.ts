@@ -14,13 +14,13 @@ import type { Upstream } from '../upstreams/upstream.ts';
 export interface StepDeps {
   db: Database;
   storage: WatchedStorage;
-  /** Takes results while the storage is away. */
+  /** Stores results while the storage is away. */
   spool: Spool;
   upstreams: ReadonlyMap<string, Upstream>;
   catalog: () => Catalog;
   /** Refuses addresses that are not public. */
   guarded: Fetch;
-  /** To addresses that the operator configured. */
+  /** For addresses that the operator configured. */
   trusted: Fetch;
   /** For notifications: refuses addresses that are not public. */
   webhooks: Fetch;
@@ -43,7 +43,7 @@ export interface Log {
 export interface WorkerSettings {
   concurrency: number;
   leaseSeconds: number;
-  /** For a step, and for a call to an upstream without a time-out of its own. */
+  /** For a step, and for a call to an upstream without its own time limit. */
   stepTimeoutSeconds: number;
   /** For fetching all outputs of one job. */
   outputSeconds: number;
@@ -52,18 +52,18 @@ export interface WorkerSettings {
   outputTtlSeconds: number;
   /** How long a request's payloads are kept after its end. */
   retentionDays: number;
-  /** For a whole notification. */
+  /** For a whole notification, with its answer. */
   webhookMs: number;
   /** For the links in notifications. */
   links: Links;
-  /** Signing secrets that are honoured, newest first. */
+  /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
 }
 
 /**
- * Does the step that is due and returns the request's transition. Network calls happen outside any
- * transaction and obey the signal, which fires before the lease ends. Null: there is nothing more
- * to write.
+ * Does the step that is due and returns the request's transition, or null if nothing has to be
+ * written. Network calls happen outside any transaction and obey the signal, which fires before the
+ * lease ends.
  */
 export type StepRun = (
   row: ClaimedRequest,
@@ -73,7 +73,7 @@ export type StepRun = (
 
 type Wait = Extract<Transition, { to: 'wait' }>;
 
-/** The request is due again after so many seconds; nothing else changes but `facts`. */
+/** The request is due again after `seconds`; only `facts` change besides. */
 export function wait(
   { id, attempt, started_in }: ClaimedRequest,
   wake_seconds: number,
@@ -92,7 +92,7 @@ export function tried(
   return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
 }
 
-/** Bounds the delays that an upstream asks for. */
+/** Limits the delay that an upstream asks for. */
 export function boundedSeconds(
   ms: number | undefined,
   fallbackSeconds: number,

@@ -4,8 +4,8 @@ import { namesOf } from '../upstreams/keys.ts';
 import type { StepDeps } from './step.ts';
 
 /**
- * Warns of jobs at an upstream, or with a key of it, that is not set up here. Nobody can poll them,
- * so each is given up at its deadline although it may have been paid for.
+ * Warns of jobs at an upstream, or with an upstream's key, that is not set up here. Nobody can poll
+ * them, so they are given up at their deadline although they may have been paid for.
  */
 export function warnOfUnknownUpstreams({
   db,

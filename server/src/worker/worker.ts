@@ -35,19 +35,19 @@ import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Backoff } from './backoff.ts';
 import { paceMs, Sleep } from './sleep.ts';
 
-/** Claims per round: more would make the transaction long, fewer would need many rounds. */
+/** Most claims per round: more would make the transaction long, fewer would need many rounds. */
 const claimMax = 100;
-/** Longest sleep of an idle worker, so that work is found even if every hint is lost. */
+/** Longest sleep of an idle worker. It bounds the delay if a hint about new work is lost. */
 const idleMs = 1_000;
 /** How often waiting requests of paused upstreams are moved to other routes. */
 const rerouteMs = 1_000;
-/** Pause after a round that failed, for example because the database is away. */
+/** Pause after a round that failed, for example because the database cannot be reached. */
 const faultMs = 500;
-/** How long a stopping worker waits for steps that were told to stop. */
+/** How much longer than the grace period a stopping worker waits for steps that it has aborted. */
 const stuckMs = 1_500;
-/** Roughly when a step whose share was used up is tried again. */
+/** Roughly when a step is tried again if its share of a budget was used up. */
 const surplusSeconds = 2;
-/** How long work for an upstream that is not set up here is left to other processes. */
+/** How long work for an upstream that is not set up here is left to processes that have it. */
 const orphanSeconds = 600;
 const sweepMs = 60_000;
 
@@ -64,16 +64,13 @@ const steps: Record<Exclude<Step, 'idle'>, StepRun> = {
 export interface Worker {
   /** Claims and handles until stopped. */
   run(): Promise<void>;
-  /**
-   * One round: claims what is due and waits until it is handled. Returns how many claims there
-   * were.
-   */
+  /** One round: claims what is due and waits until it is handled. Returns the number of claims. */
   runOnce(): Promise<number>;
-  /** One round of deleting what has expired. */
+  /** One round of deleting expired data. */
   sweep(): Promise<void>;
   /**
-   * Stops claiming, hands back what has not begun within the grace period, and returns when no step
-   * is running.
+   * Stops claiming, hands back claims that have not begun within the grace period, and returns when
+   * no step is running.
    */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;
@@ -95,15 +92,18 @@ class ClaimingWorker implements Worker {
   readonly #underWay = new Set<Promise<void>>();
   readonly #leases: Leases;
   readonly #backoff: Backoff;
-  /** Running steps were told to stop. */
+  /** True once running steps have been aborted. */
   #gaveUp = false;
   readonly #sleep = new Sleep();
   /**
-   * Notifications may use a quarter of the worker's capacity, and one account half of that. A
-   * receiver that does not answer must not hold up jobs or the notifications of others.
+   * Notifications may use a quarter of the worker's capacity, and those of one account half of
+   * that, so that a receiver that does not answer cannot hold up jobs or other notifications.
    */
   readonly #notices: Budget;
-  /** Steps that call an upstream, by upstream: one that hangs leaves capacity to the others. */
+  /**
+   * Steps that call an upstream, counted by upstream, so that one that hangs leaves capacity to
+   * others.
+   */
   readonly #calls: Budget;
   readonly #spooled: SpoolWatch;
   #running: Promise<void> | undefined;
@@ -153,7 +153,7 @@ class ClaimingWorker implements Worker {
       this.#leases.stopAll();
     }, graceMs);
     let last: NodeJS.Timeout | undefined;
-    // A step that ignores its signal is left behind; its lease ends by itself.
+    // A step that ignores its signal is left running; its lease expires without renewal.
     const late = new Promise((resolve) => (last = setTimeout(resolve, graceMs + stuckMs)));
     await Promise.race([Promise.all(this.#underWay), late]);
     clearTimeout(abort);
@@ -180,7 +180,7 @@ class ClaimingWorker implements Worker {
           if (count > 0) await this.#sleep.wait(paceMs, false);
           else await this.#sleep.wait(Math.min(idleMs, (await nextDueMs(db)) ?? idleMs), true);
         } catch (error) {
-          // The connection logs that, for everyone who uses it.
+          // A lost connection is logged once, by the connection itself.
           if (!isAway(error)) tellFailed(error);
           await this.#sleep.wait(faultMs, false);
         }
@@ -218,7 +218,7 @@ class ClaimingWorker implements Worker {
     return claims.length;
   }
 
-  /** Takes the step's part of a shared budget; null if it is used up. */
+  /** Takes the step's share of its budget; null if that is used up. */
   #share(step: Step, row: ClaimedRequest): (() => void) | null {
     const [shares, owner] =
       step === 'notify'
@@ -265,7 +265,7 @@ class ClaimingWorker implements Worker {
     const { db, upstreams, settings, storage } = this.#deps;
     const [due, waiting, held] = await Promise.all([
       claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
-      // While the storage is away no job is begun, because its result could not be stored.
+      // While the storage is away no job is started, because its result could not be stored.
       storage.isAway() ? [] : waitingUpstreams(db),
       this.#claimHeld(Math.min(free, claimMax)),
     ]);
@@ -274,7 +274,8 @@ class ClaimingWorker implements Worker {
     for (const { upstream, oldest_seconds, paused_models, stopped_models } of waiting) {
       if (left <= 0) break;
       const known = upstreams.get(upstream);
-      // Another process may have this upstream. If none took the work for long, it ends here.
+      // Another process may have this upstream set up. If none has taken the work for
+      // `orphanSeconds`, this one claims it and ends it.
       if (!known && oldest_seconds < orphanSeconds) continue;
       const concurrency = known?.concurrency ?? 1;
       const queue = { upstream, paused_models, stopped_models, concurrency };
@@ -287,7 +288,9 @@ class ClaimingWorker implements Worker {
     return claims;
   }
 
-  /** Requests whose results lie in this spool: no other machine can finish them. */
+  /**
+   * Claims requests whose results are in this process's spool: no other machine can finish them.
+   */
   async #claimHeld(limit: number): Promise<Claim[]> {
     const { db, settings, storage } = this.#deps;
     const { ids, orphans } = this.#spooled.due(storage.isAway(), limit);
@@ -305,9 +308,9 @@ class ClaimingWorker implements Worker {
     try {
       const transition = await this.#runStep(step, row, end.signal);
       const moved = transition === null || (await operations.advance(transition));
-      // Only after the write: an ending that cannot be written is a failure as well.
+      // Only after the write, because an ending that cannot be written also counts as a failure.
       this.#backoff.succeeded(row.id);
-      // Another attempt was faster: its outputs count, these do not.
+      // Another attempt finished first, so its outputs are kept and these are discarded.
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);
       }
@@ -323,7 +326,7 @@ class ClaimingWorker implements Worker {
     }
   }
 
-  /** An attempt whose process died may have stored outputs that nothing names. */
+  /** Removes outputs that an attempt whose process died may have stored: no row refers to them. */
   async #forgetOutputs(row: ClaimedRequest): Promise<void> {
     const { storage, log } = this.#deps;
     if (row.started_in === null || storage.isAway()) return;
@@ -333,8 +336,8 @@ class ClaimingWorker implements Worker {
   }
 
   /**
-   * Time limit of a step. One that calls an upstream takes as long as that upstream states, and
-   * then as long as the outputs need.
+   * Time limit of a step. A step that calls an upstream gets that upstream's own limit if it is
+   * longer, plus the time for fetching outputs.
    */
   #limitSeconds(step: Step, row: ClaimedRequest): number {
     const { settings, upstreams } = this.#deps;
@@ -353,7 +356,8 @@ class ClaimingWorker implements Worker {
   }
 
   /**
-   * The step failed. Its lease would end by itself; an earlier `wake_at` makes the next try sooner.
+   * After a failed step. Its lease would expire anyway; an earlier `wake_at` makes the next try
+   * sooner.
    */
   async #retryLater(row: ClaimedRequest, step: Step, error: unknown): Promise<void> {
     const { log, operations } = this.#deps;
@@ -372,7 +376,7 @@ class ClaimingWorker implements Worker {
     await operations.advance(unbegun ? handedBack : again).catch(() => {});
   }
 
-  /** Seconds that the upstream asks to be left alone. */
+  /** Returns for how many seconds the upstream must not be called. */
   async #noteRefused(row: ClaimedRequest, refused: PollRefused): Promise<number> {
     const { log, circuit } = this.#deps;
     const upstream = startedAt(row, this.#deps) ?? { name: row.started_upstream ?? row.upstream };

@@ -9,8 +9,8 @@ import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 const checkMs = 60_000;
 
 /**
- * Audits the books while the service runs. One process audits for all: the first that finds the
- * newest audit old enough. If it ends, another takes over.
+ * Audits the books while the service runs. The first process that finds the newest audit old enough
+ * audits for all of them; if it ends, another takes over.
  */
 export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
   const stopping = new AbortController();
@@ -55,12 +55,12 @@ export async function auditWhenDue(
     if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
     await verdicts.keep(db, report, performance.now() - startedAt);
     show(metrics, (await verdicts.newest(db))!);
-    // Sums up past days, so that the operator's overview reads sums.
+    // Sums up past days, which makes the operator's overview fast.
     await rollUpDays(db);
     return checkMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
-    // An audit that fails late has cost as much as one that ends.
+    // An audit that fails late took as much time as one that ends, so it counts alike.
     return verdicts.intervalMs(performance.now() - startedAt);
   }
 }

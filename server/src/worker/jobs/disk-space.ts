@@ -1,25 +1,28 @@
 import type { Logger } from 'pino';
 import { LogThrottle } from '../../lib/log-throttle.ts';
 
-/** A disk that can become full; two of them may be the same one. */
+/** A disk that can become full; two entries may be the same disk. */
 export interface Disk {
   holds: 'data' | 'media';
-  /** While it is nearly full no new work is taken. */
+  /** While a guarded disk is nearly full, no new work is taken. */
   isGuarded: boolean;
   free: () => Promise<number | null>;
 }
 
-/** Below this no new work is taken, because a database on the same disk would run out first. */
+/**
+ * Free bytes below which no new work is taken, because a database on this disk could run out of
+ * space.
+ */
 export const lowBytes = 256 * 1024 * 1024;
 const checkMs = 5_000;
 
 export interface Space {
-  /** True if one of these disks is nearly full; without a name, any of them. */
+  /** True if the disk of this kind is nearly full; without a kind, if any of them is. */
   low: (holds?: Disk['holds']) => boolean;
   stop: () => void;
 }
 
-/** Checks each guarded disk regularly and separately, because one may not answer. */
+/** Checks each guarded disk separately, because a check may hang. */
 export function watchSpace(disks: Disk[], log: Logger): Space {
   const low = new Set<Disk>();
   const throttle = new LogThrottle();

@@ -20,7 +20,7 @@ interface Sources {
   installation: Pick<InstallationWatch, 'held' | 'skew'>;
 }
 
-/** Gauges of the whole installation. They are the same in every process: read them from one. */
+/** Gauges of the whole installation. Every process reports the same values: read them from one. */
 const labels = ['upstream'];
 const names = {
   waiting: 'farebox_queue_waiting',
@@ -122,7 +122,7 @@ function addStored({ registry }: Metrics, { storage, spool }: Sources): void {
   });
 }
 
-/** Each by itself, so that one that does not answer holds up no other. */
+/** Measures each disk separately, because a measurement may hang. */
 function addFree({ registry }: Metrics, { holds, free }: Disk): void {
   const name = `farebox_${holds}_free_bytes`;
   const where = holds === 'data' ? 'the data folder lies' : 'media lie';

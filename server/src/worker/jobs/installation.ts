@@ -11,7 +11,9 @@ import { isCount, objectOf } from '../../lib/json.ts';
 /** Detects that the database is a restored copy, and that clocks differ. */
 
 const againMs = 2_000;
-/** An older check says nothing: the database may have been replaced while it was away. */
+/**
+ * A check older than this is ignored: the database may have been replaced while it was unreachable.
+ */
 const staleMs = 30_000;
 /** Smaller differences between clocks do no harm. */
 const skewSeconds = 5;
@@ -19,7 +21,7 @@ const skewSeconds = 5;
 export interface InstallationWatch {
   /** Why nothing is started or sent; null if everything may go on. */
   held(): RestoredWhy | null;
-  /** False also until the first check has ended. */
+  /** Also false until the first check has ended. */
   mayWork(): boolean;
   /** By how many seconds the database's clock is ahead of this machine's; null if they agree. */
   skew(): number | null;
@@ -29,7 +31,7 @@ export interface InstallationWatch {
 interface WatchDeps {
   db: Database;
   log: Logger;
-  /** Folder in which this process keeps what it remembers. */
+  /** Folder of the file in which this process remembers the installation. */
   dir: string;
   everyMs: number;
 }
@@ -49,7 +51,7 @@ class Watch implements InstallationWatch {
   #held: RestoredWhy | null = null;
   #skew = 0;
   #knownAt = -Infinity;
-  /** False: this server does not report its timeline. */
+  /** False if this server does not report its timeline. */
   #tellsTimeline = true;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
@@ -64,7 +66,7 @@ class Watch implements InstallationWatch {
     return this.#held;
   }
 
-  /** A bound function, because it is passed on by itself. */
+  /** A bound function, because it is passed on without its object. */
   readonly mayWork = (): boolean =>
     this.#held === null && performance.now() - this.#knownAt < staleMs;
 
@@ -132,7 +134,7 @@ class Watch implements InstallationWatch {
 
   #compareClocks(databaseMs: number, begun: number, ended: number): void {
     const seconds = (databaseMs - (begun + ended) / 2) / 1000;
-    // The answer may have been made at any moment in between.
+    // The server may have read its clock at any time between sending and the answer.
     const unsure = (ended - begun) / 2000;
     this.#skew = Math.abs(seconds) > skewSeconds + unsure ? Math.round(seconds * 10) / 10 : 0;
     if (this.#skew === 0) return;

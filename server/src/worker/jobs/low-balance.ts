@@ -10,12 +10,14 @@ import type { Letter } from '../../lib/mail.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
 
-/** Notifies accounts whose balance runs low: once, until it was above the limit again. */
+/**
+ * Notifies accounts whose balance is low: once, and again only after it has been above the limit.
+ */
 
 const checkMs = 60_000;
-/** Accounts per check; the next check has the others. */
+/** Most accounts per check; the next check takes the others. */
 const limit = 100;
-/** After this time the process that notifies has ended or died. */
+/** After this time the process that claimed an alert has sent it or has died. */
 const leaseSeconds = 120;
 const triesMax = 5;
 
@@ -30,7 +32,7 @@ export interface BalanceDeps {
   origin: () => string;
 }
 
-/** While `mayTell` returns false, as on a restored copy, nobody is notified. */
+/** While `mayTell` returns false, for example on a restored copy, nobody is notified. */
 export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
   stop(): Promise<void>;
 } {
@@ -60,7 +62,7 @@ export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
   return told.filter(Boolean).length;
 }
 
-/** Returns false if it has to be tried again. */
+/** Returns false if the alert has to be tried again. */
 async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
   const { account_id } = low;
   try {
@@ -74,7 +76,7 @@ async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
   }
 }
 
-/** Sent once, as every notification: a receiver that did not take it is not called again. */
+/** Sent once, like every notification: if the receiver does not accept it, it is not repeated. */
 async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
   const { db, webhooks: fetch, webhookMs: timeoutMs } = deps;
   const { account_id, webhook_url: url, notified_at } = low;

@@ -6,11 +6,14 @@ import type { StepDeps } from '../step.ts';
 
 /** Rows per batch. */
 const limit = 500;
-/** How long a file that could not be removed is left alone; a batch may take as long. */
+/**
+ * For this long a claimed file is left to the process that removes it, which may need it for the
+ * whole batch. A file that could not be removed is tried again after this time.
+ */
 const putOffSeconds = 3600;
 
 export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'spool' | 'settings'> {
-  /** False while nothing may be removed, as on a restored copy. */
+  /** False while nothing may be removed, for example on a restored copy. */
   mayWork: () => boolean;
 }
 
@@ -24,7 +27,7 @@ export async function sweep(
 ): Promise<void> {
   const { db, log, mayWork } = deps;
   const { retentionDays } = deps.settings;
-  /** Repeats while there is more than one batch holds, until stopped. */
+  /** Repeats as long as batches are full, until stopped. */
   const inBatches = async (run: () => Promise<number>): Promise<void> => {
     while (!isStopping() && (await run()) === limit);
   };
@@ -41,7 +44,7 @@ export async function sweep(
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
 }
 
-/** Bytes first: without their row nothing would find them again. */
+/** Removes the bytes before the row, because without their row they could not be found again. */
 async function sweepFiles(
   { db, storage }: SweepDeps,
   failures: unknown[],
@@ -62,7 +65,7 @@ async function sweepFiles(
   return claimed.length;
 }
 
-/** Results of requests that ended without them: given up, or finished by another worker. */
+/** Removes spooled results of requests that were given up or finished by another worker. */
 async function sweepSpool({ db, spool }: SweepDeps, spooled: SpoolWatch): Promise<void> {
   const ids = spool.ids();
   if (ids.length === 0) return;
