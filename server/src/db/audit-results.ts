@@ -16,7 +16,7 @@ export interface Verdict extends Report {
 
 const leastIntervalMs = 15 * 60_000;
 
-/** From the end of an audit to the beginning of the next: audits take 2 % of the time at most. */
+/** Milliseconds from the end of one audit to the next: audits take 2 % of the time at most. */
 export function intervalMs(tookMs: number): number {
   return Math.max(leastIntervalMs, 50 * tookMs);
 }
@@ -31,7 +31,7 @@ export async function keep(db: Connection, report: Report, took_ms: number): Pro
       violations = excluded.violations, took_ms = excluded.took_ms, created_at = now()`);
 }
 
-/** Null: none was made since the service began, or since the database crashed. */
+/** The newest audit; null if none has ended yet, or none since the database last crashed. */
 export async function newest(db: Connection): Promise<Verdict | null> {
   const [row] = await db.run<Verdict>(
     sql`select ok, checked, violations, took_ms, created_at,

@@ -1,10 +1,9 @@
 /**
- * PostgreSQL inside the data folder, for installations without their own.
- *
- * The server outlives the process that started it: after a `kill -9` of the service the next start
- * adopts it. A process holds it from `startEmbedded` to `stop` or `release`, by an open connection:
- * if it breaks, the process knows that it has to bring the server back, and while it is open,
- * others see that the server is in use. Several processes may hold it at once.
+ * PostgreSQL inside the data folder, for installations without their own server.
+ * The server outlives the process that started it: after a `kill -9` of the service, the next start
+ * adopts it. From `startEmbedded` to `stop` or `release` a process holds the server by an open
+ * connection. If that connection breaks, the process brings the server back; while it is open,
+ * others see that the server is in use. Several processes may hold the server at once.
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,12 +26,12 @@ import { findRunning } from './embedded/running.ts';
 export type { Connection };
 
 export interface EmbeddedOptions {
-  /** Made if missing. The cluster lies in `postgres/`, the log is `postgres.log`. */
+  /** Made if missing. The cluster is in `postgres/`, the log is `postgres.log`. */
   dataDir: string;
   log?: (message: string) => void;
   /** More settings, such as `{ work_mem: '8MB' }`. Not applied to an adopted server. */
   settings?: Record<string, string>;
-  /** Under root: the folder for files that PostgreSQL's user cannot reach in `dataDir`. */
+  /** If we are root: the folder for files that PostgreSQL's user could not reach in `dataDir`. */
   systemDir?: string;
 }
 
@@ -42,16 +41,18 @@ export interface EmbeddedServer {
   readonly started: boolean;
   /** Changes when the server is brought back after it ended by itself. */
   readonly pid: number;
-  /** The folder of its files, on the disk where the books grow. */
+  /** The folder of the database files. */
   readonly cluster: string;
-  /** Stops the server even if others use it, and resolves when it is gone. Never restarts it. */
+  /**
+   * Stops the server even if others use it, and resolves when it has ended. It is not brought back.
+   */
   stop(): Promise<void>;
   /**
    * Releases the server, and stops it if nobody else is connected. This process's own connections
-   * count: close them first. True: it was stopped.
+   * count too, so close them first. Returns true if the server was stopped.
    */
   stopIfUnused(): Promise<boolean>;
-  /** Leaves it running and stops watching it. */
+  /** Leaves the server running and stops watching it. */
   release(): Promise<void>;
 }
 
@@ -59,9 +60,9 @@ const START_TIMEOUT_MS = 600_000;
 const LOG_CHECK_EVERY_MS = 30_000;
 
 /**
- * Starts the data folder's PostgreSQL or adopts the running one; the database `farebox` exists then
- * and takes connections. Rejects with an error that says what to do if this platform, user or
- * folder cannot have one.
+ * Starts the data folder's PostgreSQL or adopts the running one. After that the database `farebox`
+ * exists and accepts connections. Rejects with an error that says what to do if this platform, user
+ * or folder cannot run PostgreSQL.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   // Throws before anything is written if this platform has no PostgreSQL.
@@ -83,7 +84,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 /**
- * One service per data folder: claimed until released or until this process ends in any way.
+ * Claims the data folder, because only one service may run on it. The claim lasts until it is
+ * released or this process ends in any way.
  * @param info shown to a second claimant, such as the pid and address of this service
  */
 export async function claimFolder(
@@ -136,7 +138,7 @@ class Supervisor implements EmbeddedServer {
   async stopIfUnused(): Promise<boolean> {
     await this.release();
     const { dataDir, paths } = this.#held;
-    // A process that starts meanwhile waits for the claim; one that has started is connected.
+    // A process that is starting waits for the claim; one that has started is connected.
     const starting = await claimStart(dataDir);
     try {
       // guard: verb-leaves-postgres
@@ -187,7 +189,7 @@ class Supervisor implements EmbeddedServer {
     const { signal } = this.#over;
     const starting = await claimStart(dataDir, signal);
     try {
-      // Clients already use this address, so it has to stay.
+      // Clients already use this socket folder, so it must stay the same.
       const samePaths = { ...paths, socketDir: server.socketDir };
       const revived = await bringUp(samePaths, settings, signal);
       this.#held.holder = await hold(revived.socketDir);

@@ -5,13 +5,13 @@ import { sql, type Database } from '../lib/sql/sql.ts';
 import { errorOf } from '../lib/unknown.ts';
 
 /**
- * Hints between processes: "this request changed", "there is work to claim". They are only hints:
- * listeners also check by themselves now and then, so a lost hint costs a moment and nothing else.
+ * Hints between processes: "this request changed", "there is work to claim". Listeners also check
+ * by themselves now and then, so a lost hint only delays them.
  */
 export interface Hints {
-  /** Ids of requests that changed. This process hears of them at once, others in a moment. */
+  /** Ids of requests that changed. This process is notified at once, others within a moment. */
   changed(ids: string[]): void;
-  /** Ids of new requests: nobody can wait for them yet, but lists show them. */
+  /** Ids of new requests. Nobody can be waiting for them yet, but lists show them. */
   created(ids: string[]): void;
   /** There is new work to claim. */
   work(): void;
@@ -21,14 +21,15 @@ export interface Hints {
   close(): Promise<void>;
 }
 
-/** Ids of requests, or `any` if they were too many to name. */
+/** Ids of requests, or `any` if there were too many to list. */
 type Ids = string[] | 'any';
 
 const channel = 'farebox';
-/** A NOTIFY takes a lock of the whole database while it commits, so a process sends few. */
+/** NOTIFY takes a database-wide lock while it commits, so each process gathers its hints. */
 const gatherMs = 25;
 /**
- * PostgreSQL takes payloads below 8000 bytes. Changes come first, because callers wait for them.
+ * Keeps the payload below PostgreSQL's limit of 8000 bytes. Changes come before new requests,
+ * because callers wait for changes.
  */
 const idsMax = 200;
 const reconnectMs = 1_000;
@@ -39,7 +40,7 @@ const answerMs = 5_000;
 const closeMs = 1_000;
 
 export interface HintsOptions {
-  /** False: hints stay in this process. */
+  /** False: hints are not sent to other processes. */
   remote: boolean;
   onError: (error: Error) => void;
   /** How often the listening connection is checked. */
@@ -56,7 +57,7 @@ class Notifier implements Hints {
   readonly #changedListeners = new Set<(ids: Ids) => void>();
   readonly #createdListeners = new Set<(ids: Ids) => void>();
   readonly #workListeners = new Set<() => void>();
-  /** Marks this process's own hints, which it has heard already. */
+  /** Marks this process's own hints, which it ignores when they come back. */
   readonly #self = randomBytes(6).toString('hex');
   #gathered: string[] = [];
   #created: string[] = [];
@@ -109,7 +110,7 @@ class Notifier implements Hints {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    // A connection that is just being opened would look like another user of the database.
+    // A connection still being opened would look like another user of the database, so wait for it.
     const patience = new AbortController();
     const enough = pause(closeMs, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([this.#opening, enough]);
@@ -150,7 +151,7 @@ class Notifier implements Hints {
     if (work === 'w') for (const listener of this.#workListeners) listener();
   }
 
-  /** Listens with one connection after the other. */
+  /** Listens on one connection, and on a new one whenever it breaks. */
   async #listen(): Promise<void> {
     while (!this.#closed) {
       try {
@@ -180,7 +181,7 @@ class Notifier implements Hints {
       await client.query(inTime(`listen ${channel}`));
       if (this.#closed) throw new Error('closed meanwhile');
       this.#listening = client;
-      // Anything may have changed while nobody listened.
+      // Anything may have changed while this process was not listening.
       tell(this.#changedListeners, 'any');
       tell(this.#createdListeners, 'any');
       return { client, over };
@@ -191,8 +192,8 @@ class Notifier implements Hints {
   }
 
   /**
-   * Until the connection ends. A connection that only listens does not notice that the line is
-   * dead, so it has to ask.
+   * Runs until the connection ends. A connection that only listens does not notice that the network
+   * is gone, so it sends a query now and then.
    */
   async #watch({ client, over }: Listening): Promise<void> {
     try {
@@ -218,7 +219,10 @@ function inTime(text: string) {
   return { text, query_timeout: answerMs };
 }
 
-/** A connection with an error, or without an answer, must not stay open beside its successor. */
+/**
+ * Closes a connection that has an error or no answer, so that it does not stay open beside its
+ * successor.
+ */
 async function leave(client: pg.Client): Promise<void> {
   const enough = pause(closeMs, undefined, { ref: false });
   await Promise.race([client.end().catch(() => {}), enough]);

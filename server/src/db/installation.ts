@@ -2,7 +2,7 @@ import type { Installation, RestoredWhy } from '../core/restored.ts';
 import { newId } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql/sql.ts';
 
-/** The row by which a service notices that its database is a restored copy. */
+/** The row by which a service recognises that its database is a restored copy. */
 
 export interface InstallationRow extends Installation {
   held_since: Date | null;
@@ -11,7 +11,7 @@ export interface InstallationRow extends Installation {
   now_ms: number;
 }
 
-/** Null: no service has started on this database yet. */
+/** Null if no service has started on this database yet. */
 export async function find(db: Connection): Promise<InstallationRow | null> {
   const [row] = await db.run<InstallationRow & { beat: bigint }>(sql`
     select id, beat, timeline, held_since, held_why,
@@ -31,7 +31,7 @@ export async function make(db: Connection, timeline: number | null): Promise<voi
     from pg_database where datname = current_database() on conflict do nothing`);
 }
 
-/** Counts one beat up, if the newest is old enough. */
+/** Increases the count of signs of life, if the newest is old enough. */
 export async function beat(
   db: Connection,
   id: string,
@@ -46,19 +46,19 @@ export async function beat(
         or timeline is distinct from coalesce(${timeline}::int, timeline))`);
 }
 
-/** From now on no process starts or sends anything. */
+/** Puts the database on hold: from now on no process starts or sends anything. */
 export async function hold(db: Connection, why: RestoredWhy): Promise<void> {
   await db.run(sql`
     update installation set held_since = now(), held_why = ${why} where held_since is null`);
 }
 
-/** Holds a copy that was just imported. */
+/** Puts a copy that was just imported on hold. */
 export async function holdImported(db: Connection): Promise<void> {
   await make(db, null);
   await hold(db, 'copy');
 }
 
-/** Ends the hold: it is no restored copy, or may go on as one. */
+/** Ends the hold: the database is no restored copy, or an operator let the copy go on. */
 export async function resume(db: Connection, timeline: number | null): Promise<void> {
   await db.run(sql`
     update installation set id = ${newId()}, beat = beat + 1, beat_at = greatest(now(), beat_at),
@@ -69,7 +69,7 @@ export async function resume(db: Connection, timeline: number | null): Promise<v
 
 /**
  * The current timeline of the write-ahead log; null on a standby. Throws if the server does not
- * report it, as some managed ones do not.
+ * report it; some managed servers do not.
  */
 export async function currentTimeline(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ timeline: number | null }>(sql`

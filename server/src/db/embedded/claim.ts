@@ -1,11 +1,10 @@
 /**
- * Claims on a folder among living processes. Each claimant listens on its own Unix socket inside
+ * Claims of a folder among running processes. Each claimant listens on its own Unix socket inside
  * the folder; a claimant is alive if its socket accepts a connection. The kernel closes a dead
- * process's sockets, so `kill -9` frees a claim at once, and neither age nor pid has to be judged.
- *
- * Why two simultaneous claimants never both win: each first makes its socket visible, then asks all
- * the others. The one that became visible later must see the earlier one. Both may see each other;
- * then both step back and try again after a random pause.
+ * process's sockets, so `kill -9` frees a claim at once, and no age or pid has to be checked.
+ * Two simultaneous claimants never both win, because each first makes its socket visible and then
+ * asks all the others. The claimant that became visible later must see the earlier one. If each
+ * sees the other, both step back and try again after a random pause.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +16,7 @@ import { makeFolders } from '../../lib/make-folders.ts';
 import { maxSocketPathBytes, shortFolder } from './files.ts';
 import { fromJson } from '../../lib/json.ts';
 
-/** `mute`: it is alive but gave no readable answer; treated like `held`. */
+/** `mute`: the claimant is alive but gave no readable answer; treated like `held`. */
 type State = 'entering' | 'held' | 'mute';
 
 interface Holder {
@@ -41,8 +40,8 @@ const REPLY_TIMEOUT_MS = 1000;
 const UNFINISHED_AGE_MS = 60_000;
 
 /**
- * Takes the folder if no living process holds it.
- * @param info one short text that other claimants see as `held_by`
+ * Claims the folder if no running process holds it.
+ * @param info a short text that other claimants see as `held_by`
  */
 export async function claim(folder: string, info: string): Promise<Claim | { held_by: string }> {
   makeFolders(folder, 0o700);
@@ -64,7 +63,9 @@ export async function claim(folder: string, info: string): Promise<Claim | { hel
   }
 }
 
-/** Like `claim`, but waits for its turn. Rejects after `timeout_ms`, naming the holder. */
+/**
+ * Like `claim`, but waits until the folder is free. Rejects after `timeout_ms`, naming the holder.
+ */
 export async function waitForClaim(
   folder: string,
   info: string,
@@ -98,14 +99,14 @@ async function enter(folder: string, info: string): Promise<Entry> {
   try {
     server.listen(door.path(`${name}.new`));
     await once(server, 'listening');
-    // Renamed only once it listens, so that a visible name that refuses a connection is certainly
-    // dead.
+    // The socket is renamed only once it listens, so a visible socket that refuses a connection
+    // certainly belongs to a dead process.
     fs.renameSync(path.join(door.folder, `${name}.new`), path.join(door.folder, name));
   } catch (error) {
     leave();
     throw error;
   }
-  // A failing accept (out of file descriptors) must not end the process.
+  // A failed accept (no file descriptors left) must not end the process.
   server.on('error', () => {});
   server.unref();
   return { name, hold: () => void (state = 'held'), leave: onlyOnce(leave) };
@@ -128,8 +129,8 @@ async function look(folder: string, except?: string): Promise<Holder[]> {
 }
 
 async function probe(socketPath: string): Promise<{ state: State | null; info: string }> {
-  // A process that dies during the question resets the connection: asking again distinguishes a
-  // dead one from a busy one.
+  // A process that dies while it is asked resets the connection. Asking again shows whether it is
+  // dead or only busy.
   for (let tries = 0; tries < 3; tries++) {
     const answer = await ask(socketPath);
     if (answer === 'nobody') return { state: null, info: '' };
@@ -178,9 +179,9 @@ function isHolder(one: Holder): boolean {
 }
 
 /**
- * A socket's path may have about 100 bytes, a data folder's may have more. Linux can name the
- * folder by an open descriptor; elsewhere a long path is replaced by a short folder made from its
- * hash.
+ * A socket's path may have about 100 bytes, and a data folder's path may be longer. On Linux an
+ * open descriptor can stand for the folder; elsewhere a long path is replaced by a short folder
+ * named after its hash.
  */
 function openDoor(folder: string): { folder: string; path(name: string): string; close(): void } {
   if (process.platform === 'linux') {

@@ -5,11 +5,14 @@ import { port } from './files.ts';
 
 const GONE_MS = 1000;
 
-/** Held in shared mode by each process that uses the server. Any number that nobody else takes. */
+/**
+ * Each process that uses the server holds this advisory lock in shared mode. Any unused number will
+ * do.
+ */
 const holderLock = 4_607_182;
 
 export interface Connection {
-  /** A folder: the server listens on a Unix socket only. */
+  /** A folder, because the server listens on a Unix socket only. */
   host: string;
   port: number;
   user: string;
@@ -21,8 +24,8 @@ export function connectionTo(socketDir: string, database: string): Connection {
 }
 
 /**
- * Makes the database `farebox` if it is missing. The connection stays open: it emits `end` when the
- * server is gone.
+ * Creates the database `farebox` if it is missing. The connection stays open and emits `end` when
+ * the server has ended.
  */
 export async function hold(socketDir: string): Promise<pg.Client> {
   const client = await connect(socketDir);
@@ -38,8 +41,8 @@ export async function hold(socketDir: string): Promise<pg.Client> {
 }
 
 /**
- * Gives up what `hold` returned. The lock goes first: a connection that has ended is listed a
- * moment longer.
+ * Closes the connection that `hold` returned. The lock is released first, because a closed
+ * connection is listed for a moment longer.
  */
 export async function letGo(client: pg.Client): Promise<void> {
   await client.query(`select pg_advisory_unlock_shared(${holderLock})`).catch(() => {});
@@ -47,9 +50,10 @@ export async function letGo(client: pg.Client): Promise<void> {
 }
 
 /**
- * Also true if the server refuses the connection, because nothing is known then. Other processes of
- * Farebox are recognised at once. A foreign client that has just disconnected is listed a moment
- * longer, so for these the answer true takes `GONE_MS`.
+ * Whether others are connected; also true if the server refuses the connection, because then
+ * nothing is known. Other processes of Farebox are recognised at once by their lock. Any other
+ * client that has just disconnected is listed for a moment longer, so an answer of true takes
+ * `GONE_MS`.
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;
@@ -80,7 +84,7 @@ export async function hasOtherClients(socketDir: string): Promise<boolean> {
 async function connect(socketDir: string): Promise<pg.Client> {
   const connection = connectionTo(socketDir, 'postgres');
   const client = new pg.Client({ ...connection, ssl: false, connectionTimeoutMillis: 10_000 });
-  // Queries report a broken connection; without a listener the event would end the process.
+  // Queries report a broken connection; without this listener the event would end the process.
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -1,4 +1,4 @@
-/** Paths of the embedded PostgreSQL and its data on the disk. */
+/** Paths of the embedded PostgreSQL and of its data. */
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -12,7 +12,7 @@ export interface ClusterPaths {
   cluster: string;
   socketDir: string;
   logFile: string;
-  /** Folder for a copy of the programs, if the user cannot run the package's own. */
+  /** Folder for a copy of the programs, in case the user cannot run those of the package. */
   copies: string;
   user: User;
 }
@@ -29,7 +29,7 @@ const POINTER = 'postgres_location';
  */
 export function openDataDir(dataDir: string): string {
   if (dataDir.includes('\n')) throw new Error('the path of the data folder holds a line break');
-  // Under root PostgreSQL runs as another user, who has to pass through.
+  // If we are root, PostgreSQL runs as another user, who must be able to enter this folder.
   if (!fs.existsSync(dataDir)) makeFolder(path.resolve(dataDir), isRoot() ? 0o711 : 0o700);
   const real = fs.realpathSync(dataDir);
   try {
@@ -42,17 +42,16 @@ export function openDataDir(dataDir: string): string {
 }
 
 /**
- * Decides all paths. Only the holder of the start claim may call it.
- *
- * Under root PostgreSQL runs as the owner of an existing cluster, otherwise as the user `postgres`,
- * or `nobody` if that is missing. Normally the cluster is `<dataDir>/postgres/cluster`. If that
- * user cannot reach `dataDir` (a clone below /root, mode 0700), the cluster is made under
- * `<systemDir>/<hash>-<random>` instead and `<dataDir>/postgres_location` holds that path, so that
- * later starts find it, even after the data folder was moved. If the user cannot run the programs
- * of the npm package, a copy is made in `<systemDir>/postgres-<version>`, shared by all data
- * folders. Deleting the data folder deletes the pointer with it: the next start makes a new, empty
- * cluster, and the old one stays in `systemDir` until it is deleted by hand.
- *
+ * Decides all paths. Only the holder of the start claim may call this.
+ * If we are root, PostgreSQL runs as the owner of an existing cluster, otherwise as the user
+ * `postgres`, or as `nobody` if that user is missing. Normally the cluster is
+ * `<dataDir>/postgres/cluster`. If that user cannot reach `dataDir` (a clone below /root, mode
+ * 0700), the cluster is made under `<systemDir>/<hash>-<random>` instead.
+ * `<dataDir>/postgres_location` then contains that path, so that later starts find the cluster even
+ * if the data folder was moved. If the user cannot run the programs of the npm package, they are
+ * copied to `<systemDir>/postgres-<version>`, a copy shared by all data folders. Deleting the data
+ * folder also deletes `postgres_location`: the next start makes a new, empty cluster, and the old
+ * one stays in `systemDir` until it is deleted by hand.
  * @param dataDir as `openDataDir` returned it
  */
 export function locate(dataDir: string, systemDir: string): ClusterPaths {
@@ -86,7 +85,7 @@ export function shortFolder(key: string, user: User): string {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
-  // In a public folder anybody may have created something with this name.
+  // In a public folder anybody may have created a folder with this name.
   const found = fs.lstatSync(folder);
   const owner = user?.uid ?? myUid();
   if (!found.isDirectory() || found.uid !== owner || (found.mode & 0o077) !== 0) {
@@ -99,7 +98,7 @@ function findHome(dataDir: string): string | null {
   const pointer = path.join(dataDir, POINTER);
   if (fs.existsSync(pointer)) {
     const home = fs.readFileSync(pointer, 'utf8').trim();
-    // With a new cluster all money would seem to be gone.
+    // Making a new cluster here would look as if all money were lost.
     if (!fs.existsSync(home)) {
       throw new Error(
         `the database of ${dataDir} was kept in ${home} and is not there: ` +
@@ -113,8 +112,8 @@ function findHome(dataDir: string): string | null {
 }
 
 /**
- * Under root the folder stays root's, and only its contents are handed over, so that PostgreSQL's
- * user cannot put a link there that misleads root.
+ * If we are root, the folder stays root's and only its contents are given to PostgreSQL's user, so
+ * that this user cannot replace a part of root's path with a link.
  */
 function makeHome(dataDir: string, systemDir: string): string {
   const user = unprivilegedUser();

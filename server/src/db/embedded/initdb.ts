@@ -9,7 +9,8 @@ import type { ClusterPaths } from './files.ts';
 import { makeFolder, plainEnvironment } from './user.ts';
 
 /**
- * Complete or absent: a crash leaves no partial cluster under its name. An existing one is kept.
+ * Makes the cluster, or keeps an existing one. It is made under another name and then renamed, so a
+ * crash never leaves a partial cluster.
  */
 export async function createCluster(paths: ClusterPaths): Promise<void> {
   if (fs.existsSync(paths.cluster)) return;
@@ -19,7 +20,8 @@ export async function createCluster(paths: ClusterPaths): Promise<void> {
   }
   const draft = `${paths.cluster}.${randomBytes(4).toString('hex')}`;
   makeFolder(draft, 0o700, paths.user);
-  // Each is given explicitly, because without LANG the database would be SQL_ASCII.
+  // The encoding and locale are given explicitly, because without LANG the database would be
+  // SQL_ASCII.
   const flags = [
     '--encoding=UTF8',
     '--locale-provider=builtin',

@@ -14,7 +14,7 @@ import { plainEnvironment } from './user.ts';
 export interface Server {
   pid: number;
   socketDir: string;
-  /** False: another process had started it. */
+  /** False if another process had started it. */
   started: boolean;
 }
 
@@ -25,8 +25,8 @@ const HIDDEN_SERVER_MS = 1000;
 const LOG_MAX_BYTES = 4 * 2 ** 20;
 
 /**
- * Adopts the server that runs on this cluster, or starts one; resolves when it takes connections.
- * Only the holder of the start claim may call it.
+ * Adopts the server that already runs on this cluster, or starts one. Resolves when it accepts
+ * connections. Only the holder of the start claim may call this.
  */
 export async function bringUp(
   paths: ClusterPaths,
@@ -48,8 +48,8 @@ export async function bringUp(
     if (ready) return ready;
     const log = fs.readFileSync(paths.logFile).subarray(logStart).toString('utf8').trim();
     const waited_ms = performance.now() - begin;
-    // Backends of a killed server live on until they notice; or a starter that was killed has left
-    // a server that had not yet written its pid.
+    // Either backends of a killed server have not noticed its end yet, or a starter that was killed
+    // left a server that has not written its pid yet. Both pass.
     const passing = /is still in use|"postmaster.pid" already exists/.test(log);
     if (!passing || waited_ms > STILL_HELD_TIMEOUT_MS) {
       throw new Error(`PostgreSQL did not start (${paths.logFile}): ${log.slice(-1000)}`);
@@ -65,7 +65,7 @@ function hasEnded(child: ChildProcess): boolean {
 
 /**
  * Ends the server on this cluster: committed data is kept, clients are disconnected. Resolves when
- * it is gone; fine if none runs.
+ * it has ended, or at once if none runs.
  */
 export async function stopServer(cluster: string): Promise<void> {
   const running = findRunning(cluster);
@@ -98,7 +98,7 @@ export function rotateLog(logFile: string): number {
   try {
     fs.copyFileSync(logFile, `${logFile}.1`);
   } catch {
-    // The disk is full: then the old text is dropped.
+    // The disk is full, so the old text is dropped.
   }
   try {
     fs.truncateSync(logFile);
@@ -134,7 +134,7 @@ async function launch(
   }
 }
 
-/** Null if the process ended before it took connections. */
+/** Null if the process ended before it accepted connections. */
 async function untilReady(
   paths: ClusterPaths,
   pid: number,
@@ -148,7 +148,7 @@ async function untilReady(
     if (file?.pid === pid) {
       if (file.status === 'ready')
         return { pid, socketDir: file.socketDir, started: child !== null };
-      // Not sooner: a caller that gives up in order to stop the server must find it by this file.
+      // Not sooner: a caller that gives up stops the server, and finds it by this file.
       signal?.throwIfAborted();
     }
     await delay(5);
@@ -157,10 +157,11 @@ async function untilReady(
 }
 
 /**
- * PostgreSQL believes a leftover file as long as any process of its user has that pid, which is
- * likely in a container with its few pids. Here it is certain that no server runs on this cluster,
- * unless its socket answers: then it runs where its pid is not visible, such as in another
- * container with the same volume, and a second server would ruin the data.
+ * Removes files that a dead server left. PostgreSQL takes such a file for valid as long as any
+ * process of its user has the pid in it, which is likely in a container with its few pids. The
+ * caller has made sure that no server runs on this cluster. Only if the socket answers, a server
+ * runs where its pid is not visible, such as in another container with the same volume; a second
+ * server would then destroy the data.
  */
 async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promise<void> {
   const socket = path.join(paths.socketDir, `.s.PGSQL.${port}`);

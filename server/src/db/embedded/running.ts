@@ -11,13 +11,13 @@ export interface PidFile {
   status: string;
 }
 
-/** The living server on this cluster, whatever its state. */
+/** The running server on this cluster, even while it starts or stops; null if there is none. */
 export function findRunning(cluster: string): PidFile | null {
   const file = readPidFile(cluster);
   return file && isServer(file.pid, cluster) ? file : null;
 }
 
-/** Whether that pid is this cluster's server, not another process that got the number later. */
+/** Whether that pid is this cluster's server, and not another process that got the pid later. */
 export function isServer(pid: number, cluster: string): boolean {
   return commandOf(pid).includes(`\0-D\0${cluster}\0`);
 }
@@ -34,13 +34,13 @@ export function readPidFile(cluster: string): PidFile | null {
   }
 }
 
-/** The arguments, with a NUL before and after each; '' if there is no such process. */
+/** The arguments of a process, with a NUL before and after each; '' if there is no such process. */
 function commandOf(pid: number): string {
   try {
     if (process.platform === 'linux') {
       return `\0${fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')}`;
     }
-    // Elsewhere the arguments cannot be separated; the path is in one piece.
+    // Other systems do not separate the arguments, but the path is in one piece.
     const text = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -52,8 +52,9 @@ function commandOf(pid: number): string {
 }
 
 /**
- * A backend in a long computation does not notice that its server was killed, and keeps the shared
- * memory. Its results would be lost anyway. Linux only; elsewhere the start waits for it.
+ * Kills the backends that a killed server has left. A backend in a long computation does not notice
+ * the end of its server and keeps the shared memory. Its results would be lost anyway. Linux only;
+ * elsewhere the start waits for these backends.
  */
 export function killOrphans(cluster: string): void {
   if (process.platform !== 'linux') return;
@@ -70,7 +71,7 @@ export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It ended by itself meanwhile.
+    // It has ended by itself meanwhile.
     if (codeOf(error) !== 'ESRCH') throw error;
   }
 }

@@ -2,7 +2,7 @@
 import { port } from './files.ts';
 
 const chosen: Record<string, string> = {
-  // Acknowledged writes are on the disk.
+  // A commit returns only after its data is on the disk.
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
@@ -21,7 +21,7 @@ const chosen: Record<string, string> = {
   random_page_cost: '1.1',
   jit: 'off',
 
-  // A backup by pg_backup_start needs it.
+  // Required for backups with pg_backup_start.
   wal_level: 'replica',
 
   // Queue tables change all their rows all the time: clean up early, often and quickly.
@@ -32,7 +32,7 @@ const chosen: Record<string, string> = {
   autovacuum_analyze_scale_factor: '0.05',
   autovacuum_vacuum_cost_limit: '2000',
 
-  // Neither statements nor the values in them belong in a log.
+  // Statements and their values must not appear in a log.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   log_checkpoints: 'off',
@@ -42,14 +42,14 @@ const chosen: Record<string, string> = {
   cluster_name: 'farebox',
 };
 
-/** Command line arguments; `extra` overrides these settings, except where the server listens. */
+/** Command line arguments. `extra` overrides these settings, except those of the socket. */
 export function settingsFor(socketDir: string, extra: Record<string, string>): string[] {
   const all = {
     ...chosen,
     ...extra,
     listen_addresses: '',
     port: String(port),
-    // A list, so the quotes are needed in case the path has a comma.
+    // The setting is a list, so the path is quoted in case it contains a comma.
     unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
   };

@@ -4,10 +4,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { makeFolders } from '../../lib/make-folders.ts';
 
-/** User of a process to start; null if it runs as the same user as this process. */
+/** User of a process to start; null: the same user as this process. */
 export type User = { uid: number; gid: number } | null;
 
-/** Environment of the programs, instead of this process's own, which may hold secrets. */
+/** Environment of the programs. This process's own may contain secrets. */
 export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export function isRoot(): boolean {
@@ -18,7 +18,9 @@ export function myUid(): number | undefined {
   return process.getuid?.();
 }
 
-/** PostgreSQL refuses to run as root: `postgres`, or `nobody` if that user is missing. */
+/**
+ * PostgreSQL refuses to run as root, so `postgres` is used, or `nobody` if that user is missing.
+ */
 export function unprivilegedUser(): User {
   if (!isRoot()) return null;
   const lines = fs.readFileSync('/etc/passwd', 'utf8').split('\n');
@@ -30,7 +32,7 @@ export function unprivilegedUser(): User {
         'start as an ordinary user, or set DATABASE_URL',
     );
   }
-  // macOS writes nobody's ids as -2.
+  // macOS writes the ids of `nobody` as -2.
   return { uid: Number(row[2]) >>> 0, gid: Number(row[3]) >>> 0 };
 }
 
@@ -38,7 +40,7 @@ export function canEnter(user: User, folder: string): boolean {
   return user === null || passes(user, 'cd -- "$1"', folder);
 }
 
-/** Runs a shell test as that user: the only check that covers every mode bit, ACL and mount. */
+/** Runs a shell test as that user. No other check covers every mode bit, ACL and mount. */
 export function passes(user: User, script: string, ...args: string[]): boolean {
   const result = spawnSync('/bin/sh', ['-c', script, 'sh', ...args], {
     ...user,
@@ -50,8 +52,8 @@ export function passes(user: User, script: string, ...args: string[]): boolean {
 }
 
 /**
- * Makes a folder and its missing parents with exactly this mode, whatever the umask. It is given to
- * `user` even if it existed, because a crash may have prevented that earlier.
+ * Makes a folder and its missing parents with exactly this mode, whatever the umask. The folder is
+ * given to `user` even if it existed, because a crash may have prevented that earlier.
  */
 export function makeFolder(folder: string, mode: number, user: User = null): void {
   const first = makeFolders(folder);

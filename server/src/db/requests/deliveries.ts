@@ -1,7 +1,7 @@
 import { leastIdAt } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Notifications that were sent, with the receivers' answers. */
+/** Notifications that were sent, with the answers of their receivers. */
 
 export type DeliveryCause = 'final' | 'resend' | 'test' | 'low_balance';
 
@@ -17,7 +17,7 @@ export interface DeliveryRow {
   created_at: Date;
 }
 
-/** Records a delivery that no worker's step has made: by hand, or an alert. */
+/** Records a delivery that was not a step of a worker: a resend or test by hand, or an alert. */
 export async function insert(
   db: Connection,
   delivery: {
@@ -39,7 +39,7 @@ export async function insert(
       ${error?.slice(0, 500) ?? null}, ${duration_ms})`);
 }
 
-/** Whether an alert of this account was sent since then, whatever its result. */
+/** Whether an alert of this account was sent since `at`, whatever its result. */
 export async function alertedSince(db: Connection, accountId: string, at: Date): Promise<boolean> {
   const rows = await db.run(sql`
     select from webhook_deliveries
@@ -48,7 +48,9 @@ export async function alertedSince(db: Connection, accountId: string, at: Date):
   return rows.length > 0;
 }
 
-/** An id is made a moment before its row is written, and by another machine's clock. */
+/**
+ * Ids are made before their rows are written, by another machine's clock, so allow a difference.
+ */
 const idSlackMs = 60_000;
 
 /** Notes that a repeated delivery has succeeded. */
@@ -64,7 +66,7 @@ export function ofRequest(db: Connection, requestId: string): Promise<DeliveryRo
     from webhook_deliveries where request_id = ${requestId} order by created_at`);
 }
 
-/** Deliveries of an account, newest first; `failed`: only failed ones. */
+/** Deliveries of an account, newest first; with `failed`, only failed ones. */
 export function list(
   db: Connection,
   page: { account_id: string; failed: boolean; below_id: string | null; limit: number },
@@ -78,7 +80,7 @@ export function list(
     order by id desc limit ${page.limit}`);
 }
 
-/** Deletes old deliveries without a request; the others go with their request. */
+/** Deletes old deliveries that belong to no request; the others are deleted with their request. */
 export async function clear(db: Connection, olderThanDays: number, limit: number): Promise<number> {
   const rows = await db.run(sql`
     delete from webhook_deliveries where id = any(array(

@@ -3,7 +3,7 @@ import { rowsOf, sql, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutputRow } from './requests.ts';
 import type { FailureCode } from '../../core/errors.ts';
 
-/** A cancelled request keeps its input up to this size. */
+/** A cancelled request keeps its input only up to this size. */
 const cancelledInputMaxBytes = 16 * 1024;
 
 export interface LockedRequest {
@@ -15,7 +15,7 @@ export interface LockedRequest {
   month: string;
 }
 
-/** Locks rows for their end, always after balances and key usage. */
+/** Locks rows before their end. Balances and key usage must have been locked before. */
 export function lockMany(tx: Transaction, ids: string[]): Promise<LockedRequest[]> {
   return tx.run<LockedRequest>(sql`
     select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
@@ -27,20 +27,20 @@ export interface EndedRequest {
   id: string;
   account_id: string;
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  /** The upstream at which it ended; null: the one it had. */
+  /** The upstream at which it ended; null: the request's present one. */
   upstream: string | null;
   charged_usd_micro: bigint;
   error_code: FailureCode | null;
   error_message: string | null;
   error_cause: string | null;
-  /** Null: it leaves no outputs. */
+  /** How long its outputs are kept; null if there are none. */
   ttl_seconds: number | null;
-  /** JSON text, or null. */
+  /** JSON as a string, or null. */
   output: string | null;
   quantity: number | null;
   cost_usd_micro: bigint | null;
   outputs: Output[];
-  /** A call that failed may be made again under the same Idempotency-Key. */
+  /** The request failed, so the call may be made again with the same Idempotency-Key. */
   frees_key: boolean;
 }
 
@@ -74,9 +74,7 @@ export function endMany(tx: Transaction, rows: EndedRequest[]): void {
   if (cancelled.length > 0) dropLargeInputs(tx, cancelled);
 }
 
-/**
- * A cancel costs nothing; keeping large inputs of cancelled requests would fill the disk for free.
- */
+/** Cancelling is free, so large inputs of cancelled requests could be used to fill the disk. */
 function dropLargeInputs(tx: Transaction, requestIds: string[]): void {
   tx.send(sql`
     update request_inputs set input = '{}'

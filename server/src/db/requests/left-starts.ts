@@ -1,9 +1,9 @@
 import { storableText } from '../../lib/json.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Starts whose answer was lost and after which the next route was called. */
+/** Starts whose answer was lost and after which the next route was called ("left starts"). */
 
-/** How many have an unknown cost, by upstream. */
+/** The number of left starts with an unknown cost, by upstream. */
 export function countLeft(db: Connection): Promise<{ upstream: string; count: number }[]> {
   return db.run<{ upstream: string; count: number }>(sql`
     select upstream, count(*)::int as count from attempts
@@ -11,12 +11,12 @@ export function countLeft(db: Connection): Promise<{ upstream: string; count: nu
     group by upstream order by upstream`);
 }
 
-/** A left call of a chat, which keeps no other attempts. */
+/** A left call of a chat. Other attempts of chats are not stored. */
 export interface LeftCall {
   request_id: string;
   upstream: string;
   model: string;
-  /** Which of several keys it was called with. */
+  /** The key the call was made with, if the upstream has several. */
   key: string | null;
   request_hash: Buffer;
   message: string;
@@ -24,7 +24,10 @@ export interface LeftCall {
   seconds: number;
 }
 
-/** Written before the next route is called: whatever happens then, this call may have cost. */
+/**
+ * Written before the next route is called, because whatever happens then, this call may have cost
+ * money.
+ */
 export async function insertLeft(db: Connection, call: LeftCall): Promise<void> {
   await db.run(sql`
     insert into attempts (request_id, attempt, upstream, upstream_model, key, class, request_hash,

@@ -1,6 +1,6 @@
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Requests of one model that cost more than they brought. */
+/** Requests of one model that cost more than their charges. */
 export interface Loss {
   model_id: string;
   count: number;
@@ -8,8 +8,8 @@ export interface Loss {
 }
 
 /**
- * The losses of the last day, largest first. An account that pays less than list prices is the
- * operator's own choice, so its requests are not counted.
+ * The losses of the last day, largest first. Accounts that pay less than list prices are left out,
+ * because their losses are the operator's own choice.
  */
 export function lossesOfDay(db: Connection): Promise<Loss[]> {
   return db.run<Loss>(sql`

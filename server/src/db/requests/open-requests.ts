@@ -2,21 +2,20 @@ import type { AttemptOutcome } from '../../core/request/request.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /**
- * Open requests of all accounts, for the operator. They are found by the indexes that claims use,
- * because the many that have ended do not matter here.
+ * Open requests of all accounts, for the operator. They are found by the indexes for claims, which
+ * do not contain ended requests.
  */
 
 export interface OpenFilter {
   upstream: string | null;
   status: 'IN_QUEUE' | 'IN_PROGRESS' | null;
   account_id: string | null;
-  /** Made at this id or before; null: at any time. */
+  /** Only requests with this id or an older one; null: all. */
   until_id: string | null;
   above_id: string | null;
   limit: number;
   /**
-   * Running requests without a slot are due by then at the latest: a chat call is due at its
-   * deadline.
+   * Running requests without a slot are due within this time. A chat call is due at its deadline.
    */
   due_seconds: number;
 }
@@ -32,7 +31,7 @@ export interface OpenRow {
   status: 'IN_QUEUE' | 'IN_PROGRESS';
   /** It has a slot at its upstream. */
   slot: boolean;
-  /** Its start was tried, and it waits for a slot to be tried again. */
+  /** Its start was refused, and it waits for a slot to be tried again. */
   waits: boolean;
   wake_at: Date;
   deadline_at: Date | null;
@@ -40,7 +39,7 @@ export interface OpenRow {
   quoted_usd_micro: bigint;
   created_at: Date;
   started_at: Date | null;
-  /** Where its newest start went, if there is one. */
+  /** The upstream of its newest start; null if it was never started. */
   started_upstream: string | null;
   outcome: AttemptOutcome;
   has_handle: boolean;
@@ -48,13 +47,16 @@ export interface OpenRow {
   progress: number | null;
 }
 
-/** Most waiting requests that are counted, and that a list searches. */
+/** Most waiting requests that are counted, and that are searched for a list. */
 export const depthMax = 50_000;
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Oldest first. Open requests are found first: walking all requests in order takes too long. */
+/**
+ * Oldest first. Open requests are selected first, because walking all requests in order is too
+ * slow.
+ */
 export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
   const { upstream, account_id, status } = filter;
   const above = filter.above_id ?? firstId;
@@ -91,7 +93,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
 }
 
 export interface Depth {
-  /** One of the two is set. */
+  /** Exactly one of the two is set. */
   account_id: string | null;
   model_id: string | null;
   email: string | null;
@@ -100,8 +102,8 @@ export interface Depth {
 }
 
 /**
- * The accounts with the most waiting requests and the models that most wait for, so many of each,
- * most first.
+ * The `top` accounts with the most waiting requests and the `top` models with the most, largest
+ * first.
  */
 export function depths(db: Connection, top: number): Promise<Depth[]> {
   return db.run<Depth>(sql`
@@ -123,7 +125,7 @@ export function depths(db: Connection, top: number): Promise<Depth[]> {
 export interface RunningCount {
   upstream: string;
   running: number;
-  /** How long ago the oldest of them was first sent. */
+  /** How long ago the oldest running job was first sent. */
   longest_seconds: number;
 }
 
@@ -141,12 +143,12 @@ export function running(db: Connection, due_seconds: number): Promise<RunningCou
     ) r group by upstream order by upstream`);
 }
 
-/** Most upstreams that are named here. */
+/** Most upstreams that are listed here. */
 const beyondMax = 100;
 
 /**
- * How many jobs run at unknown upstreams, or with an unknown key of one (`name#key`), in order of
- * name. Reads no more requests than there are slots taken.
+ * The number of jobs that run at unknown upstreams, or with an unknown key of an upstream
+ * (`name#key`), in order of name. Reads no more requests than there are slots in use.
  */
 export function runningBeyond(
   db: Connection,

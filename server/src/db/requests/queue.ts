@@ -19,19 +19,19 @@ export interface Claim {
 
 export interface UpstreamQueue {
   upstream: string;
-  /** The upstream's own names of models whose requests are left waiting. */
+  /** The upstream's own names of paused models; their requests stay in the queue. */
   paused_models?: readonly string[];
-  /** Ids of models whose requests are left waiting. */
+  /** Ids of stopped models; their requests stay in the queue. */
   stopped_models?: readonly string[];
-  /** Jobs that may run there at the same time, over all processes. */
+  /** Most jobs that may run there at the same time, over all processes. */
   concurrency: number;
 }
 
 export interface WaitingUpstream {
   upstream: string;
-  /** How long one of its requests has waited, the first in order of account. */
+  /** How long one of its requests has waited: the first in order of account. */
   oldest_seconds: number;
-  /** The upstream's own names of models that take nothing now. */
+  /** The upstream's own names of its paused models. */
   paused_models: string[];
   /** Ids of models that an operator stopped. */
   stopped_models: string[];
@@ -58,12 +58,12 @@ export function waitingUpstreams(db: Connection): Promise<WaitingUpstream[]> {
 }
 
 /**
- * Claims requests that wait for one upstream, as many as its free slots and `limit` allow: queued
- * ones, and those that were tried before and wait for a slot again, in one line. Turns go
- * round the accounts that have work, beginning after the one served last; within an account the
- * oldest comes first. While several accounts wait, none of them gets more than half of the slots,
- * rounded up; so at most one is at its half while a slot is free, and one account more is looked
- * at than there are slots.
+ * Claims requests that wait for one upstream, as many as its free slots and `limit` allow. Queued
+ * requests and those that wait for a slot to be tried again are in one line. The accounts with
+ * waiting requests take turns, beginning after the account served last; within an account the
+ * oldest request comes first. While several accounts wait, none of them gets more than half of the
+ * slots, rounded up. So while a slot is free, at most one account has its half, and it is enough to
+ * read one account more than there are slots.
  */
 export async function claimQueued(
   db: Database,
@@ -93,7 +93,7 @@ export async function claimQueued(
       ), turn as (
         select cursor_account from upstreams where name = ${upstream} and model = ''
       ),
-      -- From the account after the one served last to the end, then from the beginning up to it.
+      -- From the account after the one served last to the end, then from the first account.
       ${accountsWaiting('after', waiting, 'r.account_id > (select cursor_account from turn)')},
       ${accountsWaiting('before', waiting, 'r.account_id <= (select cursor_account from turn)')},
       accounts_in_turn as (
@@ -101,7 +101,8 @@ export async function claimQueued(
         union all
         select account_id, 1 from before where account_id is not null
       ),
-      -- Of each account its oldest, at most half of the slots while others wait too.
+      -- The oldest requests of each account: at most half of the slots while other accounts wait
+      -- too.
       candidate as (
         select t.account_id, t.lap, q.id, q.round
         from accounts_in_turn t cross join lateral (
@@ -137,8 +138,8 @@ export async function claimQueued(
 }
 
 /**
- * A recursive query of accounts that wait, in order of their ids, no more than there is room for.
- * Each is found by one look into the index.
+ * A recursive query of the accounts that wait, in order of their ids, at most one more than there
+ * are free slots. One index lookup finds each account.
  */
 function accountsWaiting(name: string, waiting: Fragment, within: string): Fragment {
   return (bind) => `${name}(account_id, n) as (
@@ -153,7 +154,7 @@ function accountsWaiting(name: string, waiting: Fragment, within: string): Fragm
   )`;
 }
 
-/** Claims requests that are due: to poll, to recover, to notify, to delete. */
+/** Claims requests that are due, to be polled, recovered, notified of or deleted. */
 export function claimDue(db: Connection, limit: number, leaseSeconds: number): Promise<Claim[]> {
   return db.run<Claim>(sql`
     with due as (
@@ -170,8 +171,8 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
 }
 
 /**
- * Claims running requests by their ids, even before they are due, except those that another worker
- * has; `orphans` also from their worker.
+ * Claims running requests by their ids, even before they are due. Requests that another worker
+ * holds are skipped, except `orphans`, which are taken from their worker.
  */
 export function claimHeld(
   db: Connection,
@@ -191,7 +192,7 @@ export function claimHeld(
     from held where r.id = held.id returning r.id, r.attempt`);
 }
 
-/** Extends leases that still hold and returns them. */
+/** Extends those of these leases that are still held, and returns them. */
 export function renewMany(
   db: Connection,
   claims: Claim[],
@@ -205,7 +206,7 @@ export function renewMany(
 }
 
 /**
- * Takes a slot at an upstream for a claimed request that has none there; false if all are taken.
+ * Takes a slot at an upstream for a claimed request that has none there; false if all are in use.
  */
 export async function takeSlot(
   db: Database,
@@ -226,7 +227,9 @@ export async function takeSlot(
   });
 }
 
-/** The row of the upstream serialises claims: its holder counts slots in a later snapshot. */
+/**
+ * Locking the upstream's row serialises claims: each claim counts slots in a snapshot taken later.
+ */
 function lockTurn(tx: Transaction, upstream: string): void {
   tx.send(sql`insert into upstreams (name) values (${upstream}) on conflict do nothing`);
   tx.send(sql`
@@ -234,7 +237,7 @@ function lockTurn(tx: Transaction, upstream: string): void {
     for update -- guard: slots-counted-by-one`);
 }
 
-/** Paused upstreams with waiting requests, and models that are paused alone. */
+/** Paused upstreams with waiting requests, and models that are paused on their own. */
 export function pausedQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
   return db.run<{ upstream: string; model: string }>(sql`
     select name as upstream, model from upstreams u
@@ -249,7 +252,7 @@ interface Route {
   model: string;
 }
 
-/** For how many seconds each of these routes is paused, its whole upstream or its model. */
+/** For how many seconds each of these routes is paused, through its upstream or its model. */
 export async function pausesOf(
   db: Connection,
   routes: readonly Route[],
@@ -265,8 +268,8 @@ export async function pausesOf(
 }
 
 /**
- * Moves queued requests of these models to another route; `to.model` null: the first that their row
- * names there. Returns how many.
+ * Moves queued requests of these models to another route. If `to.model` is null, the route's model
+ * is the first that their row lists for that upstream. Returns the number of moved requests.
  */
 export async function moveQueued(
   db: Connection,
@@ -287,7 +290,7 @@ export async function moveQueued(
   return rows.length;
 }
 
-/** Hands claims back for about so many seconds, spread, so that they are not all due at once. */
+/** Hands claims back, due in about `seconds`, spread so that they are not all due at once. */
 export async function putOff(db: Connection, claims: Claim[], seconds: number): Promise<void> {
   await db.run(sql`
     update requests r set leased = false,
@@ -310,16 +313,16 @@ export interface QueueState {
   ids: string[];
   oldest_seconds: number;
   paused_seconds: number;
-  /** Its models that are paused alone, with seconds. */
+  /** Its models that are paused on their own, with the seconds left. */
   paused_models: Record<string, number>;
-  /** Ids of models that an operator stopped, whatever their upstreams. */
+  /** Ids of models that an operator stopped, at any upstream. */
   stopped_models: string[];
 }
 
 /**
- * Waiting requests of each of these upstreams, in their order, and how long the oldest has
- * waited. In a queue longer than `limit` it sees the first accounts only: enough to know that it is
- * long and about how old.
+ * For each of these upstreams, in the given order: its waiting requests and how long the oldest has
+ * waited. If more than `limit` requests wait, only the first accounts are read; this suffices to
+ * see that the queue is long and about how old it is.
  */
 export function queueStates(
   db: Connection,
@@ -348,7 +351,7 @@ export function queueStates(
 
 /**
  * How long the oldest request of this account has waited for this upstream, stopped models
- * excluded; 0: none waits.
+ * excluded; 0 if none waits.
  */
 export async function waitedSeconds(
   db: Connection,

@@ -11,21 +11,24 @@ export interface ListFilter {
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
-  /** Only older ones than this. */
+  /** Only requests older than this one. */
   below_id: string | null;
   limit: number;
 }
 
-/** An id is made a moment before its row is written, and by another machine's clock. */
+/**
+ * Ids are made before their rows are written, by another machine's clock, so allow a difference.
+ */
 const idSlackMs = 60_000;
 
 /** One account's requests, newest first. */
 export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> {
   const { account_id, status, model_id, key_id, from_ms, to_ms, limit } = filter;
-  // `created_at` is in no index; the ids limit what is read to a narrow range of time.
+  // No index contains `created_at`; bounds on the ids limit the search to a narrow period.
   const from_id = from_ms === null ? null : leastIdAt(from_ms - idSlackMs);
   const to_id = to_ms === null ? null : leastIdAt(to_ms + idSlackMs);
-  // An index has the few in another state; it is used if the text itself says so.
+  // A partial index holds the few requests that are not COMPLETED. PostgreSQL uses it only if the
+  // SQL text itself contains that condition.
   const inState =
     status === null || status === 'COMPLETED'
       ? '($9::text is null or status = $9)'
@@ -74,7 +77,7 @@ export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
     order by r.id desc limit ${filter.limit}`);
 }
 
-/** One call that started a request at an upstream, with what only the operator may see. */
+/** One call that started a request at an upstream, with fields that only the operator may see. */
 export interface AttemptRow {
   attempt: number;
   upstream: string;
@@ -85,11 +88,14 @@ export interface AttemptRow {
   message: string | null;
   handle: Record<string, unknown> | null;
   created_at: Date;
-  /** When the next route was called because its answer was lost: it may have cost all the same. */
+  /**
+   * When the next route was called because this start's answer was lost. The start may have cost
+   * money.
+   */
   left_at: Date | null;
-  /** Set for a left start once its outcome was resolved. */
+  /** The cost of a left start, once its outcome was resolved. */
   cost_usd_micro: bigint | null;
-  /** When its outcome was known; null: it is not, or the answer ended the request. */
+  /** When its outcome was known; null if it is unknown, or if the answer ended the request. */
   answered_at: Date | null;
 }
 
@@ -100,7 +106,7 @@ export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRo
     from attempts where request_id = ${requestId} order by attempt`);
 }
 
-/** Which of several keys this attempt was made with; null also if there is no such attempt. */
+/** Which of several keys this attempt used; null if there is one key only, or no such attempt. */
 export async function keyOfAttempt(
   db: Connection,
   requestId: string,

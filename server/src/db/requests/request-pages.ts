@@ -3,13 +3,16 @@ import { leastIdAt } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { RequestRow } from './requests.ts';
 
-/** Requests as the web pages list them: page by page in both directions, and as they change. */
+/**
+ * Requests for the lists on the web pages: pages in both directions, and single requests that
+ * change.
+ */
 
 /** One line of a page. */
 export interface EntryRow extends RequestRow {
   /** Progress of a running request; null: not reported. */
   progress: number | null;
-  /** Outputs that are still kept: how many, and the first of them. */
+  /** The number of outputs that are still kept, and the index of the first. */
   outputs: number;
   output_index: number | null;
   output_type: string | null;
@@ -17,7 +20,9 @@ export interface EntryRow extends RequestRow {
   reserved_usd_micro: bigint;
 }
 
-/** These requests if they belong to these accounts, each with its account's present balance. */
+/**
+ * Those of these requests that belong to these accounts, each with its account's present balance.
+ */
 export function findEntries(
   db: Connection,
   ids: string[],
@@ -49,25 +54,27 @@ export interface PageFilter {
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
-  /** The first and the last id that the searched text may stand for. */
+  /** The lowest and the highest id that the searched text may stand for. */
   first_id: string | null;
   last_id: string | null;
 }
 
 export interface PageBounds {
-  /** Only older ones than this. */
+  /** Only requests older than this one. */
   below_id: string | null;
   limit: number;
-  /** How many requests are read, whether they match or not. */
+  /** How many requests are read at most, whether they match or not. */
   look: number;
 }
 
-/** An id is made a moment before its row is written, and by another machine's clock. */
+/**
+ * Ids are made before their rows are written, by another machine's clock, so allow a difference.
+ */
 const idSlackMs = 60_000;
 const least = '00000000-0000-0000-0000-000000000000';
 const greatest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** `created_at` is in no index; the ids limit what is read to a narrow range of time. */
+/** No index contains `created_at`; bounds on the ids limit the search to a narrow period. */
 function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
   const from = from_ms === null ? least : leastIdAt(from_ms - idSlackMs);
   const to = to_ms === null ? greatest : leastIdAt(to_ms + idSlackMs);
@@ -126,7 +133,7 @@ export async function idsAbove(
   return rows.map(({ id }) => id);
 }
 
-/** The last id that a search of that many rows reaches; null if it reaches all there are. */
+/** The last request that a search of `look` rows reads; null if there are fewer rows. */
 export async function reach(
   db: Connection,
   filter: PageFilter,
@@ -142,7 +149,7 @@ export async function reach(
   return row ?? null;
 }
 
-/** Open requests among the newest of each account. */
+/** The open requests among the `newest` of each account. */
 export async function openAmongNewest(
   db: Connection,
   accountIds: string[],

@@ -9,8 +9,8 @@ type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Mov
 export type Ids = { id: string }[];
 
 /**
- * Commits the intents and returns those that may call. A request that was cancelled or claimed
- * again is not among them.
+ * Commits the intents and returns the requests whose upstream may now be called. A request that was
+ * cancelled or claimed again is not among them.
  */
 export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
   return db.run<{ id: string }>(sql`
@@ -43,7 +43,7 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
     returning request_id as id`);
 }
 
-/** Stores the handles before anything else is done with the answer. */
+/** Stores the handles before anything else is done with the upstreams' answers. */
 export function acceptMany(
   db: Connection,
   moves: To<'accepted'>[],
@@ -65,8 +65,8 @@ export function acceptMany(
         held: 'bool',
       })} as d
     ), kept as (
-      -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
-      -- for.
+      -- A handle is stored even if another worker has claimed the request meanwhile: it names a
+      -- paid job.
       update attempts a set handle = coalesce(
         a.handle, -- guard: first-handle-stays
         d.handle), outcome = 'accepted',
@@ -95,9 +95,9 @@ export interface CalledBack {
 }
 
 /**
- * Makes the next poll of a running request due at once: now, or when its worker hands it back.
- * Stores the handle of a start whose answer was lost. Repeated or late calls change nothing; if the
- * next route was called meanwhile, the handle is for the operator only. Returns those that are due
+ * Makes the next poll of a running request due: at once, or when its worker hands it back. Stores
+ * the handle of a start whose answer was lost. Repeated or late calls change nothing. If the next
+ * route was called meanwhile, only the operator sees the handle. Returns the requests that are due
  * now.
  */
 export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
@@ -180,7 +180,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
     select id from moved`);
 }
 
-/** Hands claims back: due at once. A queued one also frees its slot. */
+/** Hands claims back, due at once. A queued request also frees its slot. */
 export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now(), leased = false,
@@ -224,7 +224,7 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
       and r.webhook_state = 'pending' returning r.id`);
 }
 
-/** The bytes of its outputs are deleted. */
+/** Notes that the bytes of a request's outputs are deleted. */
 export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set expires_at = null, wake_at = null, leased = false
@@ -234,7 +234,10 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
     returning r.id`);
 }
 
-/** Final with nothing left to do: due when its outputs expire, if it has any. */
+/**
+ * Notes that nothing is left to do. The request is due once more when its outputs expire, if it has
+ * any.
+ */
 export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at, leased = false
@@ -252,9 +255,9 @@ export interface ClaimedRequest {
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
-  /** The upstream's own name of the model; null: the first that the row names. */
+  /** The upstream's own name of the model; null: the first one that the catalog row lists. */
   upstream_model: string | null;
-  /** It has a slot there. */
+  /** It has a slot at its upstream. */
   slot: boolean;
   status: Status;
   attempt: number;
@@ -268,20 +271,22 @@ export interface ClaimedRequest {
   webhook_url: string | null;
   started_in: number | null;
   started_upstream: string | null;
-  /** Which of several keys of that upstream it was called with. */
+  /** Which of several keys of that upstream the start used. */
   started_key: string | null;
-  /** Keys of its upstream that did not take its latest starts. */
+  /** Keys of its upstream whose use was refused at its latest starts. */
   refused_keys: string[] | null;
-  /** How many starts there were, and how long ago the newest was. */
+  /** The number of starts, and how long ago the newest was. */
   starts: number;
   start_age_seconds: number | null;
   outcome: AttemptOutcome;
-  /** The newest start was left with its outcome unknown; and the routes of all left starts. */
+  /**
+   * Whether the newest start was left with an unknown outcome, and the routes of all left starts.
+   */
   left: boolean;
   left_routes: Route[] | null;
-  /** Polls in a row at which its upstream knew no such job. */
+  /** Polls in succession at which its upstream did not know the job. */
   missing: number;
-  /** The upstream's newest message; internal. */
+  /** The upstream's newest message; callers do not see it. */
   said: string | null;
   handle: Record<string, unknown> | null;
   idempotent: boolean;
@@ -289,10 +294,10 @@ export interface ClaimedRequest {
   stopped: boolean;
 }
 
-/** After this time a key that did not take a start is tried again. */
+/** After this time a key that was refused at a start is tried again. */
 const refusedKeySeconds = 60;
 
-/** Loads claims whole, in one statement. */
+/** Loads all that a worker needs of its claims, in one statement. */
 export function loadClaimed(
   db: Connection,
   claims: { id: string; attempt: number }[],
@@ -325,7 +330,7 @@ export function loadClaimed(
     ) a on true`);
 }
 
-/** An upstream's message, as far as it can be stored. */
+/** An upstream's message, cut and cleaned so that the database can store it. */
 function storableMessage(message: string | null): string | null {
   return message === null ? null : storableText(message.slice(0, 2000));
 }

@@ -6,7 +6,7 @@ import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sq
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
-/** The narrow row of a request, which everything reads. */
+/** The narrow row of a request, which most queries read. */
 export interface RequestRow {
   id: string;
   account_id: string;
@@ -39,16 +39,16 @@ export interface NewRequest {
   quoted_usd_micro: bigint;
   idempotency_key: string | null;
   fingerprint: Buffer | null;
-  /** JSON texts. */
+  /** JSON as strings. */
   input: string;
   quote: string;
   queue_position: number;
   webhook_url: string | null;
   /**
-   * Chat calls only: they begin at once, and their row is due for release if nobody settles them.
+   * Chat calls only. They begin at once, and are released after this time if nobody settles them.
    */
   call_seconds: number | null;
-  /** As in `quote`; left out: none. */
+  /** As in `quote`; undefined if there are none. */
   unknown_inputs?: UnknownInput[];
 }
 
@@ -91,7 +91,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
     from d`);
 }
 
-/** A request that an earlier submit with the same Idempotency-Key made. */
+/** A request that was made by an earlier submit with the same Idempotency-Key. */
 export interface EarlierRequest {
   request_id: string;
   account_id: string;
@@ -120,8 +120,8 @@ export function findEarlier(
 }
 
 /**
- * Deletes Idempotency-Keys that are older than their retention, and that of a failed chat call, so
- * that it may run again.
+ * Deletes Idempotency-Keys that are older than their retention, and those of failed chat calls, so
+ * that such a call may run again.
  */
 export async function forgetKeys(
   db: Connection,
@@ -139,9 +139,9 @@ export async function forgetKeys(
 }
 
 /**
- * Deletes the payloads of requests that ended so long ago: input, output and attempts. The books'
- * part stays: the row, its quote, the figures of its result. Requests that are still due for
- * something keep everything.
+ * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output and
+ * attempts. What the books need stays: the row, its quote and the measures of its result. Requests
+ * that are still due for a step keep everything.
  */
 export async function clearPayloads(
   db: Connection,
@@ -171,7 +171,7 @@ export async function clearPayloads(
   return rows.length;
 }
 
-/** Only what a status shows, because no row is read as often. */
+/** Only what a status response shows, because no row is read as often. */
 export interface StatusRow extends Pick<
   RequestRow,
   | 'id'
@@ -191,11 +191,11 @@ export interface StatusRow extends Pick<
   upstream_model: string | null;
   error_message: string | null;
   progress: { progress: number | null; logs: string[] } | null;
-  /** When its payloads were deleted, after their retention. */
+  /** When its payloads were deleted at the end of their retention. */
   cleared_at: Date | null;
 }
 
-/** Those of these requests that have not ended. */
+/** Which of these requests have not ended. */
 export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     select id from requests
@@ -228,7 +228,7 @@ export interface CardRow extends RequestRow {
   cleared_at: Date | null;
 }
 
-/** Whole requests, for cards, responses and webhooks. */
+/** Requests with their input, output and messages, for the request view, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
   return db.run<CardRow>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,

@@ -1,16 +1,18 @@
 import { leastIdAt } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** How upstreams did lately. Ids contain the time, so recent rows are found by their key. */
+/**
+ * Recent results and latencies of upstreams. Ids contain the time, so recent rows are found by id.
+ */
 
 export interface RunLatency {
   upstream: string;
   completed: number;
-  /** Failed through the upstream, time-outs and unknown outcomes included. */
+  /** Failed because of the upstream, including time-outs and unknown outcomes. */
   failed: number;
-  /** Refused for good: bad input, or the upstream's policy. */
+  /** Refused for good, for a bad input or by the upstream's policy. */
   rejected: number;
-  /** Over completed runs, from the first call to the end. Null: there was none. */
+  /** Over completed runs, from the first call to the end. Null if there was none. */
   run_median_ms: number | null;
   run_p95_ms: number | null;
 }
@@ -18,20 +20,20 @@ export interface RunLatency {
 export interface StartLatency {
   upstream: string;
   starts: number;
-  /** Not taken, or without a clear answer. */
+  /** Refused, or without a clear answer. */
   refused: number;
   /**
-   * Median time from recorded intent to received handle, over accepted starts. Null: there was
-   * none.
+   * Median time from the recorded intent to the received handle, over accepted starts. Null if
+   * there was none.
    */
   start_median_ms: number | null;
   start_p95_ms: number | null;
 }
 
-/** Most requests that are read, the newest: enough for a stable result. */
+/** Most requests that are read, newest first: enough for a stable result. */
 export const latencyRowsMax = 10_000;
 
-/** Requests made in the last so many seconds, by upstream. */
+/** Requests made in the last `seconds`, by upstream. */
 export function runLatencies(db: Connection, seconds: number, now: number): Promise<RunLatency[]> {
   return db.run<RunLatency>(sql`
     select upstream, count(*) filter (where status = 'COMPLETED')::int as completed,
@@ -48,7 +50,7 @@ export function runLatencies(db: Connection, seconds: number, now: number): Prom
     ) recent group by upstream`);
 }
 
-/** Starts of jobs, without chats, in the last so many seconds, by upstream. */
+/** Starts of jobs, without chats, in the last `seconds`, by upstream. */
 export function startLatencies(
   db: Connection,
   seconds: number,

@@ -1,7 +1,7 @@
 import { stepFor, type DueRequest, type Step } from '../../core/request/request.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** The next step of some open requests of an upstream. */
+/** Open requests of an upstream that have the same next step. */
 export interface Work {
   does: Step;
   upstream: string;
@@ -9,12 +9,12 @@ export interface Work {
   reserved_usd_micro: bigint;
 }
 
-/** All steps of a worker if everything were due at once. */
+/** All steps that workers would do if everything were due at once. */
 export interface UnfinishedWork {
   work: Work[];
-  /** Final, and their notification not yet sent. */
+  /** Requests that have ended and whose notification is not yet sent. */
   to_notify: number;
-  /** Open, with a notification due at their end. */
+  /** Open requests that will send a notification at their end. */
   to_notify_later: number;
 }
 
@@ -63,12 +63,12 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
   return { work: sorted.map(([, each]) => each), to_notify: ended!.to_notify, to_notify_later };
 }
 
-/** The same after everything open was released. */
+/** The same work after all open requests were released. */
 export function afterRelease({ to_notify, to_notify_later }: UnfinishedWork): UnfinishedWork {
   return { work: [], to_notify: to_notify + to_notify_later, to_notify_later: 0 };
 }
 
-/** How many requests, and what is reserved for them. */
+/** The number of requests, and the amount reserved for them. */
 export function sumOf({ work }: UnfinishedWork): { requests: number; reserved_usd_micro: bigint } {
   return {
     requests: work.reduce((sum, { jobs }) => sum + jobs, 0),

@@ -4,9 +4,9 @@ import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
- * Unknown outcomes and their resolutions: of requests that ended so, and of starts whose answer was
- * lost and after which the next route was called. A job that was known to have cost nothing at its
- * deadline is not one of them: its cost is 0.
+ * Unknown outcomes and their resolutions. Such an outcome belongs to a request that ended with it,
+ * or to a start whose answer was lost and after which the next route was called. A job that is
+ * known to have cost nothing by its deadline is not included: its cost is 0.
  */
 
 export interface UnknownRow {
@@ -15,7 +15,7 @@ export interface UnknownRow {
   email: string;
   model_id: string;
   kind: Kind;
-  /** The upstream where it may have run. */
+  /** The upstream where the job may have run. */
   upstream: string;
   /** The status of the request. */
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -28,42 +28,47 @@ export interface UnknownRow {
   created_at: Date;
   started_at: Date;
   completed_at: Date | null;
-  /** Set: the outcome is that of the start below, which was left then, not that of the request. */
+  /**
+   * Set if this is the outcome of the start below, which was left at that time, and not of the
+   * request.
+   */
   left_at: Date | null;
-  /** That start, otherwise the newest; null: it is no longer kept, or it was a chat call. */
+  /**
+   * The left start, otherwise the newest start; null if it is no longer stored or was a chat call.
+   */
   attempt: number | null;
   class: string | null;
   handle: Record<string, unknown> | null;
   message: string | null;
   attempted_at: Date | null;
-  /** The resolution; null: none yet. */
+  /** The resolution; null if there is none yet. */
   resolved: 'ran' | 'did_not_run' | null;
   note: string | null;
   by_email: string | null;
   resolved_at: Date | null;
 }
 
-/** Outcomes of an upstream that ended, or were left, in that time; null: all. */
+/** Outcomes of an upstream that ended, or were left, in a period; null stands for all. */
 export interface Selection {
   upstream: string | null;
   since: Date | null;
-  /** Before that time. */
+  /** Exclusive. */
   until?: Date | null;
-  /** Only this catalog row. */
+  /** Only outcomes of this catalog row. */
   model?: string | null;
 }
 
 export interface UnknownFilter extends Selection {
-  /** Null: all of them. */
+  /** Null: resolved and unresolved ones. */
   resolved: boolean | null;
-  /** Those after this one; null: from the first. */
+  /** Only outcomes after this one in the list; null: from the first. */
   below: OutcomeId | null;
   limit: number;
 }
 
 const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', attempt: 0 };
 
-/** Unresolved ones, newest first, by indexes that contain no others. */
+/** Unresolved outcomes, newest first. Their indexes contain no resolved ones. */
 export function inDoubt(
   db: Connection,
   { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
@@ -92,7 +97,7 @@ export function inDoubt(
     order by request_id desc, attempt desc limit ${limit}`);
 }
 
-/** Every unknown outcome, or with `resolved` only the resolved ones. */
+/** All unknown outcomes; with `resolved`, only the resolved ones. */
 function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
   const { upstream, since, until = null, model = null, below, limit } = filter;
   const { request_id: id, attempt } = below ?? last;
@@ -120,7 +125,7 @@ function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]
     order by request_id desc, attempt desc limit ${limit}`);
 }
 
-/** Unknown outcomes, newest first. One whose cost is known needs no resolution. */
+/** Unknown outcomes, newest first. An outcome whose cost is known needs no resolution. */
 export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
   const ids = await (filter.resolved === false ? inDoubt(db, filter) : everInDoubt(db, filter));
   return db.run<UnknownRow>(sql`
@@ -144,10 +149,10 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
     order by r.id desc, d.attempt desc`);
 }
 
-/** Most waiting ones that are read: they are few, or something is very wrong. */
+/** Most running requests that are read. There are few of them, unless something is very wrong. */
 const waitingMax = 200;
 
-/** Those that still run: their answer was lost, and it is waited for until their deadline. */
+/** Requests that still run although the answer to their start was lost, until their deadline. */
 export function waiting(db: Connection): Promise<UnknownRow[]> {
   return db.run<UnknownRow>(sql`
     with running as materialized (select * from requests where slot)
@@ -168,11 +173,11 @@ export function waiting(db: Connection): Promise<UnknownRow[]> {
 export interface DoubtSum {
   upstream: string;
   count: number;
-  /** The one that was made first. */
+  /** The unresolved outcome whose request was made first. */
   oldest_id: string;
 }
 
-/** How many are unresolved, by upstream, most first. */
+/** The number of unresolved outcomes by upstream, largest first. */
 export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
   return db.run<DoubtSum>(sql`
     select upstream, count(*)::int as count, min(request_id::text) as oldest_id from (
@@ -198,7 +203,7 @@ export async function findEnded(db: Connection, id: string): Promise<UnknownEnd 
   return rows[0] ?? null;
 }
 
-/** The request of a left start. */
+/** The request of a left start, or null. */
 export async function findLeft(
   db: Connection,
   { request_id, attempt }: OutcomeId,
@@ -211,7 +216,7 @@ export async function findLeft(
 
 export interface NewResolution {
   outcome: 'ran' | 'did_not_run';
-  /** For each of them. */
+  /** The cost of each of them. */
   cost_usd_micro: bigint;
   note: string | null;
   person_id: string | null;

@@ -3,7 +3,7 @@ import { storableText } from '../../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
-/** The result of a failed start: the pause that begins or is longest. */
+/** What a failed start led to: the pause that just began, or else the longest one. */
 export interface PauseRecord {
   /** The paused model; empty: the whole upstream. */
   model: string;
@@ -20,30 +20,30 @@ export interface Failure {
   /** The upstream's own name of the model. */
   model: string;
   /**
-   * How long the upstream asks to be left alone, or how long a model that it does not have is
-   * paused.
+   * How long the upstream asks not to be called. For a model that the upstream does not have: how
+   * long that model is paused.
    */
   pause_seconds: number;
-  /** False: the pause holds only once two accounts have failed. */
+  /** False: the pause begins only after starts of two accounts have failed. */
   pauses_at_once: boolean;
-  /** For `busy`: the limit is that of our whole account there. */
+  /** For `busy`: the limit applies to our whole account at the upstream. */
   account_wide: boolean | undefined;
-  /** No input can have caused it, so it also counts if one account alone has failed. */
+  /** The caller's input cannot be the cause, so failures of a single account count too. */
   counts_alone: boolean;
-  /** Failures in a row that pause the upstream, and the model. */
+  /** Failures in succession that pause the upstream, and that pause the model. */
   threshold: number;
   model_threshold: number;
   failure_pause_seconds: number;
 }
 
-/** An older failure says nothing about now. */
+/** Failures older than this are ignored. */
 const failureCountsSeconds = 600;
 
 /**
- * Records a failed start. From `threshold` failures in a row on, or if the upstream asks for it,
- * the upstream is paused, and a model of it by itself. Failures from one account alone never pause
- * anything for others (its inputs may be the cause), unless `counts_alone` is set. Busy upstreams
- * are paused as `busy.ts` says. Returns the newly paused entry, or else the one paused longest.
+ * Records a failed start. After `threshold` failures in succession, or if the upstream asks for it,
+ * the upstream is paused, or only one of its models. Failures of a single account never pause
+ * anything for others (its inputs may be the cause), unless `counts_alone` is set. Pauses of busy
+ * upstreams follow `busy.ts`. Returns the newly paused entry, or else the one paused longest.
  */
 export function noteFailure(
   db: Database,
@@ -51,7 +51,7 @@ export function noteFailure(
   failure: Failure,
 ): Promise<PauseRecord> {
   const { why, model, pause_seconds } = failure;
-  // A missing model says nothing about the others.
+  // A missing model says nothing about the upstream's other models.
   if (why === 'model')
     return writeFailure(db, upstream, failure, [{ model, pause: pause_seconds, busy: null }]);
   if (why !== 'busy') {
@@ -139,9 +139,9 @@ async function writeFailure(
 }
 
 /**
- * While every key of an upstream is paused, as a whole or for this model, the upstream is paused as
- * well, until the first of those pauses ends. `keys`: names of their pauses. Returns what is
- * paused: the model, or the whole upstream if that is empty.
+ * If every key of an upstream is paused (as a whole or for this model), pauses the upstream (or the
+ * model) until the first of those pauses ends. `keys`: names under which the keys' pauses are
+ * stored. Returns what was paused: the model, or '' for the whole upstream.
  */
 export function pauseWithKeys(
   db: Connection,
@@ -175,7 +175,7 @@ export function pauseWithKeys(
     from noted n left join before b using (model) order by n.model`);
 }
 
-/** Records the refusal of a poll as the newest problem; it is not a failed start. */
+/** Records a refused poll as the newest problem; it does not count as a failed start. */
 export async function noteRefusedPoll(
   db: Connection,
   upstream: string,
@@ -189,8 +189,8 @@ export async function noteRefusedPoll(
 }
 
 /**
- * A start succeeded that was made so many seconds ago: the upstream and this model of it are
- * healthy again. A pause that began since then goes on, because this start says nothing about it.
+ * Notes that a start made `seconds` ago has succeeded: the upstream and this model are healthy
+ * again. A pause that began after that start goes on, because the start says nothing about it.
  * Returns what was paused and is healthy now.
  */
 export function noteSuccess(
@@ -219,7 +219,7 @@ export function noteSuccess(
     select model from d where was_paused and is_over order by model`);
 }
 
-/** The upstream takes our key: earlier refusals of it no longer hold. */
+/** The upstream accepts our key, so earlier refusals of the key are cleared. */
 export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
     update upstreams set last_why = null, failures = 0, paused_until = null
@@ -227,7 +227,7 @@ export async function noteKeyTaken(db: Connection, upstream: string): Promise<vo
 }
 
 /**
- * Ends the pauses of an upstream and its keys, with all its models or of one model. True: it was
+ * Ends the pauses of an upstream and its keys, for all models or for one. Returns true if it was
  * paused.
  */
 export async function endPause(

@@ -13,16 +13,16 @@ export interface UpstreamState {
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
-  /** The kind of failure; null: a start has succeeded since, or there was none. */
+  /** The kind of the newest failure; null if there was none or a start has succeeded since. */
   last_why: Refusal | null;
 }
 
-/** Counting more would cost a scrape what the queue needs. */
+/** Counting more would make each metrics scrape a load on the queue's database. */
 export const waitingMax = 10_000;
 
 const upstreamsMax = 100;
 
-/** The given upstreams and all that were ever called or have waiting requests. */
+/** The given upstreams, and all that were ever called or have waiting requests. */
 export function upstreamStates(db: Connection, known: string[]): Promise<UpstreamState[]> {
   return db.run<UpstreamState>(sql`
     with recursive w(upstream) as (
@@ -57,7 +57,7 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
 export interface KeyState {
   upstream: string;
   key: string;
-  /** Running jobs that were started with it, over all processes. */
+  /** Running jobs that were started with this key, over all processes. */
   in_use: number;
   paused_seconds: number;
   failures: number;
@@ -66,14 +66,14 @@ export interface KeyState {
   last_why: Refusal | null;
 }
 
-/** A key to report on: `name` is the name of its pauses. */
+/** A key to report on; its pauses are stored under `name`. */
 export interface NamedKey {
   upstream: string;
   key: string;
   name: string;
 }
 
-/** In the given order. */
+/** States of these keys, in the given order. */
 export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
   const numbered = keys.map((key, n) => ({ ...key, n }));
   return db.run<KeyState>(sql`
@@ -96,10 +96,10 @@ export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<Ke
     order by k.n`);
 }
 
-/** A model that is paused alone. */
+/** A model that is paused while its upstream is not. */
 export interface PausedModel {
   upstream: string;
-  /** The upstream's own name of it. */
+  /** The upstream's own name of the model. */
   model: string;
   paused_seconds: number;
   failures: number;
