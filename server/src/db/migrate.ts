@@ -6,7 +6,7 @@ import { sql, type Database } from '../lib/sql/sql.ts';
 const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service uses the same one. */
 const lockKey = 770_219_001;
-/** Tables named in the refusal of another program's database: enough to recognise it. */
+/** Most tables that are listed when another program's database is refused. */
 const tablesShown = 3;
 
 type Session = Awaited<ReturnType<Database['connect']>>;
@@ -44,8 +44,8 @@ const shared =
   '(transaction or statement mode). Connect directly, or set the pooler to session mode.';
 
 /**
- * Throws `SchemaUnfit` if a pooler breaks sessions: prepared statements, locks and limits belong to
- * a session.
+ * Throws `SchemaUnfit` if a connection pooler shares server sessions, because prepared statements,
+ * locks and time limits belong to a session.
  */
 export async function demandSessions(db: Database): Promise<void> {
   const [one, other] = await Promise.all([db.checkout(), db.checkout()]);
@@ -54,7 +54,7 @@ export async function demandSessions(db: Database): Promise<void> {
     return rows[0]!.pid;
   };
   try {
-    // A sharing pooler gives one session two servers, or two sessions the same server.
+    // Such a pooler gives one session two servers, or two sessions the same server.
     for (let round = 0; round < 3; round++) {
       const pids = [await pidOf(one), await pidOf(one), await pidOf(other)];
       if (pids[0] !== pids[1] || pids[1] === pids[2]) throw new SchemaUnfit(shared);
@@ -66,9 +66,10 @@ export async function demandSessions(db: Database): Promise<void> {
 }
 
 /**
- * Brings the schema up to this version: forward only, a file a transaction, one process at a time.
- * Returns the names of the applied files. Refuses a database that a newer version has migrated, one
- * whose applied migrations are not this version's files, and one of another program.
+ * Brings the schema up to this version: forward only, one transaction per file, one process at a
+ * time. Returns the names of the applied files. Refuses three kinds of database: one migrated by a
+ * newer version, one whose applied migrations differ from this version's files, and one of another
+ * program.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const wanted = await readMigrations();
@@ -102,8 +103,8 @@ export async function migrate(db: Database): Promise<string[]> {
 }
 
 /**
- * Checks that the schema is the one of this version, and changes nothing: read access is enough.
- * Waits for a running migration.
+ * Checks that the schema is this version's, after waiting for a running migration. Changes nothing,
+ * so read access is enough.
  */
 export async function verifySchema(db: Database): Promise<void> {
   const wanted = await readMigrations();
@@ -189,8 +190,8 @@ async function readMigrations(): Promise<Migration[]> {
 const durable = { fsync: 'on', full_page_writes: 'on' } as const;
 
 /**
- * Checks that what is committed survives a power cut, and that the server is new enough. Returns
- * one sentence for each problem.
+ * Checks that committed data survives a power cut, and that the server is new enough. Returns one
+ * sentence for each problem.
  */
 export async function unsafeSettings(db: Database): Promise<string[]> {
   const rows = await db.run<{ name: string; setting: string }>(sql`
@@ -213,7 +214,7 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
   return wrong;
 }
 
-/** Resolves when the database answers; rejects if it does not within that time. */
+/** Resolves when the database answers; rejects if it does not within `withinMs`. */
 export async function ping(db: Database, withinMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

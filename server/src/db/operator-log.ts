@@ -7,7 +7,7 @@ export interface LogRow {
   by_email: string;
   action: string;
   account_id: string | null;
-  /** The account's address today; null: no account is concerned, or it is gone. */
+  /** The account's present address; null if no account is concerned, or it no longer exists. */
   account_email: string | null;
   target: string | null;
   details: Record<string, unknown> | null;
@@ -19,10 +19,10 @@ export type NewLogRow = Omit<LogRow, 'account_email' | 'created_at'>;
 /** Any number will do, as long as every version of the service uses the same one. */
 const numberLock = 770_219_012;
 
-/** Rows get their numbers one transaction after the other, so that none is missing. */
+/** Transactions that insert rows wait for each other, so that the numbers have no gaps. */
 export function insert(tx: Transaction, row: NewLogRow): void {
   const details = row.details === null ? null : JSON.stringify(row.details);
-  // A statement of its own: the next one sees what was committed while this one waited.
+  // A separate statement, so that the next one sees what was committed while this one waited.
   tx.send(sql`select pg_advisory_xact_lock(${numberLock})`);
   tx.send(sql`
     insert into operator_log (id, seq, person_id, by_email, action, account_id, target, details)
@@ -76,9 +76,9 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
     where l.id < ${below} order by l.id desc limit ${limit}`);
 }
 
-/** Addresses of everyone who has acted, for a filter. */
+/** Addresses of everyone who has acted, for the filter. */
 export async function authors(db: Connection): Promise<string[]> {
-  // Each next author is looked up: the log may be long, its authors are few.
+  // Looks up one author after the other, because the log may be long and has few authors.
   const rows = await db.run<{ by_email: string }>(sql`
     with recursive author as (
       select min(by_email) as by_email from operator_log

@@ -4,9 +4,9 @@ import type { Migration, Table } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /**
- * Copies whole tables out of one database and into another, whatever the schema: names come from
- * the catalog of the database, and values travel as the text that PostgreSQL itself writes and
- * reads, so nothing is rounded.
+ * Copies whole tables out of one database and into another, whatever the schema. Names come from
+ * the database's catalog. Values travel as the text that PostgreSQL itself writes and reads, so
+ * nothing is rounded.
  */
 
 export async function appliedMigrations(db: Connection): Promise<Migration[]> {
@@ -14,8 +14,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * Every table of the schema that survives a crash, except what describes the database itself;
- * referenced tables come first. Computed columns are left out.
+ * Every table of the schema that survives a crash, except those that describe the database itself,
+ * with referenced tables first. Computed columns are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
   const tables = await db.run<Table>(sql`
@@ -54,8 +54,8 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
 }
 
 /**
- * Makes this transaction write and read texts in one form, whatever the settings of server and
- * role.
+ * Makes this transaction write and read values in one text form, whatever the settings of server
+ * and role.
  */
 export function fixTextForm(tx: Transaction): void {
   tx.send(
@@ -69,14 +69,14 @@ export function fixTextForm(tx: Transaction): void {
 }
 
 /**
- * The rows of a table in the text form of COPY. Their number is known once the next statement was
+ * The rows of a table in the text form of COPY. Their number is known once the next statement is
  * answered.
  */
 export function copyOut(client: pg.Client, table: Table): CopyToStreamQuery {
   return client.query(to(`copy ${target(table)} to stdout`));
 }
 
-/** Takes what `copyOut` gave, and counts the rows. */
+/** Reads what `copyOut` wrote, and counts the rows. */
 export function copyIn(client: pg.Client, table: Table): CopyStreamQuery {
   return client.query(from(`copy ${target(table)} from stdin`));
 }
@@ -100,7 +100,7 @@ export async function filledTable(db: Connection, tables: Table[]): Promise<stri
   return null;
 }
 
-/** After rows were inserted: moves sequences behind them and lets the planner know the tables. */
+/** After rows were inserted: moves sequences past them and updates the planner's statistics. */
 export async function settleTables(tx: Transaction, tables: Table[]): Promise<void> {
   const sequences = await tx.run<{ sequence: string; table: string; column: string }>(sql`
     select s.oid::regclass::text as sequence, t.relname as table, a.attname as column
@@ -128,7 +128,7 @@ export interface StoredObject {
   sha256: string;
 }
 
-/** Objects that callers may still ask for. */
+/** Stored objects that callers may still download. */
 export function livingMedia(db: Connection): Promise<StoredObject[]> {
   return db.run<StoredObject>(sql`
     select storage_key, size, sha256 from files where expires_at > now()
@@ -154,7 +154,7 @@ export function openRequests(db: Connection, limit: number): Promise<OpenRequest
     where status in ('IN_QUEUE', 'IN_PROGRESS') order by id limit ${limit}`);
 }
 
-/** The moment that this transaction shows, by the database's clock. */
+/** The time of this transaction's snapshot, by the database's clock. */
 export async function transactionTime(tx: Connection): Promise<Date> {
   const [row] = await tx.run<{ now: Date }>(sql`select now() as now`);
   return row!.now;

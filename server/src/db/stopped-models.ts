@@ -1,6 +1,6 @@
 import { sql, type Connection } from '../lib/sql/sql.ts';
 
-/** A stopped catalog row: none of its jobs is started. */
+/** A stopped catalog row: its jobs are not started. */
 export interface StoppedModel {
   model_id: string;
   stopped_at: Date;
@@ -14,7 +14,7 @@ export function list(db: Connection): Promise<StoppedModel[]> {
     select model_id, stopped_at, stopped_by from stopped_models order by model_id`);
 }
 
-/** A row that is stopped already stays as it is. */
+/** Does nothing if the row is already stopped. */
 export async function insert(db: Connection, model_id: string, stopped_by: string): Promise<void> {
   await db.run(sql`
     insert into stopped_models (model_id, stopped_by) values (${model_id}, ${stopped_by})

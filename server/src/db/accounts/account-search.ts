@@ -5,7 +5,10 @@ import { rawSql, type Connection, type Statement } from '../../lib/sql/sql.ts';
 import type { AccountRow } from './accounts.ts';
 import { monthStart } from './month.ts';
 
-/** How an operator finds an account: by its own names, and by everything that leads to it. */
+/**
+ * Finds accounts for an operator: by their own names, and by their people, keys, requests and
+ * payments.
+ */
 
 export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
   /** Charged and reserved this month (UTC), over all its keys. */
@@ -14,7 +17,7 @@ export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
   matched: Match[];
 }
 
-/** `said`: which one matched, if the account's row does not show it. */
+/** `said` names the match if the account's row does not show it. */
 export interface Match {
   by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
   said: string | null;
@@ -42,7 +45,7 @@ const matchedMax = 3;
 /** Newest first. */
 export async function search(db: Connection, wanted: AccountSearch): Promise<FoundRow[]> {
   const { words, only, below_id } = wanted;
-  // Part of the text, because a plan for any limit reads whole tables in case of a large one.
+  // Part of the SQL text: as a parameter it could be large, and the plan would read whole tables.
   const limit = Math.floor(wanted.limit);
   const values = [below_id ?? lastId];
   if (words === null) {
@@ -51,11 +54,11 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
       order by a.id desc limit ${limit}`;
     return db.run<FoundRow>(withFigures(page, values));
   }
-  // One look-up per account, because only few of all accounts are wanted.
+  // Checked one account at a time, because only few accounts match.
   const more =
     only === null ? '' : `and (select ${conditions[only]} from accounts a where a.id = f.id)`;
-  // All matches first, by the indexes, then the newest of them. The other way round, a rare word
-  // would be searched in every account.
+  // All matches are found first, by the indexes, and the newest of them are taken. The other way
+  // round, every account would be searched for a rare word.
   const page = `with found as materialized (${traces}), page as (
       select distinct f.id from found f where f.id < $1 ${more} order by f.id desc limit ${limit}
     )
@@ -84,11 +87,11 @@ function withFigures(page: string, values: unknown[]): Statement {
   return rawSql(text, values);
 }
 
-/** Written as in the indexes. */
+/** Must be written as in the indexes. */
 const wordsIn = (text: string) =>
   `to_tsvector('simple', regexp_replace(${text}, '[!-/:-@\\[-\`{-~]+', ' ', 'g'))`;
 
-/** Accounts, and what they were found by: each part by its own index. */
+/** Accounts and what they were found by. Each part of the union uses its own index. */
 const traces = `
   select a.id, 'account' as by, null as said from accounts a
     where ${wordsIn(`a.email || ' ' || coalesce(a.name, '')`)} @@ $2::tsquery
@@ -96,13 +99,13 @@ const traces = `
   union all select m.account_id, 'person', p.name || ' <' || p.email || '>' from (
     select id, name, email from people
       where ${wordsIn(`email || ' ' || name`)} @@ $2::tsquery or id = $5) p
-    -- The limit is far away; with it each person's few are looked up.
+    -- The limit is never reached; it makes the planner look up the few accounts of each person.
     cross join lateral (select account_id from members where person_id = p.id limit 10000) m
   union all select account_id, 'key', name || ' ' || prefix || '…' || last4 from keys
     where id = $5 or (prefix = $6 and last4 = coalesce($7, last4))
   union all select account_id, 'request', id::text from requests where id = $5
   union all select account_id, 'payment', null from transfers
-    -- A reservation has the id of its request.
+    -- A reservation has the id of its request, which is matched above.
     where id = $5 and kind <> 'reserve'
   union all select account_id, 'payment', null from transfers where reference = $8
   union all select redeemed_by, 'voucher', coalesce(note || ' ', '') || '…' || last4 from vouchers
@@ -112,7 +115,7 @@ const traces = `
   union all select redeemed_by, 'voucher', coalesce(note || ' ', '') || '…' || last4 from vouchers
     where redeemed_by is not null and (id = $5 or code_hash = $10)`;
 
-/** The values of `traces`, from the second on. */
+/** The values of `traces`, beginning with $2. */
 function tracesOf(words: string): unknown[] {
   const text = words.trim();
   const id = isUuid(text.toLowerCase()) ? text.toLowerCase() : null;
@@ -136,7 +139,7 @@ function termsOf(words: string): string | null {
   return found && found.map((word) => `'${word}':*`).join(' & ');
 }
 
-/** Ids with this beginning; an empty range if no id begins so. */
+/** The range of ids that begin with these characters; an empty range if no id can. */
 function idRange(words: string): [string, string] {
   const text = words.toLowerCase();
   const isStart =

@@ -45,7 +45,7 @@ export async function find(db: Connection, emailOrId: string): Promise<AccountRo
   return rows[0] ?? null;
 }
 
-/** Newest first, a page at a time: pass the last id of the page before. */
+/** Newest first, in pages: `before` is the last id of the previous page. */
 export function list(
   db: Connection,
   page: { limit: number; before?: string | undefined },
@@ -73,8 +73,8 @@ export interface NewAccounts {
 }
 
 /**
- * How many were created on each of the last days (UTC), today included; days without any are left
- * out.
+ * The number of accounts created on each of the last days (UTC), including today. Days without any
+ * are left out.
  */
 export function countNew(db: Connection, days: number): Promise<NewAccounts[]> {
   return db.run<NewAccounts>(sql`
@@ -100,7 +100,7 @@ export interface Switches {
   is_operator: boolean;
 }
 
-/** Locks what an operator is about to change until the transaction ends. */
+/** Locks the account until the transaction ends, and returns what an operator may change. */
 export async function lock(db: Connection, id: string): Promise<Switches> {
   const [row] = await db.run<Switches>(sql`
     select status, price_ppm, is_operator from accounts where id = ${id} for no key update`);
@@ -115,7 +115,10 @@ export async function setPrice(db: Connection, id: string, price_ppm: number): P
   await db.run(sql`update accounts set price_ppm = ${price_ppm} where id = ${id}`);
 }
 
-/** Adds a secret before the only one; null if there are two already, or no such account. */
+/**
+ * Puts a new webhook secret in front of the present one. Null if there are two already, or no such
+ * account.
+ */
 export async function addSecret(
   db: Connection,
   id: string,
@@ -127,7 +130,7 @@ export async function addSecret(
   return row?.webhook_secrets ?? null;
 }
 
-/** Drops the older of two secrets; null if there is only one, or no such account. */
+/** Removes the older of two secrets. Null if there is only one, or no such account. */
 export async function dropOlderSecret(db: Connection, id: string): Promise<string[] | null> {
   const [row] = await db.run<{ webhook_secrets: string[] }>(sql`
     update accounts set webhook_secrets = webhook_secrets[1:1]
@@ -135,7 +138,7 @@ export async function dropOlderSecret(db: Connection, id: string): Promise<strin
   return row?.webhook_secrets ?? null;
 }
 
-/** Its display name; null: its address is shown. */
+/** Sets the display name; if it is null, the e-mail address is shown. */
 export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
   await db.run(sql`update accounts set name = ${name} where id = ${id}`);
 }

@@ -15,7 +15,10 @@ export async function find(db: Connection, accountId: string): Promise<AlertRow 
   return row ?? null;
 }
 
-/** Without a threshold no alert is sent, and none counts as sent. */
+/**
+ * Stores the settings. Without a threshold no alert is sent, and the last one no longer counts as
+ * sent.
+ */
 export async function put(
   db: Connection,
   accountId: string,
@@ -42,9 +45,9 @@ export interface Low extends AlertRow {
 }
 
 /**
- * Notes in one statement which accounts have fallen below their threshold or are above it again.
- * Each account goes to one process. An alert that its process has not settled when the lease ends
- * is claimed again, each time later, a few times.
+ * Records in one statement which accounts have fallen below their threshold or are above it again.
+ * Each account is claimed by one process. If that process has not settled its alert when the lease
+ * ends, the alert is claimed again, a few times and after longer and longer waits.
  */
 export async function claimLow(
   db: Connection,
@@ -74,7 +77,7 @@ export async function claimLow(
   return rows.filter(({ is_low }) => is_low);
 }
 
-/** The alert was sent: it is not tried again. */
+/** Records that the alert was sent, so that it is not tried again. */
 export async function settle(
   db: Connection,
   { account_id, notified_at }: Pick<Low, 'account_id' | 'notified_at'>,

@@ -1,6 +1,6 @@
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** A key as a call sees it: its account, its limits, and its running minute. */
+/** A key as needed for a call: its account, its limits, and its calls in the present minute. */
 export interface Caller {
   key_id: string;
   account_id: string;
@@ -16,11 +16,11 @@ export interface Caller {
   rate: Rate;
 }
 
-/** A key whose calls are counted elsewhere. */
+/** A key whose calls are not counted here. */
 export type Spender = Omit<Caller, 'rate'>;
 
 /**
- * A key that no longer works although nobody has revoked it: it has expired, or its secret was
+ * A key that no longer works although nobody revoked it, because it has expired or its secret was
  * replaced.
  */
 export interface LapsedKey {
@@ -28,7 +28,7 @@ export interface LapsedKey {
   at: Date;
 }
 
-/** The running window of a key's calls, or of its account's if that one has fewer calls left. */
+/** The present minute of a key's calls, or of its account's if the account has fewer calls left. */
 export interface Rate {
   of: 'key' | 'account';
   granted: boolean;
@@ -51,32 +51,35 @@ interface AuthRow {
   calls: number;
   granted: number;
   reset_seconds: number;
-  /** Null: this key may make more calls than the account's ceiling, so it counts alone. */
+  /**
+   * Null: this key's own limit is above the account's ceiling, so its calls are not counted towards
+   * the ceiling.
+   */
   account_granted: number | null;
   account_calls: number;
   account_reset_seconds: number;
 }
 
-/** Calls a minute of keys without a limit of their own, and of all keys of an account. */
+/** Calls per minute: of a key without its own limit, and of all keys of an account together. */
 export interface Quotas {
   key: number;
   account: number;
 }
 
-/** A secret that one or more calls of a batch came with. */
+/** A secret that was sent with one or more calls of a batch. */
 interface PresentedKey {
   hash: Buffer;
   /** Positions of those calls in the batch. */
   members: number[];
-  /** It is the secret before the key's last rotation. */
+  /** It is the key's previous secret, replaced at the last rotation. */
   previous: boolean;
 }
 
 /**
- * Looks up the hashes of one batch of calls and counts each call against its key's and its
- * account's minute, exactly, over all processes. Nearly all are present secrets, so one statement
- * does; the others are looked up once more as secrets before the last rotation. Null for a hash
- * without a living key. Order and length are those of `hashes`.
+ * Looks up the hashes of one batch of calls and counts each call against the minute of its key and
+ * of its account, exactly, over all processes. Nearly all hashes are of present secrets and need
+ * one statement; the others are looked up once more as previous secrets. Returns one item per hash,
+ * in the same order; null for a hash without a usable key.
  */
 export async function authenticateMany(
   db: Connection,
@@ -101,7 +104,7 @@ export async function authenticateMany(
   return found;
 }
 
-/** One entry for each secret: no statement may count a key twice. */
+/** One entry for each secret, because no statement may count a key twice. */
 function grouped(all: PresentedKey[]): PresentedKey[] {
   const groups = new Map<string, PresentedKey>();
   for (const { hash, members, previous } of all) {
@@ -121,12 +124,12 @@ async function take(
   found: (Caller | LapsedKey | null)[],
 ): Promise<PresentedKey[]> {
   const rows = await countCalls(db, shown, quotas);
-  // Calls of each account that its keys have let through so far in this batch.
+  // Calls of each account in this batch that its keys' limits have let through so far.
   const passed = new Map<string, number>();
   for (const row of rows) {
     shown[row.n]!.members.forEach((member, i) => {
       const nth = passed.get(row.account_id) ?? 0;
-      // A key that the account's limit does not count takes nothing from it.
+      // A key that is not counted towards the account's ceiling uses none of the account's calls.
       if (row.account_granted !== null && i < row.granted) passed.set(row.account_id, nth + 1);
       found[member] = callerOf(row, nearest(keyRate(row, i), accountRate(row, nth, quotas)));
     });
@@ -194,7 +197,7 @@ function countCalls(db: Connection, shown: PresentedKey[], quotas: Quotas): Prom
         previous_used_at)
       select key_id, now(), least(asked, quota), asked, least(asked, quota), quota, now(),
         case when previous then now() end from known
-      -- In key order: two processes that count the same keys must not wait for each other.
+      -- In order of key, so that two processes that count the same keys cannot deadlock.
       order by key_id
       on conflict (key_id) do update set
         started_at = case when w.started_at <= now() - interval '60 s' then now()
@@ -229,7 +232,7 @@ function countCalls(db: Connection, shown: PresentedKey[], quotas: Quotas): Prom
     )
     select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
       k.open_jobs, k.models, k.open_requests, k.quota, c.calls, c.granted,
-      -- A call of another process that came first may have begun a moment later than this one.
+      -- Another process may have begun the minute slightly after now() of this transaction.
       least(60, greatest(1, ceil(extract(epoch
         from c.started_at + interval '60 s' - now()))))::int as reset_seconds,
       case when k.quota <= ${quotas.account}::int then t.granted end as account_granted,
@@ -249,7 +252,7 @@ interface OtherRow {
   at: Date | null;
 }
 
-/** Living keys by the secret before their last rotation, and keys that have expired. */
+/** Keys by their previous secret, and keys that have expired. */
 function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
   return db.run<OtherRow>(sql`
     with asked as (

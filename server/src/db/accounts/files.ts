@@ -11,12 +11,12 @@ export interface FileRow {
   expires_at: Date;
 }
 
-/** The space that an account's living files take. */
+/** The space that the unexpired files of an account take. */
 export interface FilesHeld {
   bytes: bigint;
   /** Null if there is no file. */
   first_expires_at: Date | null;
-  /** False: the account never had any money. */
+  /** False if the account has never had any money. */
   had_money: boolean;
 }
 
@@ -30,9 +30,9 @@ export async function held(db: Connection, accountId: string): Promise<FilesHeld
 }
 
 /**
- * Null if the account's living files would take more than `max_bytes` together, or if the file
- * exists already. Uploads of one account wait for each other here, so that no two of them count the
- * same room as free.
+ * Inserts a file. Returns null if the account's unexpired files would take more than `max_bytes`
+ * together, or if the file exists already. The account is locked, so that two uploads cannot both
+ * count the same free space.
  */
 export function insert(
   db: Database,
@@ -51,7 +51,7 @@ export function insert(
   });
 }
 
-/** A file that has not expired, of any account, or null. */
+/** An unexpired file of any account, or null. */
 export async function findOne(db: Connection, id: string): Promise<FileRow | null> {
   const [row] = await db.run<FileRow>(sql`
     select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
@@ -59,7 +59,7 @@ export async function findOne(db: Connection, id: string): Promise<FileRow | nul
   return row ?? null;
 }
 
-/** The account's own files that have not expired, among `ids`. */
+/** Those of these files that belong to the account and have not expired. */
 export function findLiving(db: Connection, accountId: string, ids: string[]): Promise<FileRow[]> {
   return db.run<FileRow>(sql`
     select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
@@ -70,8 +70,8 @@ export function findLiving(db: Connection, accountId: string, ids: string[]): Pr
 }
 
 /**
- * Claims expired files, each for one process: they are put off for `againSeconds`, so that a file
- * whose bytes cannot be removed is tried later and delays no other.
+ * Claims expired files, each for one process. Others skip them for `againSeconds`, so that a file
+ * whose bytes cannot be removed is tried later and does not delay the rest.
  */
 export function claimExpired(
   db: Connection,
@@ -86,7 +86,7 @@ export function claimExpired(
     returning id, storage_key`);
 }
 
-/** Deletes the rows of files whose bytes are gone. */
+/** Deletes the rows of files whose bytes are deleted. */
 export async function removeMany(db: Connection, ids: string[]): Promise<void> {
   await db.run(sql`delete from files where id = any(${ids}::uuid[])`);
 }

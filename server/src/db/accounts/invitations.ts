@@ -1,10 +1,10 @@
 import type { Role } from '../../core/account/role.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Links that let a person into an account, or sign up. */
+/** Links that let a person into an account, or let them sign up. */
 export interface Invitation {
   id: string;
-  /** Null: to sign up, with an account of their own. */
+  /** Null: the link is for signing up, and the person gets their own account. */
   account_id: string | null;
   account_name: string | null;
   email: string;
@@ -14,13 +14,13 @@ export interface Invitation {
 
 /** An invitation found by its link. */
 export interface FoundInvitation extends Invitation {
-  /** Using this link proves the address. */
+  /** Using this link confirms the address. */
   proves: boolean;
 }
 
 /**
- * Not accepted, not expired, and its inviter may still invite people there: an operator, or an
- * owner of the account. A former owner's invitations stop working.
+ * Neither accepted nor expired, and its inviter may still invite: they are an operator, or an owner
+ * of the account. A former owner's invitations stop working.
  */
 const isOpen = `i.accepted_at is null and i.expires_at > now()
   and (i.invited_by is null or exists (
@@ -75,7 +75,7 @@ export async function accept(db: Connection, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Open invitations of an account, or to sign up if the account is null; newest first. */
+/** Open invitations into an account, or (null) for signing up; newest first. */
 export function listOpen(db: Connection, accountId: string | null): Promise<Invitation[]> {
   return db.run<Invitation>(
     rawSql(
@@ -86,7 +86,7 @@ export function listOpen(db: Connection, accountId: string | null): Promise<Invi
   );
 }
 
-/** Withdraws an open invitation and returns whose it was; null if this account has none. */
+/** Withdraws an open invitation and returns its address; null if this account has no such one. */
 export async function withdraw(
   db: Connection,
   id: string,
@@ -109,7 +109,7 @@ export function listFor(db: Connection, email: string): Promise<Invitation[]> {
   );
 }
 
-/** Withdraws all open invitations of an address. */
+/** Withdraws all open invitations of an address into this account. */
 export async function withdrawOf(db: Connection, accountId: string, email: string): Promise<void> {
   await db.run(sql`
     delete from invitations

@@ -2,8 +2,8 @@ import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Limits } from './keys.ts';
 
 /**
- * Ceilings that an operator has set: people may go lower, and neither raise nor remove them. Null:
- * none.
+ * Ceilings set by an operator. The account's people may set lower limits, but can neither raise nor
+ * remove a ceiling. Null: none.
  */
 export interface Ceilings {
   monthly_ceiling_usd_micro: bigint | null;
@@ -11,7 +11,7 @@ export interface Ceilings {
   open_jobs_ceiling: number | null;
 }
 
-/** Ceilings for the keys that the people of an account make. */
+/** Ceilings for the keys that the people of an account create. */
 export async function ofAccount(db: Connection, accountId: string): Promise<Ceilings> {
   const [row] = await db.run<Ceilings>(sql`
     select key_monthly_ceiling_usd_micro as monthly_ceiling_usd_micro,
@@ -20,7 +20,7 @@ export async function ofAccount(db: Connection, accountId: string): Promise<Ceil
   return row!;
 }
 
-/** Sets ceilings on an operator's change of a key. The studio key has its own. */
+/** Sets the account's ceilings when an operator limits a key. Limits of the studio key set none. */
 export async function set(tx: Transaction, keyId: string, limits: Limits): Promise<void> {
   const { monthly_limit_usd_micro: monthly, rpm, open_jobs } = limits;
   await tx.run(sql`

@@ -1,6 +1,6 @@
 import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 
-/** Changes of a key by an account's people, besides its limits. */
+/** Changes of a key by an account's people, except changes of its limits. */
 
 export interface KeyHead {
   last4: string;
@@ -15,7 +15,7 @@ export interface KeyHead {
   expired: boolean;
 }
 
-/** Locks a key and returns what its changes depend on. */
+/** Locks a key and returns what the checks of its changes need. */
 export async function lock(tx: Transaction, id: string): Promise<KeyHead | null> {
   const [row] = await tx.run<KeyHead>(sql`
     select last4, is_studio, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
@@ -29,7 +29,7 @@ export async function rename(db: Connection, id: string, name: string): Promise<
   await db.run(sql`update keys set name = ${name} where id = ${id}`);
 }
 
-/** Replaces a key's secret; the old one works for this many hours. */
+/** Replaces a key's secret; the old secret works for this many hours more. */
 export async function rotate(
   tx: Transaction,
   id: string,
@@ -47,8 +47,8 @@ export async function rotate(
 }
 
 /**
- * Ends the overlap: the secret before the last rotation stops working. Returns false if it did not
- * work any longer.
+ * Ends the overlap after a rotation: the previous secret stops working. Returns false if it had
+ * already stopped.
  */
 export async function dropPrevious(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run<{ was_good: boolean }>(sql`

@@ -3,7 +3,7 @@ import { monthEnd, monthStart, spentThisMonth } from './month.ts';
 import type { Ceilings } from './key-ceilings.ts';
 import type { Spender } from './callers.ts';
 
-/** For each hash, whether it is the secret of a key that may be used now. */
+/** For each hash, whether it belongs to a key that may be used now. */
 export async function areGood(db: Connection, hashes: Buffer[]): Promise<boolean[]> {
   const rows = await db.run<{ n: number }>(sql`
     with asked as (
@@ -33,7 +33,7 @@ export interface KeyRow {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
-  /** Ceilings set by an operator: people may go lower. Null: none. */
+  /** Ceilings set by an operator, which the account's people may go below. Null: none. */
   monthly_ceiling_usd_micro: bigint | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
@@ -41,14 +41,14 @@ export interface KeyRow {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
-  /** Until when the secret before the last rotation works; null: it does not. */
+  /** Until when the previous secret (replaced at the last rotation) works; null if it does not. */
   previous_until: Date | null;
-  /** Its newest call, since the database last crashed. */
+  /** Its newest call since the database last crashed. */
   last_used_at: Date | null;
-  /** The newest call with the secret before the last rotation. */
+  /** When the previous secret (replaced at the last rotation) was last used. */
   previous_used_at: Date | null;
   month: string;
-  /** Spent in the running month (UTC), reservations included. */
+  /** Spent this month (UTC), reservations included. */
   spent_usd_micro: bigint;
   reserved_usd_micro: bigint;
   open_requests: number;
@@ -90,7 +90,7 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
   return row?.hash ?? null;
 }
 
-/** An account's studio key, without counting a call; null before its first use. */
+/** An account's studio key, read without counting a call; null before its first use. */
 export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
   const [row] = await db.run<Spender>(sql`
     select k.id as key_id, k.account_id, a.status = 'active' as active, a.price_ppm,
@@ -101,8 +101,8 @@ export async function studioSpender(db: Connection, accountId: string): Promise<
 }
 
 /**
- * The amount the studio key may spend this month, and its account's balance; null before its
- * first use.
+ * What the studio key may still spend this month, and its account's balance; null before its first
+ * use.
  */
 export async function studioSpending(
   db: Connection,
@@ -117,7 +117,9 @@ export async function studioSpending(
   return row ?? null;
 }
 
-/** The money a key can spend: its account's balance and its month, as of one moment. */
+/**
+ * The money a key can spend: its account's balance and its monthly limit, read at the same time.
+ */
 export interface KeyFunds {
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
@@ -152,7 +154,9 @@ export interface StudioSpending {
   resets_at: string;
 }
 
-/** Inserts a studio key with the ceilings as its limits, unless another process was faster. */
+/**
+ * Inserts a studio key with the ceilings as its limits, unless another process has just done so.
+ */
 export async function insertStudio(
   db: Connection,
   key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'> & Ceilings,
@@ -187,7 +191,7 @@ const columns = `
     u.open_requests
   from keys k join key_usage u on u.key_id = k.id left join key_windows w on w.key_id = k.id`;
 
-/** Keys of one account, newest first, or of all if `accountId` is null. */
+/** Keys of one account, newest first; all keys if `accountId` is null. */
 export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
   return db.run<KeyRow>(
     rawSql(
@@ -203,7 +207,7 @@ export function page(
   db: Connection,
   filter: {
     account_id: string;
-    /** Neither revoked nor expired. */
+    /** Only keys that are neither revoked nor expired. */
     is_active: boolean;
     below_id: string | null;
     limit: number;
@@ -229,7 +233,7 @@ export async function find(db: Connection, accountId: string, id: string): Promi
   return row ?? null;
 }
 
-/** By its present secret, whatever its state. */
+/** The key with this present secret, whatever its state. */
 export async function findByHash(db: Connection, hash: Buffer): Promise<KeyRow | null> {
   const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.hash = $1`, [hash]));
   return row ?? null;
@@ -241,7 +245,7 @@ export async function findAny(db: Connection, id: string): Promise<KeyRow | null
   return row ?? null;
 }
 
-/** Whether an account has this many keys that are not revoked. */
+/** Whether an account has at least this many keys that are not revoked. */
 export async function hasLiving(db: Connection, accountId: string, count: number) {
   const rows = await db.run(sql`
     select from keys where account_id = ${accountId} and revoked_at is null
@@ -249,7 +253,7 @@ export async function hasLiving(db: Connection, accountId: string, count: number
   return rows.length > 0;
 }
 
-/** Returns false if there is no such living key, or it is a studio key, which stays. */
+/** Revokes a key. Returns false if there is no such unrevoked key, or if it is a studio key. */
 export async function revoke(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run(sql`
     update keys set revoked_at = now()
@@ -266,8 +270,9 @@ export interface Limits {
 }
 
 /**
- * Changes the given limits; `null` removes a limit. Those of a revoked key stay. A limit set by
- * an operator is a ceiling for the key's people from then on. Returns null if there is no such key.
+ * Changes the given limits; `null` removes a limit. Limits of a revoked key do not change. A limit
+ * set by an operator becomes a ceiling for the account's people. Returns null if there is no such
+ * key.
  */
 export async function setLimits(
   db: Connection,
@@ -298,7 +303,9 @@ export async function setLimits(
   return row ? (row.revoked ? 'revoked' : 'changed') : null;
 }
 
-/** The only models that the key with this secret may use; null: all, or there is no such key. */
+/**
+ * The models that the key with this secret is restricted to; null: no restriction, or no such key.
+ */
 export async function findModels(db: Connection, hash: Buffer): Promise<string[] | null> {
   const [row] = await db.run<{ models: string[] | null }>(sql`
     select models from keys
@@ -307,7 +314,7 @@ export async function findModels(db: Connection, hash: Buffer): Promise<string[]
   return row?.models ?? null;
 }
 
-/** The account of a living key, or null. */
+/** The account of a usable key, or null. */
 export async function findLiving(db: Connection, hash: Buffer): Promise<string | null> {
   const [row] = await db.run<{ account_id: string }>(sql`
     select account_id from keys where hash = ${hash} and revoked_at is null

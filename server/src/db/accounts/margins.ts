@@ -4,7 +4,7 @@ import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
-/** A request with its charge and its cost: for the operator only. */
+/** A request with its charge and its cost, which only the operator may see. */
 export interface MarginRow {
   id: string;
   model_id: string;
@@ -13,7 +13,7 @@ export interface MarginRow {
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
-  /** Including left starts, as far as their cost is known. Null: not known. */
+  /** Includes left starts whose cost is known. Null: unknown. */
   cost_usd_micro: bigint | null;
   error_code: FailureCode | null;
   created_at: Date;
@@ -34,7 +34,7 @@ export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]>
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
-/** One request whole, without its input and output. */
+/** All of one request except its input and output. */
 export interface FullRow extends MarginRow {
   account_id: string;
   email: string;
@@ -53,11 +53,11 @@ export interface FullRow extends MarginRow {
   /** Units delivered. */
   quantity: number | null;
   error_message: string | null;
-  /** Null: it is what the caller sees. */
+  /** The failure's cause for the operator; null if it is what the caller sees. */
   error_cause: string | null;
   webhook_url: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  /** The newest that its upstream reported, from 0 to 1. */
+  /** The newest value that its upstream reported, from 0 to 1. */
   progress: number | null;
   outputs: number;
 }

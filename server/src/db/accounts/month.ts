@@ -1,10 +1,10 @@
-/** SQL of the running month in UTC. */
+/** SQL for the first day of the present month (UTC). */
 export const monthStart = `date_trunc('month', now() at time zone 'utc')`;
 
-/** The running month's micro-USD of a row `u` of `key_usage`: charged plus reserved. */
+/** Charged plus reserved micro-USD of this month, from a row `u` of `key_usage`. */
 export const spentThisMonth = `case when u.month = ${monthStart}::date
   then u.pending_usd_micro + u.posted_usd_micro else 0 end`;
 
-/** In the form that JSON has for times. */
+/** The end of this month, in JSON's form of times. */
 export const monthEnd = `to_char(${monthStart} + interval '1 month',
   'YYYY-MM-DD"T"HH24:MI:SS".000Z"')`;

@@ -65,7 +65,8 @@ export async function lock(db: Connection, id: string): Promise<void> {
 }
 
 /**
- * The person with this address who has not proven it and signs in with a password alone; locked.
+ * Locks the person with this address who has not confirmed it and signs in with a password alone.
+ * Returns their id, or null if there is none.
  */
 export async function lockUnproven(db: Connection, email: string): Promise<string | null> {
   const [row] = await db.run<{ id: string }>(sql`
@@ -78,14 +79,14 @@ export async function lockUnproven(db: Connection, email: string): Promise<strin
   return row?.id ?? null;
 }
 
-/** Marks the address as proven. */
+/** Marks the address as confirmed. */
 export async function verify(db: Connection, id: string): Promise<void> {
   await db.run(sql`
     update people set email_verified = true, updated_at = now()
     where id = ${id} and not email_verified`);
 }
 
-/** The ways to sign in: providers of `logins`. */
+/** The person's ways to sign in: providers of `logins`. */
 export async function loginsOf(db: Connection, id: string): Promise<string[]> {
   const rows = await db.run<{ provider_id: string }>(sql`
     select provider_id from logins where person_id = ${id}
@@ -93,7 +94,7 @@ export async function loginsOf(db: Connection, id: string): Promise<string[]> {
   return rows.map((row) => row.provider_id);
 }
 
-/** Removes the second factor: the password alone signs them in again. */
+/** Removes the second factor, so that the password alone is enough again. */
 export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
   await forgetSteps(db, id);
   await db.run(sql`delete from two_factors where person_id = ${id}`);
@@ -101,7 +102,7 @@ export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
     update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
 }
 
-/** Null: no password. Returns false if they have none to replace. */
+/** Sets a password; null removes it. Returns false if they have none to replace. */
 export async function setPassword(
   db: Connection,
   personId: string,
@@ -114,14 +115,15 @@ export async function setPassword(
 }
 
 /**
- * Ends everything open in their name: browsers that are trusted without a code, links to a new
- * password, sign-ins that wait for a code. A new password or another app does that by itself.
+ * Ends everything open in their name: browsers that are trusted without a code, links that set a
+ * new password, sign-ins that wait for a code. Setting a new password or another app calls this
+ * too.
  */
 export async function forgetSteps(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from verifications where value = ${personId}`);
 }
 
-/** Stores a link that sets a new password, or another e-mail address. */
+/** Stores a link that sets a new password or another e-mail address. */
 export async function insertLink(
   db: Connection,
   link: { id: string; person_id: string; identifier: string; seconds: number },
@@ -132,7 +134,9 @@ export async function insertLink(
       now() + make_interval(secs => ${link.seconds}))`);
 }
 
-/** Takes the link of this name, so that it works once; null: there is none, or it has expired. */
+/**
+ * Takes the link of this name, so that it works only once. Null if there is none or it has expired.
+ */
 export async function takeEmailLink(
   db: Connection,
   name: string,
@@ -149,7 +153,7 @@ export async function dropEmailLinks(db: Connection, personId: string): Promise<
     delete from verifications where value = ${personId} and starts_with(identifier, 'email:')`);
 }
 
-/** Sets a proven address; returns the one before, or null if the new one is taken. */
+/** Sets a confirmed address. Returns the previous one, or null if the new one is taken. */
 export async function setEmail(db: Connection, id: string, email: string): Promise<string | null> {
   const [row] = await db.run<{ before: string }>(sql`
     update people p set email = ${email}, email_verified = true, updated_at = now()
@@ -160,7 +164,7 @@ export async function setEmail(db: Connection, id: string, email: string): Promi
   return row?.before ?? null;
 }
 
-/** Null: they have no password. */
+/** The hash of the person's password; null if they have none. */
 export async function passwordOf(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ password: string | null }>(sql`
     select password from logins where person_id = ${personId} and provider_id = 'credential'`);
@@ -183,7 +187,7 @@ export function memberships(db: Connection, personId: string): Promise<Membershi
     where m.person_id = ${personId} order by m.created_at, m.account_id`);
 }
 
-/** The accounts of several people, by the address that an operator names them with. */
+/** The accounts of several people, by the e-mail address that an operator knows them by. */
 export async function accountsOf(
   db: Connection,
   ids: string[],
@@ -209,7 +213,7 @@ export async function membership(
   return row ?? null;
 }
 
-/** Proven addresses of an account's owners and billing people. */
+/** Confirmed addresses of an account's owners and billing people. */
 export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
   const rows = await db.run<{ email: string }>(sql`
     select p.email from members m join people p on p.id = m.person_id
@@ -218,7 +222,7 @@ export async function payersOf(db: Connection, accountId: string): Promise<strin
   return rows.map(({ email }) => email);
 }
 
-/** Owners of an operator's account run the service. */
+/** Whether a person runs the service, as an owner of an operator's account does. */
 export async function isOperator(db: Connection, personId: string): Promise<boolean> {
   const rows = await db.run(sql`
     select from members m join accounts a on a.id = m.account_id
@@ -227,7 +231,7 @@ export async function isOperator(db: Connection, personId: string): Promise<bool
   return rows.length > 0;
 }
 
-/** Adds a member; false, and no change, if they are one already. */
+/** Adds a member. Returns false and changes nothing if they already are one. */
 export async function join(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
@@ -247,8 +251,8 @@ export async function countMembers(db: Connection, accountId: string): Promise<n
 }
 
 /**
- * Counts a try under `key` in a window of `seconds` from its first one, over all processes; false
- * if there were `max` before it.
+ * Counts a try under `key`, over all processes. A window lasts `seconds` from its first try.
+ * Returns false if there were `max` tries in it before this one.
  */
 export async function countTry(
   db: Connection,
@@ -274,7 +278,7 @@ export interface PersonGrant {
   account_id: string;
 }
 
-/** For each, whether they are still signed in and still belong to the account. */
+/** For each open page, whether its person is still signed in and still belongs to the account. */
 export async function areStillThere(db: Connection, grants: PersonGrant[]): Promise<boolean[]> {
   const numbered = grants.map((grant, n) => ({ ...grant, n }));
   const rows = await db.run<{ n: number }>(sql`
@@ -292,7 +296,7 @@ export async function areStillThere(db: Connection, grants: PersonGrant[]): Prom
 
 export interface PersonOf extends PersonRow {
   role: Role;
-  /** When one of their browsers was last seen, within a day; null: none is signed in. */
+  /** When one of their browsers was last seen, to within a day; null if none is signed in. */
   seen_at: Date | null;
 }
 

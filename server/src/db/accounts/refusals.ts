@@ -1,7 +1,7 @@
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
-/** How many calls of a key got an error code. */
+/** How often a key's calls got one error code. */
 export interface RefusedCalls {
   account_id: string;
   key_id: string;
@@ -12,7 +12,7 @@ export interface RefusedCalls {
 /** Calls are counted in periods of this length. */
 const stretch = '10 minutes';
 
-/** Adds to the counts of the running period. */
+/** Adds to the counts of the present period. */
 export async function add(db: Connection, counts: RefusedCalls[]): Promise<void> {
   await db.run(sql`
     insert into refusals as r (account_id, key_id, began_at, code, calls)

@@ -4,26 +4,26 @@ import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
  * Revenue and cost of requests, by the day (UTC) on which they ended. A left start counts on the
- * day it was left, as a cost without a request. Past days are summed up once, because nothing that
- * has ended changes; newer days are summed when asked for.
+ * day it was left, as a cost without a request. Past days are summed up once, because ended
+ * requests do not change; newer days are summed when they are asked for.
  */
 
-/** A transaction that began before midnight has written its end by then. */
+/** Transactions that began before midnight have ended by then. */
 const settledAfter = `interval '1 hour'`;
-/** The day that is not summed up yet, or the first of two. */
+/** The first day that is not summed up yet: today, or yesterday shortly after midnight. */
 const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
-/** The longest period that can be shown, and some days more. */
+/** The longest period that can be shown, and a few days more. */
 const keptDays = 100;
 
 /**
- * Requests that may have cost something: other failures were refused, or failed at the upstream,
- * which does not bill such jobs.
+ * Requests that may have cost something. Other failed requests were refused, or failed at the
+ * upstream, which does not bill such jobs.
  */
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
- * Requests that ended and starts that were left at such a time. `done` is null for a left start,
- * so that it counts neither as completed nor as failed.
+ * Requests that ended, and starts that were left, in a period. `done` is null for a left start, so
+ * that it counts neither as completed nor as failed.
  */
 const entries = (during: (at: string) => string, more = '') => `
   select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
@@ -41,10 +41,11 @@ const entries = (during: (at: string) => string, more = '') => `
 /** Any number will do, as long as every version of the service uses the same one. */
 const rollUpLock = 770_219_011;
 
-/** Sums up past days that were not summed up yet. Returns how many. */
+/** Sums up past days that are not summed up yet. Returns their number. */
 export async function rollUp(tx: Transaction): Promise<number> {
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
-  // The bounds are known when this runs, and how much lies between them decides the plan.
+  // The bounds are known only when this runs, and the best plan depends on how much is between
+  // them.
   await tx.run(rawSql('set local plan_cache_mode = force_custom_plan'));
   const missing = await tx.run<{ day: string }>(
     rawSql(`select to_char(d, 'YYYY-MM-DD') as day
@@ -77,13 +78,13 @@ export async function rollUp(tx: Transaction): Promise<number> {
   return days.length;
 }
 
-/** How many ran, or may have run, at an unknown cost. */
+/** The number of jobs that ran, or may have run, at an unknown cost. */
 const uncosted = `count(*) filter (where ran and cost is null)`;
 
 const sums = `count(*) filter (where done), count(*) filter (where not done),
   coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
 
-/** Over summed and not yet summed days together. */
+/** Columns that add up the stored sums of past days and the requests of newer days. */
 const totals = `sum(completed)::bigint as completed, sum(failed)::bigint as failed,
   sum(charged_usd_micro)::bigint as charged_usd_micro,
   sum(cost_usd_micro)::bigint as cost_usd_micro`;
@@ -100,7 +101,7 @@ export interface RevenueRow extends Sum {
   kind: Kind;
   model_id: string;
   upstream: string;
-  /** How many ran, or may have run, at an unknown cost. */
+  /** The number of jobs that ran, or may have run, at an unknown cost. */
   uncosted: bigint;
 }
 
@@ -110,15 +111,15 @@ export interface SpendingRow extends Sum {
   name: string | null;
 }
 
-/** From the beginning of the day so many days ago; 1: today. */
+/** The beginning of the first of the last `days` days; 1: today. */
 const from = (days: number) =>
   `date_trunc('day', now() at time zone 'utc') - interval '${Math.floor(days) - 1} days'`;
 
-/** Entries that are not summed up yet. */
+/** Entries of days that are not summed up yet. */
 const fresh = (begin: string, more?: string) =>
   entries((at) => `${at} >= greatest(${boundary}, ${begin}) at time zone 'utc'`, more);
 
-/** By day, kind, model and upstream, for the last so many days, today included. */
+/** By day, kind, model and upstream, for the last `days` days including today. */
 export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
   return db.run<RevenueRow>(
     rawSql(`
@@ -132,7 +133,7 @@ export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
   );
 }
 
-/** The accounts that paid most in the last so many days. */
+/** The accounts that were charged most in the last `days` days. */
 export function topAccounts(db: Connection, days: number, limit: number): Promise<SpendingRow[]> {
   return db.run<SpendingRow>(
     rawSql(
@@ -160,7 +161,7 @@ export interface ModelRow extends Sum {
   uncosted: bigint;
 }
 
-/** One model in the last so many days, by upstream. */
+/** One model in the last `days` days, by upstream. */
 export function revenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
   return db.run<ModelRow>(
     rawSql(
@@ -182,7 +183,7 @@ export interface UpstreamCosts {
   /** Since midnight UTC, and since the first of the month. */
   today_usd_micro: bigint;
   month_usd_micro: bigint;
-  /** This month: how many ran, or may have run, at an unknown cost. */
+  /** This month: the number of jobs that ran, or may have run, at an unknown cost. */
   uncosted: bigint;
 }
 
@@ -204,16 +205,16 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   );
 }
 
-/** An outcome of a request, or, with the number of the attempt, of one of its left starts. */
+/** The outcome of a request, or of one of its left starts if `attempt` is set. */
 export interface OutcomeId {
   request_id: string;
-  /** 0: of the request itself. */
+  /** 0: the outcome of the request itself. */
   attempt: number;
 }
 
 /**
- * Books the cost of these, the same for each, if it was unknown; returns those booked. If their
- * days are summed up already, the sums grow by as much.
+ * Books this cost for each of these outcomes whose cost was unknown, and returns the booked ones.
+ * If their days are summed up already, the sums are increased too.
  */
 export async function bookCosts(
   tx: Transaction,

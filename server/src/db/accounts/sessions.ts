@@ -1,6 +1,6 @@
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Signed-in browsers. Their tokens never leave the database. */
+/** Signed-in browsers. Their tokens are never read from the database. */
 export interface SessionRow {
   id: string;
   ip_address: string | null;
@@ -16,7 +16,7 @@ export function list(db: Connection, personId: string): Promise<SessionRow[]> {
     where person_id = ${personId} and expires_at > now() order by id desc limit 200`);
 }
 
-/** Whether this browser was signed in within so many seconds. */
+/** Whether this browser was signed in within the last `seconds`. */
 export async function isYounger(db: Connection, id: string, seconds: number): Promise<boolean> {
   const rows = await db.run(sql`
     select from sessions
@@ -24,14 +24,14 @@ export async function isYounger(db: Connection, id: string, seconds: number): Pr
   return rows.length > 0;
 }
 
-/** Signs a browser out; false if it is not theirs. */
+/** Signs a browser out; false if it is not the person's. */
 export async function end(db: Connection, personId: string, id: string): Promise<boolean> {
   const rows = await db.run(sql`
     delete from sessions where id = ${id} and person_id = ${personId} returning id`);
   return rows.length > 0;
 }
 
-/** Signs all other browsers out, and returns how many. */
+/** Signs all browsers except one out, and returns how many. */
 export async function endOthers(db: Connection, personId: string, keptId: string): Promise<number> {
   const rows = await db.run(sql`
     delete from sessions where person_id = ${personId} and id <> ${keptId} returning id`);
@@ -43,7 +43,7 @@ export async function endAll(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from sessions where person_id = ${personId}`);
 }
 
-/** Deletes what has expired: sessions of a person, and some unfinished sign-in steps. */
+/** Deletes expired sessions of a person, and some expired sign-in steps. */
 export async function sweep(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from sessions where person_id = ${personId} and expires_at < now()`);
   await db.run(sql`

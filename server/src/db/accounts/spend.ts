@@ -8,17 +8,22 @@ export interface SpendRow {
   /** Midnight (UTC) of the day in which the requests were made. */
   day: Date;
   kind: 'video' | 'image' | 'text';
-  /** Null: all except those that cost most. */
+  /** Null: the sum of all models except those that cost most. */
   model_id: string | null;
   charged_usd_micro: bigint;
   /** Requests that were made, whatever their end. */
   requests: number;
 }
 
-/** An id is made a moment before its row is written, and by another machine's clock. */
+/**
+ * Ids are made before their rows are written, by another machine's clock, so allow a difference.
+ */
 const idSlackMs = 60_000;
 
-/** Days whose sums are kept, as midnights (UTC): from the first, before the second. */
+/**
+ * The days whose sums are stored, as midnights (UTC): from `since`, inclusive, to `until`,
+ * exclusive.
+ */
 export interface RolledUp {
   since: Date;
   until: Date;
@@ -33,8 +38,8 @@ export async function rolledUp(db: Connection, accountId: string): Promise<Rolle
 }
 
 /**
- * Locks the kept sums of an account, and begins them at `since` if there are none or they are older
- * than that.
+ * Locks the stored sums of an account. They begin at `since` if there are none, or if all of them
+ * are older.
  */
 export async function lockRolledUp(
   tx: Connection,
@@ -54,7 +59,8 @@ export async function lockRolledUp(
 }
 
 /**
- * Keeps the sums of the days from `from` up to `to`, or up to the first day with an open request.
+ * Stores the sums of the days from `from` to `to` (exclusive), or up to the first day with an open
+ * request.
  */
 export async function rollUp(
   tx: Connection,
@@ -84,15 +90,16 @@ export async function rollUp(
 }
 
 /**
- * Charges by day, kind and model since a midnight (UTC); before `live` from the kept sums. They
- * count on the day in which their request was made, as in the month of its key.
+ * Charges by day, kind and model since a midnight (UTC). Days before `live` are read from the
+ * stored sums. A charge counts on the day its request was made, as it does for the key's monthly
+ * limit.
  */
 export function byDay(
   db: Connection,
   accountId: string,
   { since, live, modelsMax }: { since: Date; live: Date; modelsMax: number },
 ): Promise<SpendRow[]> {
-  // `created_at` is in no index; the ids limit what is read to a range of time.
+  // No index contains `created_at`; bounds on the ids limit the search to a period.
   return db.run<SpendRow>(sql`
     with made as (
       select day::timestamp at time zone 'utc' as day, kind, model_id,
@@ -132,7 +139,7 @@ export interface MonthRow {
   resets_at: Date;
 }
 
-/** This month (UTC) of an account's keys: those nearest to their limit first, then the largest. */
+/** This month (UTC) of an account's keys: first those nearest to their limit, then the largest. */
 export function thisMonth(db: Connection, accountId: string, limit: number): Promise<MonthRow[]> {
   return db.run<MonthRow>(sql`
     with used as (
@@ -164,8 +171,8 @@ export interface RunningRow {
 }
 
 /**
- * Open jobs, newest first. Their number is counted beside, so that the search ends with the last of
- * them and does not read all that have ended.
+ * Open jobs, newest first. Their number is stored with the keys and limits the search, which would
+ * otherwise read all ended requests.
  */
 export function running(db: Connection, accountId: string, limit: number): Promise<RunningRow[]> {
   return db.run<RunningRow>(sql`

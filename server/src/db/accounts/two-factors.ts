@@ -7,7 +7,7 @@ export interface SealedTwoFactor {
   backup_codes: string;
 }
 
-/** Those that are encrypted with another secret: their text does not begin so. */
+/** Secrets that are encrypted with a signing secret other than the first: they lack this prefix. */
 export function sealedOtherwise(db: Connection, prefix: string): Promise<SealedTwoFactor[]> {
   return db.run<SealedTwoFactor>(sql`
     select id, secret, backup_codes from two_factors
@@ -15,7 +15,7 @@ export function sealedOtherwise(db: Connection, prefix: string): Promise<SealedT
     limit 100000`);
 }
 
-/** No change if it was changed since it was read. */
+/** Replaces a secret unless it was changed after it was read. */
 export async function replace(
   db: Connection,
   before: SealedTwoFactor,
@@ -27,7 +27,9 @@ export async function replace(
       and backup_codes = ${before.backup_codes}`);
 }
 
-/** The encrypted secret of their app; null if there is none, or it is locked for a while. */
+/**
+ * The encrypted secret of their app; null if they have none, or if it is locked after wrong codes.
+ */
 export async function secretOf(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ secret: string }>(sql`
     select secret from two_factors
@@ -35,7 +37,7 @@ export async function secretOf(db: Connection, personId: string): Promise<string
   return row?.secret ?? null;
 }
 
-/** Uses up the code of this step; false if it, or a newer one, was used before. */
+/** Uses up the code of this time step; false if this or a later step was used before. */
 export async function useStep(db: Connection, personId: string, step: number): Promise<boolean> {
   const rows = await db.run(sql`
     update two_factors set last_step = ${step}

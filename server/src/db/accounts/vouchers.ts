@@ -1,12 +1,14 @@
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Codes worth money. The ledger books what they are redeemed into. */
+/** Codes worth money. Redeeming one is booked in the ledger. */
 export interface VoucherRow {
   id: string;
   last4: string;
   amount_usd_micro: bigint;
   note: string | null;
-  /** Address of the operator who made it; null: the command line, or a person who is gone. */
+  /**
+   * Address of the operator who made it; null: the command line, or a person who no longer exists.
+   */
   created_by: string | null;
   created_at: Date;
   expires_at: Date | null;
@@ -42,7 +44,7 @@ export async function insertMany(
     from ${rowsOf(vouchers, { id: 'uuid', code_hash: 'bytea', last4: 'text' })} as d`);
 }
 
-/** Newest first, a page at a time: pass the last id of the page before. */
+/** Newest first, in pages: pass the last id of the previous page. */
 export function list(
   db: Connection,
   page: { limit: number; before?: string | undefined },
@@ -67,8 +69,8 @@ export interface Redemption {
 }
 
 /**
- * Takes a living voucher for this account; null if it is unknown, used, void or expired. The second
- * of two waits here for the first one's transaction.
+ * Redeems a voucher for this account; null if it is unknown, used, void or expired. If two calls
+ * redeem it at once, the second waits here for the first one's transaction.
  */
 export async function take(
   db: Connection,
@@ -96,7 +98,7 @@ export async function find(db: Connection, codeHash: Buffer): Promise<KnownVouch
   return row ?? null;
 }
 
-/** Its status after this; null if there is no such voucher. */
+/** Voids a voucher. Returns its status afterwards; null if there is no such voucher. */
 export async function cancel(
   db: Connection,
   id: string,

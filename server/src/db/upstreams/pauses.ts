@@ -3,7 +3,7 @@ import { storableText } from '../../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
-/** What a failed start led to: the pause that just began, or else the longest one. */
+/** The pause that a failed start has begun, or else the longest one. */
 export interface PauseRecord {
   /** The paused model; empty: the whole upstream. */
   model: string;
