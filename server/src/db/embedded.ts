@@ -1,5 +1,6 @@
 /**
  * PostgreSQL inside the data folder, for installations without their own server.
+ *
  * The server outlives the process that started it: after a `kill -9` of the service, the next start
  * adopts it. From `startEmbedded` to `stop` or `release` a process holds the server by an open
  * connection. If that connection breaks, the process brings the server back; while it is open,

@@ -1,18 +1,17 @@
 /**
- * Base62: the digits, then A to Z, then a to z. Safe in a URL, and one double click selects it all.
+ * Base62: the digits, then A to Z, then a to z. Safe in a URL, and a double click selects the
+ * whole.
  */
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * The largest multiple of 62 that a byte can hold. Bytes from here on would favour the first eight
- * characters.
+ * The largest multiple of 62 in a byte. Bytes from here on would make the first eight characters
+ * more frequent than others.
  */
 const fairBelow = 248;
 
-/**
- * `length` characters, every one of the 62 equally likely. `random` gives that many fresh bytes.
- */
+/** `length` characters, each of the 62 equally likely. `random` returns that many new bytes. */
 export function randomBase62(length: number, random: (bytes: number) => Buffer): string {
   let text = '';
   while (text.length < length) {
@@ -24,8 +23,8 @@ export function randomBase62(length: number, random: (bytes: number) => Buffer):
 }
 
 /**
- * A whole number ≥ 0 as exactly `width` characters, padded with zeros.
- * @throws RangeError if it is not such a number or does not fit.
+ * Writes a whole number ≥ 0 with exactly `width` characters, padded with zeros.
+ * @throws RangeError if the value is no whole number ≥ 0 or does not fit.
  */
 export function encodeBase62(value: number, width: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`no whole number: ${value}`);

@@ -1,19 +1,19 @@
 /**
- * Turns single calls into batches. There is no timer: a batch leaves as soon as the previous one
+ * Gathers single calls into batches, without a timer. A batch is run as soon as the previous one
  * has returned, or at the end of this turn of the event loop if none is running. So an idle system
- * adds no delay, and a busy one pays one round trip for many calls.
+ * has no delay, and a busy one makes one round trip for many calls.
  *
- * `many` answers in the order of its items, with a value or an `Error` for each; an error rejects
- * that call alone.
+ * `many` returns a value or an `Error` for each item, in their order; an error rejects only that
+ * item's call.
  */
 export interface BatchOptions {
-  /** Items of one batch at most. */
+  /** Most items of one batch. */
   max: number;
   /** Batches running at the same time. */
   concurrency?: number;
-  /** Limit of waiting calls; further calls are refused with `BatchFull` to bound the memory. */
+  /** Most waiting calls. Further calls are refused with `BatchFull`, to limit the memory. */
   waitingMax?: number;
-  /** Whether one member caused the failure of the whole batch; then each is tried on its own. */
+  /** Whether one item made the whole batch fail; then each item is tried on its own. */
   split?: (error: unknown) => boolean;
 }
 
@@ -88,7 +88,7 @@ export function batch<T, R>(
 
   function answer(member: Waiting<T, R>, result: R | Error | undefined): void {
     if (result instanceof Error) member.reject(result);
-    // `many` answers each item.
+    // `many` returns one result for each item.
     else member.resolve(result as R);
   }
 

@@ -2,10 +2,10 @@
 const graceMs = 2_000;
 
 /**
- * Runs `work` with a signal that fires with the outer one or after `ms`, and releases both when the
- * work ends: `AbortSignal.any` and `AbortSignal.timeout` would keep each of them until the time is
- * over. Work that ignores the signal is abandoned, and the promise rejects with the signal's
- * reason.
+ * Runs `work` with a signal that fires with `outer` or after `ms`. The listener and the timer are
+ * removed when the work ends, while `AbortSignal.any` and `AbortSignal.timeout` would keep theirs
+ * until the time is over. Work that ignores the signal is abandoned, and the promise rejects with
+ * the signal's reason.
  */
 export async function bounded<T>(
   outer: AbortSignal,
@@ -14,7 +14,7 @@ export async function bounded<T>(
 ): Promise<T> {
   const own = new AbortController();
   const left = Promise.withResolvers<never>();
-  // When it rejects, nothing may be waiting for it.
+  // Nobody may be waiting for this promise when it rejects.
   left.promise.catch(() => {});
   let grace: NodeJS.Timeout | undefined;
   const end = (reason: unknown) => {

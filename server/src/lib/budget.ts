@@ -1,6 +1,6 @@
-/** A shared amount, such as bytes or slots, also bounded for each owner. */
+/** A shared amount, such as bytes or slots, with a limit for each owner too. */
 export interface Budget {
-  /** Returns false and takes nothing if too little is left, in total or of this owner's share. */
+  /** Returns false and takes nothing if too little is left in total or of this owner's share. */
   take(owner: string, amount: number): boolean;
   give(owner: string, amount: number): void;
   /** Amount that this owner could still take. */
@@ -12,8 +12,8 @@ export interface Budget {
 }
 
 /**
- * `ownerMax` null: each owner may hold at most as much as it leaves to the others. However many
- * owners take their full share, something is left for the next one.
+ * If `ownerMax` is null, an owner may hold at most as much as it leaves free. So however many
+ * owners take as much as they may, something is left for the next.
  */
 export function createBudget(max: number, ownerMax: number | null): Budget {
   const owners = new Map<string, number>();

@@ -1,4 +1,6 @@
-/** Whether a text such as `2026-02-28` is a day. `Date` alone reads 30 February as 2 March. */
+/**
+ * Whether a text such as `2026-02-28` is an existing day. `Date` would read 30 February as 2 March.
+ */
 export function isCalendarDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`);
   return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day);

@@ -3,15 +3,15 @@
 export type Cell = string | number | bigint | null;
 
 /**
- * A line with its end. Texts are quoted, and a text that a spreadsheet would read as a formula gets
- * an apostrophe in front. Numbers are bare, and so is a text that is a plain decimal.
+ * A line with its line end. Texts are quoted, and a text that a spreadsheet would read as a formula
+ * gets an apostrophe in front. Numbers and texts that are plain decimals are not quoted.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
 const decimal = /^-?\d+(\.\d+)?$/;
-/** Beginning of a formula, also after characters that spreadsheets strip. */
+/** The beginning of a formula, also after characters that spreadsheets strip. */
 const formula = /^[\s\0]*[=+\-@\t\r\n|%＝＋－＠]/u;
 
 function cellText(cell: Cell): string {

@@ -1,11 +1,11 @@
 import { uuidv7 } from 'uuidv7';
 
-/** A new UUIDv7 in lower case. Ids of one process sort in the order of their creation. */
+/** A new UUIDv7 in lower case. Ids of one process sort in the order in which they were made. */
 export function newId(): string {
   return uuidv7();
 }
 
-/** Ids carry the time of their creation: the least id of a moment, in ms since 1970. */
+/** The lowest id of a moment (ms since 1970); ids begin with their time of creation. */
 export function leastIdAt(ms: number): string {
   const hex = Math.max(0, Math.min(ms, 2 ** 48 - 1))
     .toString(16)
@@ -13,7 +13,6 @@ export function leastIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** True for the one canonical spelling only: lower case, four dashes, any version. */
 /** When an id was created, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

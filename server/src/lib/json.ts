@@ -2,17 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { messageOf } from './unknown.ts';
 
 /**
- * JSON from outside. Everything that `JSON.parse` accepts but would do harm later is refused here,
- * so that no other code has to consider it. Duplicate keys: the last one wins, as in `JSON.parse`.
+ * JSON from outside. Everything is refused here that `JSON.parse` accepts but that would do harm
+ * later, so that no other code has to consider it. If keys are duplicate, the last one wins, as in
+ * `JSON.parse`.
  */
 
 /** A JSON object whose members are not known yet. */
 export type Json = Record<string, unknown>;
 
 export interface JsonLimits {
-  /** Nesting of arrays and objects; `[]` is 1, a plain number 0. At most 1,000. */
+  /** Most levels of arrays and objects; `[]` is 1, a plain number 0. At most 1,000. */
   depth: number;
-  /** Total number of values, checked in long texts; a million empty lists take seconds to walk. */
+  /** Most values in total, checked in long texts; a million empty lists take seconds to walk. */
   values: number;
 }
 
@@ -21,7 +22,7 @@ export interface JsonLimits {
  * wrong, where, and what is allowed.
  */
 export class JsonError extends Error {
-  /** For example `messages[0].content`; null if the whole body is meant. */
+  /** For example `messages[0].content`; null stands for the whole body. */
   readonly place: string | null;
   constructor(message: string, place: string | null = null) {
     super(message);
@@ -36,25 +37,27 @@ interface Problem {
   path: (string | number)[];
 }
 
-/** If the nesting is too deep, the path does not help, so all such problems share a constant. */
+/**
+ * For nesting that is too deep the path would not help, so one constant serves all such problems.
+ */
 const deep: Problem = { what: 'is nested too deeply', path: [] };
 
-/** The walk recurses once a level; this many levels are far from the end of the stack. */
+/** The walk recurses once per level; this many levels are far below the limit of the stack. */
 const depthCeiling = 1_000;
 
 /**
- * From this many characters on, the depth is checked before parsing: V8 takes 2 s for five million
- * levels (10 MiB).
+ * From this length (characters) on, the depth is checked before parsing, because V8 needs 2 s for
+ * five million levels (10 MiB).
  */
 const scanFrom = 16_384;
 
 /**
  * Parses UTF-8 JSON.
  *
- * Refused: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL
- * characters and lone surrogates in strings and keys (PostgreSQL's jsonb cannot keep them), numbers
- * beyond 1.8e308, the key `__proto__` and `constructor.prototype`. Integers beyond 2^53 become
- * their nearest double, as everywhere in JavaScript.
+ * Refuses: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL
+ * characters and lone surrogates in strings and keys (PostgreSQL's jsonb cannot store them),
+ * numbers beyond 1.8e308, the key `__proto__` and `constructor.prototype`. Integers beyond 2^53
+ * become their nearest double, as everywhere in JavaScript.
  *
  * @throws JsonError
  */
@@ -66,10 +69,10 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // V8 quotes a few characters of the body and may cut a surrogate pair in two.
+    // V8 quotes a few characters of the body, which may cut a surrogate pair in two.
     throw new JsonError(`The body is not valid JSON: ${messageOf(error).toWellFormed()}`);
   }
-  // Well-formed UTF-8 has no surrogates and JSON no raw NUL, so only escapes can add them.
+  // Well-formed UTF-8 has no lone surrogates and JSON no raw NUL, so only escapes can produce them.
   const problem = findProblem(value, limits.depth, text.includes('\\u'));
   if (problem === null) return value;
   if (problem === deep) throw tooDeep(limits.depth);
@@ -87,8 +90,8 @@ function decode(body: Buffer): string {
 }
 
 /**
- * Counts brackets and commas outside strings. The result for invalid JSON does not matter: the
- * parser rejects it.
+ * Counts brackets and commas outside strings. The result for invalid JSON is irrelevant, because
+ * the parser rejects it.
  */
 function judgeUnparsed(text: string, { depth, values }: JsonLimits): void {
   let open = 0;
@@ -118,7 +121,7 @@ function closingQuote(text: string, openingQuote: number): number {
     if (quote === -1) return text.length;
     let before = quote - 1;
     while (text.charCodeAt(before) === 0x5c) before--;
-    // An even number of backslashes: they escape each other, and the quote is unescaped.
+    // Before an even number of backslashes, which escape each other, the quote is not escaped.
     if ((quote - before) % 2 === 1) return quote;
   }
 }
@@ -189,7 +192,7 @@ function within(problem: Problem, step: string | number): Problem {
   return problem;
 }
 
-/** `messages[0].content`, or null for the root. Unusual and long keys are quoted and cut. */
+/** `messages[0].content`, or null for the root. Unusual keys are quoted and long ones cut. */
 function placeOf(path: (string | number)[]): string | null {
   if (path.length === 0) return null;
   const steps = path.reverse().map((step) => {
@@ -200,28 +203,27 @@ function placeOf(path: (string | number)[]): string | null {
   return steps.join('').replace(/^\./, '');
 }
 
-/** A JSON object: neither list nor null. */
+/** A JSON object, neither a list nor null. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object itself, or an empty one in place of anything else. */
+/** The object itself, or an empty object if the value is none. */
 export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-/** The list itself, or an empty one in place of anything else. */
+/** The list itself, or an empty list if the value is none. */
 export function itemsOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
 /**
- * JSON that this service or one of its packages has written, and that therefore has its writer's
- * type. Throws a
- * SyntaxError for what is no JSON.
+ * Parses JSON that this service or one of its packages has written, so that it has the type it was
+ * written with. Throws a SyntaxError for anything else than JSON.
  */
 export function fromJson<T>(text: string): T {
-  // Its writer's type made it; a check here would repeat that one.
+  // Not checked, because the value had this type when it was written.
   return JSON.parse(text) as T;
 }
 
@@ -231,9 +233,9 @@ export function isCount(value: unknown): value is number {
 }
 
 /**
- * One text for equal values, whatever the order of their keys: keys sorted by UTF-16 code units, no
- * white space, strings and numbers in ECMAScript's form (RFC 8785). Undefined members are left out,
- * as in `JSON.stringify`. Takes results of `parseJson`; it recurses once a level.
+ * The same text for equal values, whatever the order of their keys: keys sorted by UTF-16 code
+ * units, no white space, strings and numbers in ECMAScript's form (RFC 8785). Undefined members are
+ * left out, as in `JSON.stringify`. Takes results of `parseJson`, and recurses once per level.
  *
  * @throws TypeError for values that JSON does not have: bigint, function, NaN, Infinity, undefined
  * outside an object.
@@ -265,29 +267,29 @@ function canonicalObject(object: Record<string, unknown>): string {
   return `{${text}}`;
 }
 
-/** A text from outside as PostgreSQL can keep it: U+FFFD replaces NUL and half a surrogate pair. */
+/** A text from outside as PostgreSQL can store it: U+FFFD replaces NUL and lone surrogates. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-/** Whether lists and objects are nested at most this deep; `[]` is 1, a plain number 0. */
+/** Whether lists and objects are nested at most `depth` levels; `[]` is 1, a plain number 0. */
 export function isWithinDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 
 /**
- * `JSON.stringify`, with U+FFFD for what jsonb cannot keep: NUL and half a surrogate pair.
+ * `JSON.stringify` with U+FFFD for what jsonb cannot store: NUL and lone surrogates.
  *
- * @throws RangeError for nesting deeper than 1,000 levels: recursion reaches the end of the stack
- * not far beyond.
+ * @throws RangeError for nesting deeper than 1,000 levels, before recursion could exhaust the
+ * stack.
  */
 export function storableJson(value: unknown): string {
   if (!isWithinDepth(value, depthCeiling))
     throw new RangeError(`JSON to be kept is nested at most ${depthCeiling} levels deep`);
   const text = JSON.stringify(value);
   if (!text.includes('\\u')) return text;
-  // Matches escapes one after the other, so that an escaped backslash does not begin another one.
+  // Matches one escape after the other, so that an escaped backslash does not begin another escape.
   return text.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
     escape.length > 2 ? '\ufffd' : escape,
   );

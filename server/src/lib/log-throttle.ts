@@ -1,9 +1,12 @@
-/** Keeps frequent lines out of the log: one per subject and minute. */
+/** Thins out frequent log lines, to one per subject and minute. */
 export class LogThrottle {
-  /** By subject: when it was last logged, and how often it occurred since. */
+  /** By subject: when it was last logged, and how often it has occurred since. */
   readonly #logged = new Map<string, { at: number; since: number }>();
 
-  /** How many occurrences the next line covers; null: the subject was logged within the minute. */
+  /**
+   * How many occurrences the next line covers; null if the subject was logged within the last
+   * minute.
+   */
   due(subject: string): number | null {
     const now = performance.now();
     const logged = this.#logged.get(subject);
@@ -11,7 +14,7 @@ export class LogThrottle {
       logged.since++;
       return null;
     }
-    // An additional line is better than memory that grows with old subjects.
+    // Old subjects are dropped to bound the memory, which may cause an additional line.
     if (this.#logged.size >= subjectsMax) this.#logged.clear();
     this.#logged.set(subject, { at: now, since: 0 });
     return (logged?.since ?? 0) + 1;
@@ -21,7 +24,7 @@ export class LogThrottle {
 const intervalMs = 60_000;
 const subjectsMax = 1_000;
 
-/** Logs errors of one kind when a line is due, with the number of errors that it covers. */
+/** Logs errors of one kind at most once a minute, with the number of errors that a line covers. */
 export function throttled(
   log: (line: { count: number; err: unknown }) => void,
 ): (err: unknown) => void {

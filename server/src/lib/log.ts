@@ -10,12 +10,12 @@ const secrets = [
   /(:\/\/[^\s:@/"]+:)[^\s@/"]+@/g,
 ];
 
-/** Shorter secrets would cut into ordinary words. */
+/** Hiding shorter secrets would cut into ordinary words. */
 const hiddenMinLength = 8;
-/** Secrets in use, of any form; the longest first. */
+/** Secrets in use, of any form, longest first. */
 let hidden: string[] = [];
 
-/** From now on no log line contains this text; of a key `id:secret`, neither half. */
+/** Removes this text from all later log lines. For a key `id:secret`, removes each half too. */
 export function hideInLogs(secret: string): void {
   const parts = [secret, ...secret.split(':')].map((part) => part.trim());
   const written = parts.flatMap((part) => [
@@ -40,21 +40,22 @@ export function redact(line: string): string {
   return clean;
 }
 
-/** Fields that a database adds to its errors: rows and values, which may hold callers' data. */
+/** Fields that a database adds to its errors: rows and values, which may contain callers' data. */
 const rowFields = new Set(['detail', 'where', 'internalQuery', 'query', 'parameters']);
 
 function serializeError(error: unknown): object {
-  // A cause may be a plain text.
+  // A cause may be a plain string.
   if (typeof error !== 'object') return { message: String(error) };
-  // Otherwise the log would show every numeric constant of the standard.
+  // Otherwise the log would show every numeric constant of DOMException.
   if (error instanceof DOMException) {
     const { name: type, message, stack } = error;
     return { type, message, stack };
   }
-  // It returns what is no error as it is.
+  // The serializer returns a value that is no error unchanged.
   const fields = Object.entries(pino.stdSerializers.err(error as Error));
   const shown = fields.filter(([name, value]) => !rowFields.has(name) && isPlain(value));
-  // A host with several addresses fails with one error for each and no message of its own.
+  // If a host with several addresses cannot be reached, the error has one part per address and no
+  // message.
   const parts = error instanceof AggregateError ? error.errors.slice(0, partsMax) : [];
   const errors = parts.length > 0 ? { errors: parts.map(serializeError) } : {};
   return { ...Object.fromEntries(shown), ...errors };
@@ -62,13 +63,16 @@ function serializeError(error: unknown): object {
 
 const partsMax = 5;
 
-/** An object attached to an error may hold anything, such as a connection with its password. */
+/**
+ * Objects attached to an error are left out: they may contain anything, such as a connection with
+ * its password.
+ */
 function isPlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((each) => typeof each !== 'object');
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** One JSON object a line, on stderr or the given stream; secrets are cut out of every line. */
+/** One JSON object per line, on stderr or the given stream; secrets are removed from every line. */
 export function createLog(
   level: string,
   out: { write(line: string): unknown } = process.stderr,

@@ -9,20 +9,20 @@ export interface Letter {
 }
 
 export interface Mail {
-  /** Settles when the server has accepted it; throws if it did not. */
+  /** Settles when the server has accepted the e-mail; throws if it did not. */
   send(letter: Letter): Promise<void>;
-  /** Settles when the server has greeted and accepted the password; throws if it did not. */
+  /** Settles when the server has answered and accepted the password; throws if it did not. */
   answers(): Promise<void>;
 }
 
-/** How long a server may take, in milliseconds. */
+/** Time limits of the server, in milliseconds. */
 const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
 /** `url`: smtp://USER:PASSWORD@HOST:PORT, or smtps://…; `from`: the sender's address. */
 export function createMail({ url, from }: { url: string; from: string }): Mail {
   let transport: Promise<Transporter> | undefined;
   const open = async () => {
-    // Loaded only if mail is set up, because it takes memory.
+    // Loaded only if mail is set up, because the module uses much memory.
     const { createTransport } = await import('nodemailer');
     const safe = { disableFileAccess: true, disableUrlAccess: true };
     return createTransport({ url, ...patience, ...safe }, { from });
@@ -34,7 +34,7 @@ export function createMail({ url, from }: { url: string; from: string }): Mail {
     },
     async send({ to, subject, text }) {
       const opened = await (transport ??= open());
-      // As an object it is a single address, whatever characters it contains.
+      // As an object, `to` is a single address, whatever characters it contains.
       await opened.sendMail({ to: { name: '', address: to }, subject, text });
     },
   };

@@ -4,8 +4,8 @@ import { codeOf } from './unknown.ts';
 
 /**
  * Makes a folder and its missing parents. Returns the first folder that it made, or undefined if
- * all existed. It goes level by level, because Node's `recursive` tries for ever if the system
- * shows a parent and then denies that it exists, as /proc does.
+ * all existed. It does so level by level, because Node's `recursive` loops forever if the system
+ * lists a parent and then denies that it exists, as /proc does.
  */
 export function makeFolders(path: string, mode = 0o777): string | undefined {
   const missing: string[] = [];
@@ -16,7 +16,7 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
       mkdirSync(each, { mode });
       first ??= each;
     } catch (error) {
-      // Another process may have made it at the same moment; anything else blocks the path.
+      // Another process may have just made it; anything else is in the way.
       if (codeOf(error) !== 'EEXIST' || !isFolder(each)) throw error;
     }
   }
@@ -25,7 +25,7 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
 
 /**
  * Makes a folder that other users of this machine cannot read, and removes excess rights from an
- * existing one. Other users' folders, and purposely shared ones, stay as they are.
+ * existing one. Folders of other users, and those shared on purpose, stay unchanged.
  */
 export function makePrivate(path: string, mode: 0o700 | 0o711): void {
   makeFolders(path, mode);

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { withTimeout } from './with-timeout.ts';
 
-/** The metrics of one process, in Prometheus' form. */
+/** The metrics of one process, in the Prometheus format. */
 export interface Metrics {
   registry: Registry;
   httpSeconds: Histogram<'route' | 'status'>;
@@ -16,9 +16,9 @@ export interface Metrics {
   losses: Counter<'upstream'>;
   streams: Gauge;
   inFlight: Gauge;
-  /** Changes at every call: counted here, and read at a scrape. */
+  /** Changes with every call, so it is counted here and read only when metrics are scraped. */
   counts: { inFlight: number };
-  /** 1 if the newest audit found no fault. */
+  /** 1 if the newest audit found no violation. */
   booksOk: Gauge;
   /** When the newest audit ended, whatever its result. */
   booksChecked: Gauge;
@@ -135,11 +135,13 @@ export function addOwn(
   registry.registerMetric(gauge);
 }
 
-/** Limits how often it is read, however many scrapes come, and how long a scrape waits for it. */
+/**
+ * However often metrics are scraped, these are read at most this often, and wait at most this long.
+ */
 const sharedFreshMs = 3_000;
 const sharedWaitMs = 2_000;
 
-/** Gauges that `read` fills; without an answer they have no value. */
+/** Gauges that `read` fills. If it gives no answer in time, they have no value. */
 export function addShared(
   registry: Registry,
   gauges: { name: string; help: string; labels?: readonly string[] }[],
@@ -162,7 +164,7 @@ export function addShared(
       async collect() {
         const values = (await figures())[name] ?? [];
         this.reset();
-        // Without labels a reset would set the value to 0, which would be false.
+        // Without labels, a reset would set the value to 0, which would be wrong.
         if (labels.length === 0) this.remove();
         if (labels.length === 0 && values[0]) this.set(values[0][1]);
         for (const [of, value] of labels.length === 0 ? [] : values)

@@ -1,12 +1,12 @@
-/** Guesses which of the known names was meant. */
+/** Guesses which of the known names a mistyped name stands for. */
 
 const nameMax = 100;
-/** A shorter beginning fits too many names. */
+/** Fewer letters would be the beginning of too many names. */
 const beginningMin = 3;
 
 /**
- * The known name that is most similar: written in another style, cut off, or with a few wrong
- * letters. Null if none is similar.
+ * The known name that is most similar: in another style, cut off, or with a few wrong letters. Null
+ * if none is similar.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   if (name === '' || name.length > nameMax) return null;
@@ -34,7 +34,10 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}/]/gu, '');
 }
 
-/** Letters to change, add, omit or swap with their neighbour; `most + 1` means more than `most`. */
+/**
+ * The number of letters to change, add, omit or swap with a neighbour; `most + 1` if more than
+ * `most`.
+ */
 function distance(a: string, b: string, most: number): number {
   if (a === b) return 0;
   if (Math.abs(a.length - b.length) > most) return most + 1;

@@ -21,7 +21,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$${figures}$${nonce.toString('base64')}$${tag.toString('base64')}`;
 }
 
-/** Returns false also for a text that is not such a hash. */
+/** Returns false also if `stored` is not such a hash. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = form.exec(stored) ?? [];
   if (tag === undefined) return false;
@@ -37,7 +37,7 @@ export async function verifyPassword(password: string, stored: string): Promise<
   return timingSafeEqual(found, wanted);
 }
 
-/** The same letters typed on two keyboards may differ in their bytes. */
+/** The same letters typed on two keyboards may have different bytes. */
 function normal(password: string): string {
   return password.normalize('NFKC');
 }

@@ -1,14 +1,14 @@
-/** Objects and lists whose keys or members are a closed set of texts. */
+/** Objects and lists whose keys or members are a closed set of strings. */
 
 export function keysOf<Key extends string>(record: Partial<Record<Key, unknown>>): Key[] {
-  // TypeScript gives texts, since a value may have more fields than its type.
+  // TypeScript returns string[], because a value may have more fields than its type declares.
   return Object.keys(record) as Key[];
 }
 
 export function entriesOf<Key extends string, Value>(
   record: Partial<Record<Key, Value>>,
 ): [Key, Value][] {
-  // As with `keysOf`.
+  // For the same reason as in `keysOf`.
   return Object.entries(record) as [Key, Value][];
 }
 
@@ -16,7 +16,7 @@ export function isOneOf<Member>(list: readonly Member[], value: unknown): value 
   return list.some((member) => member === value);
 }
 
-/** Whether the record has this key itself; "constructor" is inherited. */
+/** Whether the record itself has this key; "constructor" would be inherited. */
 export function hasKey<Key extends string>(
   record: Partial<Record<Key, unknown>>,
   key: unknown,

@@ -4,32 +4,32 @@ import { Readable } from 'node:stream';
 import { createTarDecoder, createTarPacker } from 'modern-tar';
 
 /**
- * A tar file followed by the SHA-256 of all its bytes, where readers of tar files ignore it. It is
- * written from front to back and never held in memory. A file that was cut or altered is recognised
- * before any of it is used.
+ * A tar file followed by the SHA-256 of all its bytes, in a place that tar programs ignore. The
+ * file is written from front to back and never held in memory as a whole. A file that was cut or
+ * altered is recognised before any of its contents are used.
  */
 
-/** The file is not the one that was sealed. The message is for people. */
+/** The file has changed since it was sealed. The message is for people. */
 export class DamagedArchive extends Error {}
 
 export interface Seal {
   /** Size of the whole file. */
   bytes: number;
-  /** Hex, of all bytes before it. */
+  /** Hex, of all bytes before the seal. */
   sha256: string;
 }
 
 export interface TarWriter {
-  /** Throws errors of the body or the file; nothing can be added afterwards. */
+  /** Throws errors of the body or the file; after that nothing can be added. */
   add(name: string, size: number, body: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Ends the file and seals it. */
+  /** Adds the seal and ends the file. */
   seal(): Promise<Seal>;
 }
 
 export interface TarEntry {
   name: string;
   size: number;
-  /** Read it to its end before the next entry. */
+  /** Must be read to its end before the next entry. */
   body: AsyncIterable<Uint8Array>;
 }
 
@@ -48,7 +48,7 @@ export function tarWriter(file: FileHandle): TarWriter {
     await file.writeFile(bytes);
   };
   const written = readable.pipeTo(new WritableStream({ write }));
-  // The next `add` reports its error as well.
+  // The error is also thrown by the next `add`.
   written.catch(() => {});
   return {
     add: (name, size, body) =>
@@ -75,13 +75,13 @@ export async function proveSeal(file: FileHandle): Promise<void> {
   throw new DamagedArchive('it was cut short or altered');
 }
 
-/** The name of the first entry, without checking the seal; any text if it is not a tar file. */
+/** The name of the first entry, read without checking the seal; any text if this is no tar file. */
 export async function firstName(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(nameBytes), 0, nameBytes, 0);
   return buffer.toString('latin1', 0, bytesRead).replace(/\0[^]*$/, '');
 }
 
-/** The entries in order. Does not check the seal. */
+/** The entries in order, read without checking the seal. */
 export async function* readEntries(file: FileHandle): AsyncGenerator<TarEntry, undefined> {
   const end = (await file.stat()).size - sealBytes;
   // Without an encoding, a file is read as bytes.

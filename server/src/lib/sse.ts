@@ -1,26 +1,30 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Server-sent events with a bound: a reader that does not read is disconnected, so that it cannot
- * fill the memory.
+ * Server-sent events with a bounded buffer: a reader that does not read is disconnected, so that it
+ * cannot fill the memory.
  */
 export interface EventStream {
-  /** False once the other side is gone or was disconnected. */
+  /** False once the reader is gone or was disconnected. */
   send(data: string, event?: string): boolean;
   comment(text: string): boolean;
   /**
-   * True once everything sent has left the buffer, or `signal` fires. False if the stream is
-   * closed, or was closed here because its reader took nothing for `stallMs`.
+   * True once everything sent has left the buffer, or when `signal` fires. False if the stream is
+   * closed, also if it is closed here because the reader took nothing for `stallMs`.
    */
   drained(signal?: AbortSignal): Promise<boolean>;
-  /** Ends it; a reader that does not take the remaining bytes within `stallMs` is disconnected. */
+  /**
+   * Ends the stream. A reader that does not take the remaining bytes in `stallMs` is disconnected.
+   */
   end(): void;
   /** Fires when the stream is over, whichever side ended it. */
   closed: AbortSignal;
 }
 
 export interface EventStreamOptions {
-  /** A reader is disconnected if an event finds more bytes than this waiting for it. */
+  /**
+   * A reader is disconnected if more than this many bytes still wait for it when an event is sent.
+   */
   bufferMaxBytes: number;
   keepAliveMs: number;
   stallMs: number;
@@ -36,7 +40,7 @@ export function openEventStream(
     ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    // Proxies that buffer replies would hold the events back.
+    // Otherwise proxies that buffer replies would hold events back.
     'x-accel-buffering': 'no',
   });
   raw.flushHeaders();
@@ -47,14 +51,14 @@ export function openEventStream(
     clearTimeout(linger);
     closed.abort();
   };
-  // A connection closed before this call emits no event; otherwise listen for it.
+  // A connection that was closed before this call emits no event.
   if (raw.destroyed) queueMicrotask(over);
   else raw.once('close', over);
   raw.on('error', () => {});
 
   function write(text: string): boolean {
     if (raw.destroyed || raw.writableEnded) return false;
-    // The current event does not count: a single one may be larger than the bound.
+    // The new event does not count, because a single event may be larger than the limit.
     // guard: slow-reader-is-cut
     if (raw.writableLength > bufferMaxBytes) {
       raw.destroy();

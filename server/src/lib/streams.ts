@@ -1,6 +1,6 @@
 /**
  * Tools for streams of bytes. Their results can be read once, from front to back. Stopping early
- * releases the source, even before the first read, which an async generator would not pass on.
+ * releases the source even before the first read; an async generator would not do that.
  */
 
 export type Bytes = AsyncIterable<Uint8Array>;
@@ -19,8 +19,8 @@ export class StreamStalled extends Error {
 }
 
 /**
- * Peeks at the first `n` bytes. `head` is shorter only if the whole stream is; `stream` gives
- * everything, the head included. Rejects as the source does.
+ * Reads the first `n` bytes in advance. `head` is shorter only if the whole stream is; `stream`
+ * yields everything, including the head. Rejects with the source's error.
  */
 export async function headAnd(
   source: Bytes,
@@ -50,8 +50,8 @@ export async function headAnd(
 }
 
 /**
- * Throws `StreamStalled` when one read takes longer than `idleMs`. The reader's own time does not
- * count. Then `cut` is called, to break whatever the source is waiting for.
+ * Throws `StreamStalled` when one read takes longer than `idleMs`. Time between reads does not
+ * count. `cut` is then called, to break what the source is waiting for.
  */
 export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): Bytes {
   return interruptible(source, (fail) => {
@@ -64,8 +64,8 @@ export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): By
 }
 
 /**
- * Throws `StreamStalled` when fewer than `leastBytes` came in a window of `windowMs`. The reader's
- * own time does not count.
+ * Throws `StreamStalled` when fewer than `leastBytes` came in a window of `windowMs`. Time between
+ * reads does not count.
  */
 export function leastRate(source: Bytes, leastBytes: number, windowMs: number): Bytes {
   let leftMs = windowMs;
@@ -107,12 +107,13 @@ export function abortable(source: Bytes, signal: AbortSignal): Bytes {
 }
 
 /**
- * The same bytes in pieces of exactly `size` bytes; only the last is shorter, and none is empty.
+ * The same bytes in pieces of exactly `size` bytes; only the last may be shorter, and none is
+ * empty.
  */
 export function pieces(source: Bytes, size: number): Bytes {
   const inner = source[Symbol.asyncIterator]();
   let rest: Uint8Array = Buffer.alloc(0);
-  // Starts small and doubles, so that a short stream does not take a whole piece of memory.
+  // Starts small and doubles, so that a short stream does not use the memory of a whole piece.
   let startSize = Math.min(size, 64 * 1024);
   async function next(): Promise<Read> {
     let piece: Buffer = Buffer.allocUnsafeSlow(startSize);
@@ -142,7 +143,7 @@ function grown(piece: Buffer, needed: number, size: number): Buffer {
   return larger;
 }
 
-/** Each read races against whatever `arm` sets up; `arm` returns how to cancel it. */
+/** Each read races against what `arm` sets up; `arm` returns a function that cancels it. */
 function interruptible(source: Bytes, arm: (fail: (reason: unknown) => void) => () => void): Bytes {
   const inner = source[Symbol.asyncIterator]();
   const next = (): Promise<Read> =>
@@ -151,7 +152,7 @@ function interruptible(source: Bytes, arm: (fail: (reason: unknown) => void) => 
       const disarm = arm((reason) => {
         failed = true;
         reject(reason);
-        // Not awaited: many sources only return once the pending read has ended.
+        // Not awaited, because many sources return only after the pending read has ended.
         void letGo(inner);
       });
       if (failed) return disarm();

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-/** A task took longer than its limit; its thread was ended. */
+/** A task took longer than its limit, so its thread was ended. */
 export class ThreadTimeout extends Error {
   readonly limitMs: number;
   constructor(limitMs: number) {
@@ -18,9 +18,9 @@ interface Job<Task, Answer> {
 }
 
 /**
- * A few threads for work that might never end: a thread can be stopped, a promise cannot. The
- * script answers each message with one message. Threads start when they are needed; idle ones stay,
- * and do not keep the process alive. They get no environment.
+ * A few threads for work that might never end, because a thread can be stopped and a promise
+ * cannot. The script answers each message with one message. Threads start when they are needed;
+ * idle ones stay, without keeping the process alive. They get no environment.
  */
 export class Threads<Task, Answer> {
   readonly #script: URL;
@@ -38,7 +38,7 @@ export class Threads<Task, Answer> {
 
   /**
    * Rejects with `ThreadTimeout`, or with the error that ended the thread, such as
-   * `ERR_WORKER_OUT_OF_MEMORY`. The limit counts from when a thread takes the task.
+   * `ERR_WORKER_OUT_OF_MEMORY`. The time limit begins when a thread takes the task.
    */
   run(task: Task, limitMs: number): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -86,7 +86,7 @@ export class Threads<Task, Answer> {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: this.#memoryMb },
     });
-    // A thread that fails while idle must neither end the process nor get work.
+    // A thread that fails while idle must neither end the process nor get more work.
     worker.on('error', () => this.#forget(worker)).on('exit', () => this.#forget(worker));
     return worker;
   }

@@ -1,10 +1,10 @@
-/** Reads values whose type is not known: what was thrown, and what came from outside. */
+/** Reads values of unknown type: thrown values, and data from outside. */
 
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** The message of what was thrown. */
+/** The message of a thrown value. */
 export function messageOf(error: unknown): string {
   return String(fieldOf(error, 'message') ?? error);
 }
@@ -17,6 +17,6 @@ export function errorOf(thrown: unknown): Error {
 /** SQLSTATE or errno of an error, or an empty string. */
 export function codeOf(error: unknown): string {
   const code = fieldOf(error, 'code');
-  // A DOMException has a number.
+  // The code of a DOMException is a number.
   return typeof code === 'string' ? code : '';
 }

@@ -1,8 +1,8 @@
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a private file that is whole or absent, even if the disk is full or the power fails. If it
- * exists and `replaces` is false, throws `EEXIST`.
+ * Writes a private file so that it is complete or missing, even if the disk is full or the power
+ * fails. Throws `EEXIST` if the file exists and `replaces` is false.
  */
 export function writeAtomically(
   file: string,

@@ -1,6 +1,4 @@
-/**
- * Shortest time between two rounds of a busy worker, so that several requests gather for each.
- */
+/** Shortest time between two rounds of a busy worker, so that several requests gather for each. */
 export const paceMs = 5;
 
 /** The pause between two rounds, which a hint may end early. */

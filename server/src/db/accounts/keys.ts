@@ -101,8 +101,8 @@ export async function studioSpender(db: Connection, accountId: string): Promise<
 }
 
 /**
- * What the studio key may still spend this month, and its account's balance; null before its first
- * use.
+ * The amount that the studio key may still spend this month, and its account's balance; null before
+ * its first use.
  */
 export async function studioSpending(
   db: Connection,

@@ -2,6 +2,7 @@
  * Claims of a folder among running processes. Each claimant listens on its own Unix socket inside
  * the folder; a claimant is alive if its socket accepts a connection. The kernel closes a dead
  * process's sockets, so `kill -9` frees a claim at once, and no age or pid has to be checked.
+ *
  * Two simultaneous claimants never both win, because each first makes its socket visible and then
  * asks all the others. The claimant that became visible later must see the earlier one. If each
  * sees the other, both step back and try again after a random pause.

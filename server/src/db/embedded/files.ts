@@ -43,6 +43,7 @@ export function openDataDir(dataDir: string): string {
 
 /**
  * Decides all paths. Only the holder of the start claim may call this.
+ *
  * If we are root, PostgreSQL runs as the owner of an existing cluster, otherwise as the user
  * `postgres`, or as `nobody` if that user is missing. Normally the cluster is
  * `<dataDir>/postgres/cluster`. If that user cannot reach `dataDir` (a clone below /root, mode
@@ -52,6 +53,7 @@ export function openDataDir(dataDir: string): string {
  * copied to `<systemDir>/postgres-<version>`, a copy shared by all data folders. Deleting the data
  * folder also deletes `postgres_location`: the next start makes a new, empty cluster, and the old
  * one stays in `systemDir` until it is deleted by hand.
+ *
  * @param dataDir as `openDataDir` returned it
  */
 export function locate(dataDir: string, systemDir: string): ClusterPaths {

@@ -140,8 +140,8 @@ export async function forgetKeys(
 
 /**
  * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output and
- * attempts. What the books need stays: the row, its quote and the measures of its result. Requests
- * that are still due for a step keep everything.
+ * attempts. The row, its quote and the measures of its result stay, for the books. Requests that
+ * are still due for a step keep everything.
  */
 export async function clearPayloads(
   db: Connection,

@@ -4,9 +4,9 @@ import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
- * Unknown outcomes and their resolutions. Each outcome belongs to a request that ended with it,
- * or to a start whose answer was lost and after which the next route was called. A job that is
- * known to have cost nothing by its deadline is not included: its cost is 0.
+ * Unknown outcomes and their resolutions. Each outcome belongs to a request that ended with it, or
+ * to a start whose answer was lost and after which the next route was called. A job that is known
+ * to have cost nothing by its deadline is not included: its cost is 0.
  */
 
 export interface UnknownRow {

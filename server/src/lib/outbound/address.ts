@@ -1,17 +1,17 @@
 /**
- * Judges which addresses and URLs are public, so which URLs of strangers may be called. Pure:
- * nothing is resolved here. For a host name that passes, the addresses that it resolves to must be
- * judged as well.
+ * Decides which addresses and URLs are public, and therefore which of strangers' URLs may be
+ * called. Nothing is resolved here: if a host name passes, the addresses that it resolves to must
+ * be checked too.
  */
 import { BlockList, SocketAddress, isIP } from 'node:net';
 
-/** Longest URL taken, in characters. */
+/** Longest accepted URL, in characters. */
 export const urlLengthMax = 2048;
 
 /**
- * Never public, whichever entry matches. IPv6 counts as public only inside 2000::/3 and outside
- * this table. A form that carries an IPv4 address inside is refused whole, because extracting and
- * judging the inner address is error-prone.
+ * Addresses that are never public. An IPv6 address is public only inside 2000::/3 and outside this
+ * table. A form that contains an IPv4 address is refused as a whole, because extracting and
+ * checking the inner address is error-prone.
  */
 const notPublic: readonly [cidr: string, what: string][] = [
   ['0.0.0.0/8', 'this network; a connection to it ends on this machine'],
@@ -79,8 +79,8 @@ const nobody: ReadonlySet<string> = new Set();
 
 /**
  * Whether a socket may be opened to this address. Only a plain dotted IPv4 address or an IPv6
- * address without a zone can be public. `own` holds further addresses to refuse, as
- * `canonicalAddress` writes them.
+ * address without a zone can be public. `own`: more addresses to refuse, in the form of
+ * `canonicalAddress`.
  */
 export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): boolean {
   const family = isIP(ip);
@@ -91,7 +91,7 @@ export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): 
 }
 
 /**
- * One spelling for each address: IPv6 in lower case and shortened. Anything else is returned
+ * Gives equal addresses one spelling: IPv6 in lower case and shortened. Any other text is returned
  * unchanged.
  */
 export function canonicalAddress(ip: string): string {
@@ -103,21 +103,19 @@ export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 export interface JudgeOptions {
   httpsOnly?: boolean;
-  /** This installation's own addresses and host names, refused too; names in lower case. */
+  /** This installation's own addresses and host names (in lower case), which are refused too. */
   own?: ReadonlySet<string>;
-  /**
-   * Whether this host may be called although it is not public. The other rules still apply to it.
-   */
+  /** Whether this host may be called although it is not public. The other rules apply to it too. */
   exempt?: (url: URL) => boolean;
 }
 
 /**
- * Judges a stranger's URL by its parsed parts, not by its spelling. `reason` continues a sentence
- * that begins with the name of the field, such as "webhook_url …".
+ * Checks a stranger's URL by its parsed parts, not its spelling. `reason` continues a sentence that
+ * begins with the name of the field, such as "webhook_url …".
  */
 export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   if (text.length > urlLengthMax) return no(`must not be longer than ${urlLengthMax} characters`);
-  // Parsers disagree about each of these, and later readers of the URL may use a different one.
+  // Parsers differ in how they read these, and a later reader of the URL may use another parser.
   if (text.trim() !== text || hasBlankOrBackslash(text)) {
     return no('must not contain blanks, control characters or backslashes');
   }
@@ -144,7 +142,7 @@ function judgeHost(hostname: string, own: ReadonlySet<string>): string | null {
   if (literal !== null)
     return isPublicAddress(literal, own) ? null : 'must lead to a public address';
   if (own.has(hostname)) return 'must not lead back to this service';
-  // Lists of names easily forget the trailing dot.
+  // Lists of names are often written without considering the trailing dot.
   if (hostname.endsWith('.')) return 'must not have a host name that ends with a dot';
   const labels = hostname.split('.');
   if (hostname.length > 253 || !labels.every(isLabel)) return 'must have a valid host name';

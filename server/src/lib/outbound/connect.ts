@@ -1,6 +1,5 @@
 /**
- * Opens sockets for the outbound client. It keeps strangers' URLs away from this machine's own
- * network.
+ * Opens sockets for outbound calls, and keeps strangers' URLs away from this machine's own network.
  */
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
@@ -14,29 +13,29 @@ import { withTimeout } from '../with-timeout.ts';
 
 export interface ConnectorOptions {
   guard: boolean;
-  /** Whether a host may be connected to although it is not public. IPv6 comes without brackets. */
+  /** Whether a host may be called although it is not public. IPv6 is given without brackets. */
   isExempt: (hostname: string, port: string) => boolean;
   connectTimeoutMs: number;
   lookup?: Lookup;
-  /** Further names and addresses of this installation. */
+  /** More names and addresses of this installation. */
   own?: ReadonlySet<string>;
 }
 
-/** Bounds the attempts for a name with very many addresses. */
+/** Limits the attempts for a name with very many addresses. */
 const attemptsMax = 8;
 
-/** Node's default of 250 ms gives up on every address of a distant host. */
+/** With Node's default of 250 ms, every address of a distant host could time out. */
 const attemptTimeoutMs = 1000;
 
 /**
- * A connector for undici. A guarded one judges addresses at the last possible moment: literal ones
- * first, because a socket looks nothing up for them; then all results of the look-up that the
- * socket uses; and the peer's address after connecting.
+ * A connector for undici. With `guard` it checks addresses as late as possible. A literal address
+ * is checked first, because the socket does no look-up for it; otherwise all results of the
+ * socket's own look-up are checked; and the peer's address is checked after connecting.
  */
 export function createConnector(options: ConnectorOptions): buildConnector.connector {
   const { guard, isExempt, connectTimeoutMs, lookup, own } = options;
   const areFit = (addresses: string[]): boolean => {
-    // Determined each time, because interfaces come and go while the service runs.
+    // Read each time, because interfaces change while the service runs.
     const ours = ownAddresses(own);
     return addresses.every((ip) => isPublicAddress(ip, ours));
   };
@@ -48,7 +47,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   const strange = lookup ?? createLookup();
   const guarded = connector(connectTimeoutMs, async (hostname) => {
     const addresses = await resolve(hostname, strange, connectTimeoutMs);
-    // A bad address among good ones is no accident, so the whole name is refused.
+    // A private address among public ones is no accident, so the whole name is refused.
     // guard: name-judged-at-connect
     if (!areFit(addresses)) throw blocked();
     return addresses;
@@ -72,8 +71,8 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
 }
 
 /**
- * The test for a list of `host` or `host:port`, each matched exactly. IPv6 is in brackets in the
- * list. Throws on an entry that is neither.
+ * Returns a test for a list of `host` or `host:port`, each matched exactly. IPv6 is in brackets in
+ * the list. Throws if an entry has another form.
  */
 export function hostList(entries: readonly string[]): (hostname: string, port: string) => boolean {
   const allowed = new Set(entries.map(hostEntry));
@@ -99,7 +98,7 @@ function connector(
   resolve: (hostname: string) => Promise<string[]>,
 ): buildConnector.connector {
   return buildConnector({
-    // One request at a time on a connection, so that it stays certain what was sent.
+    // One request at a time on a connection, so that it is certain what was sent.
     allowH2: false,
     timeout: connectTimeoutMs,
     lookup: forSocket(resolve),

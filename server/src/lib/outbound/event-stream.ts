@@ -1,11 +1,11 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
-/** An event of such a stream; its data is bounded. */
+/** An event of such a stream; the size of its data is limited. */
 export type ServerEvent = EventSourceMessage;
 
 /**
- * Reads server-sent events from bytes, however they are cut. Comments are skipped. Throws on an
- * event longer than `maxChars`.
+ * Reads server-sent events from pieces of bytes, whose borders do not matter. Comments are skipped.
+ * Throws on an event longer than `maxChars`.
  */
 export async function* readEvents(
   bytes: AsyncIterable<Uint8Array>,
@@ -28,6 +28,6 @@ export async function* readEvents(
     if (held > maxChars) throw new Error(`an event is longer than ${maxChars} characters`);
   };
   for await (const chunk of bytes) yield* feed(decoder.decode(chunk, { stream: true }));
-  // The last event may lack its empty line.
+  // The empty line after the last event may be missing.
   yield* feed(`${decoder.decode()}\n\n`);
 }

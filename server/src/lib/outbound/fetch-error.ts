@@ -7,7 +7,7 @@ export type FetchErrorKind =
   | 'blocked'
   /** The name did not resolve, or not in time. */
   | 'dns'
-  /** No connection: refused, unreachable, or nothing left here to connect with. */
+  /** No connection: refused, unreachable, or no local socket or port left. */
   | 'refused'
   /** The TLS connection failed, or the certificate does not fit. */
   | 'tls'
@@ -18,7 +18,8 @@ export type FetchErrorKind =
   | 'reset'
   | 'too_large'
   /**
-   * Ended on our side: by the caller's signal, by `close()`, or because the body could not be read.
+   * Ended on our side: by the caller's signal, by `close()`, or because the request's body could
+   * not be read.
    */
   | 'aborted'
   /** The reply is not HTTP, or the request cannot be written as HTTP. */
@@ -31,17 +32,17 @@ export interface FetchErrorFacts {
 }
 
 /**
- * The only error that an outbound call ends with. Its text names the host and never the path, query
- * or headers.
+ * The only kind of error that ends an outbound call. Its text names the host, and never the path,
+ * query or headers.
  */
 export class FetchError extends Error {
   readonly kind: FetchErrorKind;
   /**
-   * True: bytes may have been written, so the effect on the other side is unknown. False: it
-   * certainly got nothing.
+   * True: bytes may have been sent, so the effect on the other side is unknown. False: the other
+   * side certainly received nothing.
    */
   readonly sent: boolean;
-  /** The status, if the head of the reply had come in before the error. */
+  /** The reply's status, if its head was received before the error. */
   readonly status: number | null;
 
   constructor(kind: FetchErrorKind, message: string, facts: FetchErrorFacts = {}) {
@@ -68,8 +69,8 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
 }
 
 /**
- * Failures on the way, in words for the person who gave the address; the texts of Node and undici
- * are for developers. They follow the name of the host and a colon.
+ * Reasons why a call failed, in words for the person who gave the address; the messages of Node and
+ * undici are for developers. They follow the host name and a colon.
  */
 export const faults = {
   name_unresolved: 'the name did not resolve',
@@ -152,7 +153,7 @@ function isProtocolCode(code: string): boolean {
   );
 }
 
-/** undici means to give it a code, but some versions lose it. */
+/** undici should give this error a code, but some versions lose it. */
 function isParserError(error: unknown): boolean {
   return error instanceof Error && error.name === 'HTTPParserError';
 }

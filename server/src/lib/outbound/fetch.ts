@@ -1,6 +1,6 @@
 /**
- * Outbound calls. `request` reads a whole, small reply; `stream` hands over a long one as it comes
- * in. Neither follows redirects, decompresses bodies, keeps cookies, obeys Alt-Svc or the
+ * Outbound calls. `request` reads a whole, small reply; `stream` hands over a long reply as it
+ * comes in. Neither follows redirects, decompresses bodies, keeps cookies, uses Alt-Svc or the
  * environment's proxies, or sends anything twice.
  */
 import { Agent, type Dispatcher } from 'undici';
@@ -26,28 +26,26 @@ export type { StreamReply } from './streamed-reply.ts';
 
 export interface FetchOptions {
   /**
-   * True: public addresses only, for strangers' URLs; each call has its own connection. With
-   * `allowHosts` (`host` or `host:port`, exactly) these hosts may be private, and connections are
-   * kept. False: any host, for addresses that the operator gave; connections are kept.
+   * True: only public addresses, for strangers' URLs; each call has its own connection. With
+   * `allowHosts` (exact `host` or `host:port`) these hosts may be private, and connections are kept
+   * open. False: any host, for addresses that the operator gave; connections are kept open.
    */
   guard: boolean | { allowHosts: readonly string[] };
   /** Refuses http. */
   httpsOnly?: boolean;
-  /** For the look-up and the connection, TLS included, precise to about a second. Default 10 s. */
+  /** For look-up, connection and TLS together, precise to about a second. Default 10 s. */
   connectTimeoutMs?: number;
   /**
-   * Connections to one origin at most; further calls wait. Default 32 if the guard is true,
-   * otherwise 4096, because the operator's upstreams have their own limits and each long stream
-   * holds a connection.
+   * Most connections to one origin; further calls wait. Default 32 if the guard is true, otherwise
+   * 4096, because the operator's upstreams have their own limits and each long stream uses a
+   * connection.
    */
   connections?: number;
-  /** Sent with each call that does not set its own. */
+  /** Sent with each call that has no user agent of its own. */
   userAgent?: string;
-  /** Resolves every name instead of the system. */
+  /** Resolves every name in place of the system. */
   lookup?: Lookup;
-  /**
-   * Further own names and addresses that no interface shows, such as this service's public name.
-   */
+  /** More names and addresses of this service that no interface shows, such as its public name. */
   own?: Iterable<string>;
 }
 
@@ -68,17 +66,17 @@ export interface RequestCall extends Call {
 }
 
 export interface StreamCall extends Call {
-  /** Limit of the time without progress, when no byte comes in and the reader takes none. */
+  /** Limit of the time in which no byte comes in and the reader takes none. */
   idleTimeoutMs: number;
   /** Limit of the whole call. */
   timeoutMs?: number;
 }
 
-/** Every failure is a `FetchError`. A reply with any status is a success, a redirect too. */
+/** Every failure is a `FetchError`. A reply with any status is a success, including redirects. */
 export interface Fetch {
   /** Reads at most `maxBytes` of the body and reports whether there was more. */
   request(call: RequestCall): Promise<Reply>;
-  /** Settles when the reply's head is in; a body beyond `maxBytes` ends in `too_large`. */
+  /** Settles when the reply's head is in. A body longer than `maxBytes` ends with `too_large`. */
   stream(call: StreamCall): Promise<StreamReply>;
   /** Origins with an open connection or a waiting call. */
   origins(): number;
@@ -149,23 +147,22 @@ function createAgent(
     connect: createConnector({ guard: guard !== false, isExempt, connectTimeoutMs, lookup, own }),
     connections: options.connections ?? (guard === true ? 32 : 4096),
     allowH2: false,
-    // 0 closes each connection after its call: a webhook that is sent once must not use a
-    // connection that the other side has just closed, and no more origins are held than calls are
-    // running.
+    // 0 closes each connection after its call. So a webhook, which is sent only once, never uses a
+    // connection that the other side has just closed, and idle origins are not kept.
     pipelining: guard === true ? 0 : 1,
-    // Just below the 5 s after which many servers hang up; longer if a server announces it.
+    // Just below the 5 s after which many servers close; longer if a server announces it.
     keepAliveTimeout: 4000,
     keepAliveMaxTimeout: 60_000,
     maxHeaderSize: 32 * 1024,
-    // Each call has its own limits instead.
+    // Each call sets its own limits.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
 }
 
 /**
- * undici's flat form. Never asks for a compressed reply, because nothing here would bound its
- * unpacked size.
+ * Headers in undici's flat form. Never asks for a compressed reply, because nothing here would
+ * limit its unpacked size.
  */
 function headerList(headers: Record<string, string> | undefined, userAgent?: string): string[] {
   const list = ['accept-encoding', 'identity'];
@@ -182,7 +179,7 @@ function headerList(headers: Record<string, string> | undefined, userAgent?: str
 
 function bodyOf(body: Call['body']): Dispatcher.DispatchOptions['body'] {
   if (body == null || typeof body === 'string' || body instanceof Uint8Array) return body;
-  // undici takes any iterable, although its types declare only Node's streams.
+  // undici accepts any iterable, although its types declare only Node's streams.
   return readable(body) as unknown as Dispatcher.DispatchOptions['body'];
 }
 

@@ -1,7 +1,7 @@
 /**
- * All values of one header, as they came. Node joins, drops or keeps repeats depending on the
- * header's name, and rebuilds its `headersDistinct` from all headers at each access.
- * @param rawHeaders alternating names and values, as `IncomingMessage.rawHeaders`
+ * All values of one header, unchanged. Node's `headers` joins, drops or keeps repeated headers
+ * depending on their name, and its `headersDistinct` is rebuilt from all headers at each access.
+ * @param rawHeaders alternating names and values, as in `IncomingMessage.rawHeaders`
  * @param name in lower case
  */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {

@@ -7,11 +7,11 @@ import { hostname as machineName, networkInterfaces } from 'node:os';
 import { canonicalAddress, isPublicAddress, literalAddress } from './address.ts';
 import { withTimeout } from '../with-timeout.ts';
 
-/** All addresses of a name, at least one. Rejects if there is none or an answer is missing. */
+/** All addresses of a name, at least one. Rejects if there is none or if an answer is missing. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**
- * Resolves like every other program on this machine, with search domains. For names that the
+ * Resolves names like every other program on this machine, with search domains. For names that the
  * operator gave.
  */
 export const systemLookup: Lookup = async (hostname) =>
@@ -21,22 +21,22 @@ export interface LookupOptions {
   /** Name servers as `address` or `address:port`; default: the system's. */
   servers?: string[];
   hostsFile?: string;
-  /** Limit of one question to one server. */
+  /** Time limit of one query to one server. */
   timeoutMs?: number;
 }
 
 /**
- * The hosts file, then DNS. For names that strangers gave: unlike `systemLookup` it takes no thread
- * from Node's small pool while a name server does not answer, so a slow one cannot stop the work
- * with files. It tries no search domain.
+ * Reads the hosts file, then asks DNS. For names that strangers gave: unlike `systemLookup` it uses
+ * no thread of Node's small pool while a name server does not answer, so slow servers cannot block
+ * file access. It tries no search domain.
  */
 export function createLookup(options: LookupOptions = {}): Lookup {
   const { servers, hostsFile = systemHostsFile, timeoutMs = 2000 } = options;
   return async (hostname) => {
     const written = await readHosts(hostsFile, hostname);
     if (written.length > 0) return written;
-    // A new one each time, because a resolver reads the system's servers only when it is created;
-    // that takes microseconds.
+    // A new resolver each time (some microseconds), because a resolver reads the system's servers
+    // only when it is created.
     const resolver = new Resolver({ timeout: timeoutMs, tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
     const answers = await Promise.all([
@@ -50,8 +50,8 @@ export function createLookup(options: LookupOptions = {}): Lookup {
 }
 
 /**
- * The addresses of this machine's interfaces, its own name, and `more`: everything that leads back
- * to this service.
+ * The addresses of this machine's interfaces, its own name, and `more`: all names and addresses
+ * that lead back to this service.
  */
 export function ownAddresses(more: Iterable<string> = []): ReadonlySet<string> {
   const own = new Set([machineName().toLowerCase()]);
@@ -67,7 +67,7 @@ const checkTimeoutMs = 2000;
 
 /**
  * Whether all addresses behind a URL's `hostname` are public now. They may change, so they must be
- * judged again when connecting. `unresolved`: no such name, an incomplete answer, or none within 2
+ * checked again when connecting. `unresolved`: no such name, an incomplete answer, or none within 2
  * s.
  */
 export async function resolvesToPublic(
@@ -87,12 +87,12 @@ export async function resolvesToPublic(
   }
 }
 
-/** Concurrent look-ups of one call: each takes a socket. */
+/** Concurrent look-ups of one call; each uses a socket. */
 const checksAtOnce = 8;
 
 /**
- * The same for all names of one call, within the time limit of one. Names without a result in that
- * time are left out.
+ * Does the same for all names of one call, within the time limit of a single name. Names without a
+ * result by then are left out.
  */
 export async function allResolveToPublic(
   hostnames: ReadonlySet<string>,
@@ -104,8 +104,8 @@ export async function allResolveToPublic(
   const rest = hostnames.values();
   const over = Promise.withResolvers<void>();
   let late = false;
-  // Started before the timers of the look-ups, so that no look-up begins when the first ones give
-  // up.
+  // Set before the timers of the look-ups, so that no further look-up begins when the first ones
+  // time out.
   const timer = setTimeout(() => {
     late = true;
     over.resolve();
@@ -138,7 +138,7 @@ async function readHosts(path: string, hostname: string): Promise<string[]> {
 }
 
 /**
- * One family without an address is fine. Any other error could hide an address, so it fails the
+ * Having no address of one family is fine. Any other error could hide an address, so it fails the
  * whole look-up.
  */
 function noneOrThrow(error: NodeJS.ErrnoException): string[] {

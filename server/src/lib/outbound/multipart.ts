@@ -13,7 +13,9 @@ export interface FormBody {
   body: AsyncIterable<Uint8Array>;
 }
 
-/** The form as a body whose length is known before its streams are read. It can be read once. */
+/**
+ * The form as a body whose length is known before its streams are read. The body can be read once.
+ */
 export function formBody(parts: readonly FormPart[]): FormBody {
   const boundary = `form-${randomUUID()}`;
   const heads = parts.map((part, i) => Buffer.from(headOf(part, boundary, i > 0)));

@@ -5,16 +5,18 @@ import type { FetchError } from './fetch-error.ts';
 export interface StreamReply {
   status: number;
   headers: ReplyHeaders;
-  /** Can be read once. Throws `FetchError` after the bytes that came before the error. */
+  /**
+   * Can be read once. If an error occurs, throws `FetchError` after the bytes that came before it.
+   */
   body: AsyncIterable<Uint8Array>;
   /**
-   * Ends the call at once, for a body that is not wanted. Leaving a `for await` over the body does
-   * the same.
+   * Ends the call at once, if the body is not wanted. Leaving a `for await` over the body has the
+   * same effect.
    */
   close(): void;
 }
 
-/** Bytes waiting for the reader at which the sender is held back, and at which it may go on. */
+/** Bytes waiting for the reader at which the sender is stopped, and at which it may go on. */
 const waitingBytesMax = 256 * 1024;
 const waitingBytesLow = 64 * 1024;
 
@@ -25,7 +27,7 @@ interface Reader {
 
 const done: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
-/** Hands the reply over as it comes in, and holds the sender back if the reader is slower. */
+/** Hands the reply over as it comes in, and slows the sender down if the reader is slower. */
 export class StreamedReply extends Exchange implements AsyncIterableIterator<Uint8Array> {
   private start: {
     resolve: (reply: StreamReply) => void;
@@ -47,7 +49,7 @@ export class StreamedReply extends Exchange implements AsyncIterableIterator<Uin
   }
 
   override handleEvent(): void {
-    // The caller has gone, so the waiting bytes are not wanted either.
+    // The caller has gone, so the waiting bytes are dropped.
     this.waiting = [];
     super.handleEvent();
   }

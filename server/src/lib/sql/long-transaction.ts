@@ -2,12 +2,12 @@ import type pg from 'pg';
 import { rowsIn, type Database, type Statement, type Transaction } from './sql.ts';
 
 /**
- * Runs `work` in one transaction on its own connection and without time limits: for work that takes
- * minutes and must not hold a connection of the pool. It is never repeated by itself. Statements
- * run one after the other; the first that fails fails all that follow.
+ * Runs `work` in one transaction on its own connection and without time limits, for work that takes
+ * minutes and must not hold a connection of the pool. It is not repeated on failure. Statements run
+ * one after the other; if one fails, all later ones fail too.
  * @param mode as after BEGIN, such as `isolation level repeatable read read only`
- * @param work also gets the connection, for COPY: no statement may be running then
- * @param signal cuts the connection; a running statement may go on until the server notices
+ * @param work also gets the connection, for COPY; no statement may be running at that time
+ * @param signal closes the connection; a running statement may go on until the server notices
  */
 export async function longTransaction<T>(
   db: Database,
@@ -31,7 +31,7 @@ export async function longTransaction<T>(
     return value;
   } finally {
     signal?.removeEventListener('abort', breakOff);
-    // Ending the session rolls back what was not committed.
+    // Closing the connection rolls back what was not committed.
     await client.end();
   }
 }

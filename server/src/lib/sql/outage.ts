@@ -5,15 +5,18 @@ interface Log {
 }
 
 /**
- * Logs that the database does not answer, once a minute while that lasts, and that it is back.
- * Without it, many loops and callers would log it several times a second.
+ * Logs once a minute that the database does not answer, and once that it is back. Otherwise many
+ * loops and callers would log it several times a second.
  */
 export class Outage {
   readonly #log: Log;
   readonly #tell: (error: unknown) => void;
-  /** False until the database has answered; until then the caller that opens it reports errors. */
+  /**
+   * False until the database has answered once. Before that, the caller that opens it reports
+   * errors.
+   */
   #isKnown = false;
-  /** The outage was logged, and its end was not yet. */
+  /** An outage was logged, but not yet its end. */
   #isLogged = false;
 
   constructor(log: Log) {

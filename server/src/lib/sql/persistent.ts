@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface PersistentOptions {
-  /** True for a failure that may pass by itself. */
+  /** True for a failure that may end by itself. */
   isPassing: (error: unknown) => boolean;
   /**
-   * Counts from the first of a row of failures; work that begins later in the row is tried once. A
-   * row ends with a success, or when nothing has failed for this long.
+   * Measured from the first of several failures in succession; work that begins later in such a
+   * series is tried only once. A series ends with a success, or when nothing has failed for this
+   * long.
    */
   patienceMs: number;
   pauseMs: number;
@@ -14,8 +15,8 @@ export interface PersistentOptions {
 export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>;
 
 /**
- * Repeats work until it succeeds or `patienceMs` is over. The work learns whether it was tried
- * before, because a failed attempt may have taken effect.
+ * Repeats work until it succeeds or `patienceMs` is over. `isRepeat` tells the work that it was
+ * tried before, because a failed attempt may have taken effect.
  */
 export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
   let failingSince: number | null = null;

@@ -1,11 +1,11 @@
 export type Item = string | bigint | number | boolean | Buffer | null;
 
-/** Needs no quotes between the braces. */
+/** Items of this form need no quotes between the braces. */
 const plain = /^[\w.:+/-]+$/;
 
 /**
- * A list as PostgreSQL reads it: `{a,"b c",NULL}`. The driver can do it too, but takes three times
- * as long, and a batch consists of lists.
+ * A list in PostgreSQL's form: `{a,"b c",NULL}`. The driver's own function takes three times as
+ * long, and batches consist of lists.
  */
 export function arrayLiteral(items: readonly Item[]): string {
   return `{${items.map(literal).join(',')}}`;
@@ -18,7 +18,7 @@ function literal(item: Item): string {
 }
 
 function isPlain(text: string): boolean {
-  // Unquoted it would mean null.
+  // Without quotes, NULL would mean null.
   return plain.test(text) && !(text.length === 4 && text.toUpperCase() === 'NULL');
 }
 
@@ -30,8 +30,8 @@ function quote(text: string): string {
 const separator = '\u001e';
 
 /**
- * Joins JSON texts for `string_to_array(…, chr(30), '')`, which needs no search for characters to
- * quote. A null becomes an empty text.
+ * Joins JSON texts for `string_to_array(…, chr(30), '')`, so no characters have to be quoted. A
+ * null becomes an empty text.
  */
 export function jsonTexts(texts: readonly Item[]): string {
   return texts.join(separator);

@@ -7,11 +7,12 @@ import { arrayLiteral, jsonTexts, type Item } from './sql-array.ts';
 
 /**
  * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once
- * a connection under a name derived from its text. bigint columns and bigint[] arrive as `bigint`,
- * timestamps as `Date`.
+ * per connection under a name derived from its text. bigint columns and bigint[] are read as
+ * `bigint`, timestamps as `Date`.
  *
- * Not porsager's library `postgres`: it sends no statement before BEGIN is answered and no COMMIT
- * before the last write is answered, which costs two more round trips a transaction.
+ * The library `postgres` by porsager is not used, because it sends no statement before BEGIN is
+ * answered and no COMMIT before the last write is answered, which costs two more round trips per
+ * transaction.
  */
 export interface Statement {
   text: string;
@@ -20,7 +21,7 @@ export interface Statement {
 }
 
 /**
- * Runs statements: either on the whole database, which repeats a statement after a deadlock, or in
+ * Runs statements, either on the whole database, which repeats a statement after a deadlock, or in
  * one open transaction.
  */
 export interface Connection {
@@ -37,13 +38,15 @@ export interface Transaction extends Connection {
 
 export interface Database extends Connection {
   /**
-   * Runs `work` in one transaction; after a deadlock or serialization failure it runs again from
-   * the start.
+   * Runs `work` in one transaction; after a deadlock or serialization failure `work` is run again
+   * from the start.
    */
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** A connection outside the pool for session-wide use (advisory lock, LISTEN). */
   connect(): Promise<pg.Client>;
-  /** A connection of the pool, for a library that uses the driver itself; release it afterwards. */
+  /**
+   * A connection of the pool, for a library that uses the driver directly. Release it afterwards.
+   */
   checkout(): Promise<pg.PoolClient>;
   close(): Promise<void>;
   /** For /metrics. */
@@ -67,9 +70,9 @@ const int8 = 20;
 const int8Array = 1016;
 const timestamptz = 1184;
 types.setTypeParser(int8, BigInt);
-// The driver declares neither what its parsers return nor the numbers of its array types.
+// The driver's types declare neither the results of its parsers nor the numbers of its array types.
 const parseTime = types.getTypeParser(timestamptz) as (text: string) => Date;
-// A server in UTC writes a form that `Date` can read by itself, in a third of the time.
+// A server in UTC writes a form that `Date` reads without the driver, in a third of the time.
 types.setTypeParser(timestamptz, (text: string) =>
   text.length < 33 && text.endsWith('+00') && text[4] === '-'
     ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
@@ -80,7 +83,7 @@ types.setTypeParser(int8Array as never, (text: string) =>
   parseTextArray(text).map((item) => (item === null ? null : BigInt(item))),
 );
 
-/** The database did not answer, or not completely. The statement may have taken effect. */
+/** The database gave no answer or only part of one. The statement may have taken effect. */
 const unavailableCodes = new Set([
   '57P01',
   '57P02',
@@ -96,13 +99,13 @@ const unavailableCodes = new Set([
   '58030',
   '57014',
 ]);
-/** Errnos of a socket, or of resolving its host name. */
+/** Error codes of a socket, or of resolving its host name. */
 const unreachable = /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/;
 const retryCodes = new Set(['40001', '40P01']);
 const transactionAborted = '25P02';
 const attemptsMax = 5;
 
-/** A piece of SQL; `bind` makes a value a parameter and returns its `$n`. */
+/** A piece of SQL. `bind` adds a value as a parameter and returns its `$n`. */
 export type Fragment = (bind: (value: unknown) => string) => string;
 
 interface Named {
@@ -114,8 +117,8 @@ const templates = new WeakMap<TemplateStringsArray, Named>();
 const texts = new Map<string, Named>();
 
 /**
- * Builds a prepared statement. An interpolated fragment becomes part of its text, every other value
- * a parameter.
+ * Builds a prepared statement. An interpolated fragment becomes part of its text; every other value
+ * becomes a parameter.
  */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   const sent: unknown[] = [];
@@ -128,7 +131,7 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   let known = templates.get(strings);
   if (!known) {
     known = named(strings.reduce((before, part, i) => `${before}${pieces[i - 1]}${part}`));
-    // A fragment may have a different text next time.
+    // A fragment may have a different text the next time.
     if (!values.some(isFragment)) templates.set(strings, known);
   }
   return { text: known.text, values: sent, name: known.name };
@@ -152,7 +155,7 @@ export function fragment(text: string): Fragment {
   return () => text;
 }
 
-/** `json` columns are JSON texts here. */
+/** Values of `json` columns are given as JSON texts. */
 type ColumnType = 'uuid' | 'text' | 'int' | 'bigint' | 'float8' | 'bool' | 'bytea' | 'json';
 
 /**
@@ -167,7 +170,7 @@ export function rowsOf<Row>(
     const names = keysOf<keyof Row & string>(columns);
     const isJson = (name: keyof Row) => columns[name] === 'json';
     const lists = names.map((name) => {
-      // `columns` takes only fields of such a type.
+      // The type of `columns` allows only fields with such values.
       const items = rows.map((row) => (row[name] ?? null) as Item);
       return isJson(name)
         ? `string_to_array(${bind(jsonTexts(items))}, chr(30), '')`
@@ -178,12 +181,14 @@ export function rowsOf<Row>(
   };
 }
 
-/** A statement assembled at its use, such as a list with optional filters; not prepared by name. */
+/**
+ * A statement with a text built at run time, such as a list with optional filters; not prepared.
+ */
 export function rawSql(text: string, values: unknown[] = []): Statement {
   return { text, values };
 }
 
-/** The rows of a result; `run` has their type from its caller, which a test compares. */
+/** The rows of a result. Their type is stated by the caller of `run`, and a test checks it. */
 export function rowsIn<Row extends object>(result: pg.QueryResult): Row[] {
   return result.rows as Row[];
 }
@@ -204,12 +209,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool(config);
   const limited = sessionSettings(options.statementTimeoutMs);
   const onError = options.onError ?? (() => {});
-  // An idle connection that dies is replaced by the pool; without a listener it would end the
+  // The pool replaces an idle connection that breaks; without a listener the error would end the
   // process.
   pool.on('error', onError);
   pool.on('connect', (client) => {
     client.on('error', onError);
-    // Not awaited: a connection runs its statements in the order in which they were sent.
+    // Not awaited, because a connection runs its statements in the order in which they were sent.
     client.query(limited).catch(onError);
   });
   const breakIdle = idleOf(pool);
@@ -243,18 +248,18 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Sent after connecting, not with the connection's start: a PgBouncer with default settings refuses
- * a connection that asks for them at its start.
+ * Sent after connecting, because a PgBouncer with default settings refuses a connection that states
+ * these settings at its start.
  */
 function sessionSettings(idleMs: number, statementMs = idleMs): string {
-  // One plan is good for lists of any length; planning again costs more than most statements.
+  // One plan suits lists of any length, and planning again costs more than most statements.
   return `set plan_cache_mode = force_generic_plan; set statement_timeout = ${statementMs};
     set idle_in_transaction_session_timeout = ${idleMs}`;
 }
 
 /**
- * A database whose statements and transactions are all part of this transaction: either all of the
- * writes take effect or none.
+ * A database whose statements and transactions are all part of this transaction, so that either all
+ * of the writes take effect or none.
  */
 export function within(db: Database, tx: Transaction): Database {
   return {
@@ -268,7 +273,7 @@ export function within(db: Database, tx: Transaction): Database {
         sent.push(promise);
       };
       const value = await work({ run: (statement) => tx.run(statement), send });
-      // As its own commit would: a failed write throws its own error here.
+      // A failed write throws its own error here, as it would at a commit.
       await Promise.all(sent);
       return value;
     },
@@ -292,9 +297,8 @@ function isSilence(error: unknown): boolean {
 }
 
 /**
- * Whatever silenced one connection has probably silenced the idle ones too, and each would cost a
- * waiting caller the whole time limit. Returns a function that breaks them; the pool opens new
- * ones.
+ * If one connection is silent, the idle ones probably are too, and each would cost a caller the
+ * whole time limit. Returns a function that breaks the idle connections; the pool opens new ones.
  */
 function idleOf(pool: pg.Pool): () => void {
   const idle = new Set<pg.PoolClient>();
@@ -303,13 +307,13 @@ function idleOf(pool: pg.Pool): () => void {
   pool.on('remove', (client) => void idle.delete(client));
   return () =>
     idle.forEach((client) => {
-      // Makes the pool drop it at once, before it is handed out again.
+      // Makes the pool drop the connection at once, before it is used again.
       client.emit('error', new Error('given up beside a connection that fell silent'));
       socketOf(client).destroy();
     });
 }
 
-/** The driver's types do not declare it. */
+/** The driver's types do not declare the socket. */
 function socketOf(client: pg.PoolClient): Socket {
   const stream = fieldOf(fieldOf(client, 'connection'), 'stream');
   if (!(stream instanceof Socket)) throw new TypeError('The driver has no socket');
@@ -319,8 +323,8 @@ function socketOf(client: pg.PoolClient): Socket {
 const held = new WeakSet<pg.PoolClient>();
 
 /**
- * Statements sent in one turn of the event loop leave in one write: a system call for each would
- * cost more than most of the statements do.
+ * Statements sent in one turn of the event loop are written together, because one system call for
+ * each would cost more than most of the statements.
  */
 function holdTogether(client: pg.PoolClient): void {
   if (held.has(client)) return;
@@ -340,7 +344,8 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
   const send = (statement: Statement) => {
     holdTogether(client);
     const promise = client.query(statement);
-    // An awaiting caller gets the error too; without one it must not count as unhandled.
+    // A caller that awaits the promise gets the error too. If none does, the error must not be
+    // unhandled.
     promise.catch((error: unknown) => (failure ??= error));
     return promise;
   };
@@ -354,14 +359,15 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     const value = await work(tx);
     const commit = send(rawSql('commit'));
     await Promise.all(sent);
-    // After a failed pipelined statement the server answers COMMIT with ROLLBACK and no error.
+    // If a pipelined statement has failed, the server answers COMMIT with ROLLBACK and no error.
     const { command } = await commit;
     // guard: commit-is-checked
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } catch (error) {
     await client.query('rollback').catch((lost: Error) => (broken = lost));
-    // For statements after the failure the server reports only that there was one.
+    // For statements after the failed one, the server only reports that the transaction was
+    // aborted.
     throw codeOf(error) === transactionAborted ? failure : error;
   } finally {
     client.release(broken);
@@ -378,17 +384,20 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The server has answered, even if only to say that it gave up. */
+/** Codes that come from a server that has answered, even if only to say that it gave up. */
 const answeredCodes = new Set(['25006', '53100', '58030', '57014']);
 
 /** True if the database could not be reached or did not answer. */
 export function isAway(error: unknown): boolean {
   if (!isUnavailable(error) || answeredCodes.has(codeOf(error))) return false;
-  // This process closed it.
+  // This process has closed the database itself.
   return !/pool after calling end/.test(messageOf(error));
 }
 
-/** True if one member's values made the statement fail, so that the others may go on without it. */
+/**
+ * True if the values of one item made the statement fail, so that the others can succeed without
+ * it.
+ */
 export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error));
 }
