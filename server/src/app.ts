@@ -36,14 +36,14 @@ import { watchBalances } from './worker/jobs/low-balance.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { fieldOf } from './lib/unknown.ts';
 
-/** One process: the HTTP side, a worker, or both, around the same services. */
+/** One process with the HTTP side, a worker, or both, which share their services. */
 
 const daySeconds = 24 * 3600;
-/** A health check must answer quickly; the container image's waits for 5 s. */
+/** A health check must answer quickly; the container image waits 5 s for it. */
 const pingMs = 2_000;
 
 export interface App {
-  /** The address that it listens on; null for a worker without a port. */
+  /** The address the process listens on; null for a worker without a port. */
   address: { host: string; port: number } | null;
   baseUrl: string;
   db: Database;
@@ -51,7 +51,7 @@ export interface App {
   catalog: CatalogStore;
   metrics: Metrics;
   /**
-   * Stops taking work, finishes or hands back running work, and ends streams; takes at most about
+   * Stops taking work, finishes or hands back running work, and ends streams. Takes at most about
    * `graceMs`.
    */
   stop(graceMs?: number): Promise<void>;
@@ -63,15 +63,15 @@ export interface AppOptions {
   log: Logger;
   http: boolean;
   worker: boolean;
-  /** False: the worker claims only when it is called. */
+  /** False: the worker runs a round only when `runOnce` is called. */
   running?: boolean;
-  /** Replaces the configured ones. */
+  /** Used in place of the configured upstreams. */
   upstreams?: Map<string, Upstream>;
-  /** Replaces the usual time limits. */
+  /** Used in place of the usual time limits. */
   times?: Times;
-  /** Resolves the names that strangers give, instead of the system. */
+  /** Resolves names that strangers give, in place of the system. */
   lookup?: Lookup;
-  /** Replaces each batch's own bounds; `max: 1` gives each call its own transaction. */
+  /** Replaces the limits of each batch; `max: 1` gives each call its own transaction. */
   batches?: BatchBounds;
 }
 
@@ -130,7 +130,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         await server?.close();
       };
       await Promise.all([worker?.stop(graceMs * 0.6), drain()]);
-      // Calls whose callers have left still have to be billed.
+      // Chats whose callers have left still have to be charged.
       const rest = Promise.allSettled([...deps.chats, ended]);
       await Promise.race([rest, aborted(over.signal)]);
       clearTimeout(last);
@@ -147,9 +147,10 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 /**
- * During the first half only the health check tells the balancer, and calls are served as usual.
- * During the second half further calls are refused with a reason, not cut off. Running work has its
- * own time limits, so this does not prolong a stop.
+ * Waits for one half of the drain time. During the first half only the health check reports the
+ * stop to the load balancer, and calls are served as usual. During the second half further calls
+ * are refused with a reason instead of being cut off. Running work has its own time limits, so this
+ * does not prolong a stop.
  */
 async function halfDrain(config: Config, cutoff: AbortSignal): Promise<void> {
   const ms = config.FAREBOX_DRAIN_SECONDS * 500;
@@ -300,7 +301,7 @@ function pageEvents({ db, hints, links, log }: Services, times: Times): PageEven
   );
 }
 
-/** If all models are of text, the storage is not needed. */
+/** The storage is not needed if all models are text models. */
 async function unready({ db, catalog, blocked }: Services): Promise<string | null> {
   const { models } = catalog.current();
   const why = blocked([...models.values()].some(({ kind }) => kind !== 'text'));

@@ -11,10 +11,10 @@ import { messageOf } from './lib/unknown.ts';
  */
 interface Setting<T> {
   read: (text: string) => T;
-  /** A text, so that the documentation shows it as it is written. Null: unset. */
+  /** A string, so that the documentation shows it as an operator would write it. Null: unset. */
   default: string | null;
   secret?: true;
-  /** Too long for a variable: may be given as a file, like a secret. */
+  /** Too long for a variable, so it may be given as a file, like a secret. */
   long?: true;
   says: string;
 }
@@ -239,14 +239,14 @@ export type Config = {
     | ReturnType<Settings[N]['read']>
     | (Optional<Settings[N]> extends true ? null : never);
 } & {
-  /** A variable that a catalog file names, such as an upstream's key; null if it is not set. */
+  /** A variable that a catalog file refers to, such as an upstream's key; null if it is not set. */
   variable: (name: string) => string | null;
 };
 
 /** A setting is missing or wrong; the message names it and says what is allowed. */
 export class ConfigError extends Error {}
 
-/** Reads the settings from the environment. Throws `ConfigError` with every problem found. */
+/** Reads the settings from the environment. Throws a `ConfigError` that lists every problem. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];
   const entries = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
@@ -260,7 +260,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   });
   const variable = (name: string) =>
     readSetting(env, name, { read: String, default: null, secret: true, says: '' });
-  // A setting that could not be read is null until its problem is thrown.
+  // A setting that could not be read is null until the problems are thrown below.
   const config = { ...Object.fromEntries(entries), variable } as Config;
   if (problems.length === 0) problems.push(...relations(config));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
@@ -292,8 +292,8 @@ function readSecretFile(file: string): string {
 }
 
 /**
- * Anyone who guesses a signing secret can open every output; a shorter one could be found by
- * trying.
+ * Shortest signing secret: a shorter one could be found by trying, and it gives access to every
+ * output.
  */
 export const secretMinLength = 32;
 const baseUrlForm = /^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?\/v1$/;
@@ -330,7 +330,7 @@ function relations(config: Config): string[] {
   return problems;
 }
 
-/** Limits of all keys of an account together. */
+/** Limits for all keys of an account together. */
 export function ceilings(config: Config): { rpm: number; openJobs: number; openChats: number } {
   return {
     rpm: config.FAREBOX_ACCOUNT_RPM ?? 5 * config.FAREBOX_RPM,
@@ -349,7 +349,8 @@ export function dataDir(config: Config, inside = '.'): string {
   const top = resolve(config.FAREBOX_DATA_DIR);
   const dir = resolve(top, inside);
   try {
-    // Under root the embedded PostgreSQL runs as another user, who has to pass through.
+    // If we are root, the embedded PostgreSQL runs as another user, who must be able to enter the
+    // folder.
     makePrivate(top, process.getuid?.() === 0 ? 0o711 : 0o700);
     if (dir !== top) makePrivate(dir, 0o700);
   } catch (error) {
@@ -388,7 +389,7 @@ function text<D extends string | null>(fallback: D, says: string) {
   return { read: (given: string) => given, default: fallback, says };
 }
 
-/** A text of a certain form. An error does not repeat the value, because it may hold a secret. */
+/** A text of a given form. Errors do not repeat the value, because it may contain a secret. */
 function matching<D extends string | null>(form: RegExp, rule: string, fallback: D, says: string) {
   const read = (given: string) => {
     if (!form.test(given)) throw new ConfigError(rule);
@@ -398,10 +399,11 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
 }
 
 /**
- * Checked as the driver will read it, because the driver's own error would not name the setting.
+ * Checks the URL as the driver will read it, because the driver's own error would not name the
+ * setting.
  */
 function databaseUrl(given: string): string {
-  // The folder of a socket is in the query, with no host before it.
+  // For a socket, the URL has no host, and its folder is in the query.
   const url = URL.parse(given) ?? URL.parse(given.replace('@/', '@socket/'));
   const known = url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '';
   if (!known || !/^postgres(ql)?:\/\/./.test(given) || !isDecodable(url)) {
@@ -412,11 +414,11 @@ function databaseUrl(given: string): string {
   return given;
 }
 
-/** An error does not repeat the value, because it may hold a password. */
+/** A URL. Errors do not repeat the value, because it may contain a password. */
 function address(protocols: readonly string[], rule: string, says: string) {
   const read = (given: string) => {
     const url = URL.parse(given);
-    // Without the two slashes it is a path, and its host empty or a mere guess.
+    // Without the two slashes the URL is a path, and its host is empty or a guess.
     const isOne = url !== null && protocols.includes(url.protocol) && /^\w+:\/\//.test(given);
     if (!isOne || url.hostname === '' || url.hash !== '' || !isDecodable(url)) {
       throw new ConfigError(rule);
@@ -453,7 +455,7 @@ function int(min: number, max: number, fallback: string, says: string) {
   };
 }
 
-/** A limit of all keys of an account together. */
+/** A limit for all keys of an account together. */
 function ceiling(max: number, what: string, ofKey: string) {
   const says = `${what} of all keys of an account together. Default: five times \`${ofKey}\`.`;
   return { ...int(1, max, '1', says), default: null };

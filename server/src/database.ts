@@ -16,13 +16,13 @@ import { codeOf, messageOf } from './lib/unknown.ts';
 import { Refused } from './operations/refused.ts';
 
 const statementTimeoutMs = 15_000;
-/** Wrong password, role, database or grants: the server's own message explains it. */
+/** Wrong password, role, database or grants; the server's own message explains which. */
 const refusalCodes = new Set(['28000', '28P01', '3D000', '42501']);
 
 export interface ServiceDatabase {
   db: Database;
   embedded: EmbeddedServer | null;
-  /** Names of the migrations that this call has applied. */
+  /** Names of the migrations that this call applied. */
   applied: string[];
   close(): Promise<void>;
 }
@@ -30,13 +30,13 @@ export interface ServiceDatabase {
 export interface DatabaseOptions {
   /**
    * False: a schema of another version is refused, because a short command must not migrate a
-   * database that an older service is using. Default: true.
+   * database that an older service still uses. Default: true.
    */
   migrates?: boolean;
 }
 
 /**
- * Connects to the configured database, or starts the embedded one if none is configured; migrates
+ * Connects to the configured database, or starts the embedded one if none is configured. Migrates
  * the schema, or checks that it is current. Throws `Refused` if the database cannot be used.
  */
 export async function openServiceDatabase(
@@ -61,7 +61,7 @@ export async function openServiceDatabase(
   };
   try {
     if (embedded === null) await demandSessions(db);
-    // Before the first table is made: commits must be durable.
+    // Checked before the first table is made, because commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     // guard: durable-database
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
@@ -75,7 +75,7 @@ export async function openServiceDatabase(
   }
 }
 
-/** A new embedded database has no other users, so it is migrated. */
+/** Checks the schema; only a new embedded database is migrated, because nobody else uses it. */
 async function verified(db: Database, embedded: boolean): Promise<string[]> {
   try {
     await verifySchema(db);
@@ -90,7 +90,7 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
   try {
     return await startEmbedded({ dataDir: dataDir(config), log: (message) => log.info(message) });
   } catch (cause) {
-    // Plain errors name what this machine lacks; an error of another class is a bug.
+    // Plain errors say what this machine lacks; an error of another class is a bug.
     if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
     throw new Refused(`The embedded PostgreSQL: ${cause.message}`, { cause });
   }
@@ -99,7 +99,7 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
 function inWords(error: unknown): unknown {
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
-  // A name with several addresses gives several errors and no message.
+  // The error of a host name with several addresses has no message.
   const says = messageOf(error) || codeOf(error);
   return new Refused(`The database cannot be used: ${says}`, { cause: error });
 }

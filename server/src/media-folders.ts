@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { dataDir, type Config } from './config.ts';
 
 /**
- * Remembers the folders in which this data folder has kept media. A disk may be mounted there:
- * while it is not, no new folder is made below it.
+ * Remembers the folders in which this data folder has kept media. A disk may be mounted at such a
+ * folder; while it is not mounted, no new folder is made in its place.
  */
 
-/** The folder of media kept on disk; null if they are kept elsewhere. */
+/** The folder of media that are kept on a disk; null if they are kept elsewhere. */
 export function mediaFolder(config: Config): string | null {
   const { FAREBOX_STORAGE: address } = config;
   if (address === 'disk') return join(dataDir(config), 'media');
@@ -19,7 +19,7 @@ export function isKnownFolder(config: Config): boolean {
   return folder !== null && known(config).includes(folder);
 }
 
-/** Call it once the folder exists. */
+/** Must be called after the folder exists. */
 export function rememberFolder(config: Config): void {
   const folder = mediaFolder(config);
   if (folder === null || isKnownFolder(config)) return;
@@ -28,7 +28,7 @@ export function rememberFolder(config: Config): void {
   renameSync(part, pathOf(config));
 }
 
-/** An unreadable list counts as empty: only this service writes it. */
+/** An unreadable list counts as empty, because only this service writes it. */
 function known(config: Config): string[] {
   try {
     const folders: unknown = JSON.parse(readFileSync(pathOf(config), 'utf8'));

@@ -15,7 +15,9 @@ export function signingSecrets(config: Config): Buffer[] {
   return secrets.map((secret) => Buffer.from(secret));
 }
 
-/** Null if none was generated yet. Throws `ConfigError` if the file is incomplete. */
+/**
+ * The generated secret; null if there is none yet. Throws `ConfigError` if the file is incomplete.
+ */
 export function keptSecret(config: Config): string | null {
   const path = pathOf(config);
   const kept = inWords(path, () => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : null));
@@ -28,8 +30,8 @@ export function keptSecret(config: Config): string | null {
 }
 
 /**
- * Keeps an imported secret; with `beside`, next to an existing one instead of replacing it. Returns
- * its path.
+ * Stores an imported secret; with `beside`, next to an existing one instead of replacing it.
+ * Returns the path of its file.
  */
 export function keepSecret(config: Config, secret: string, beside: boolean): string {
   const path = beside ? `${pathOf(config)}.imported` : pathOf(config);
@@ -41,7 +43,7 @@ function makeSecret(config: Config): string {
   const path = pathOf(config);
   const secret = randomBytes(32).toString('hex');
   try {
-    // Another process starting in this folder may be faster: then its secret is used here too.
+    // If another process that starts in this folder is faster, its secret is used here too.
     inWords(path, () => writeAtomically(path, secret, { replaces: false }));
   } catch (error) {
     if (codeOf(fieldOf(error, 'cause')) !== 'EEXIST') throw error;

@@ -35,15 +35,15 @@ import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
 import { addFigures } from './worker/jobs/gauges.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 
-/** Outbound calls, by the origin of their addresses. */
+/** Clients for outbound calls, by who gives the addresses. */
 interface Fetches {
-  /** Outputs of upstreams, which may be on the operator's own network. */
+  /** For outputs of upstreams, which may be on the operator's own network. */
   guarded: Fetch;
-  /** Inputs of callers, which may not reach private addresses. */
+  /** For inputs of callers, which may not be at private addresses. */
   inputs: Fetch;
-  /** Notifications. */
+  /** For notifications. */
   webhooks: Fetch;
-  /** Upstreams, at addresses that the operator gave. */
+  /** For upstreams, at addresses that the operator gave. */
   trusted: Fetch;
 }
 
@@ -53,11 +53,11 @@ export interface Services {
   log: Logger;
   metrics: Metrics;
   storage: WatchedStorage;
-  /** Takes results while the storage is away. */
+  /** Stores results while the storage is away. */
   spool: Spool;
   catalog: CatalogStore;
   upstreams: ReadonlyMap<string, Upstream>;
-  /** How the upstreams are set up. */
+  /** Which upstreams exist, and which are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   operations: Operations;
@@ -70,13 +70,13 @@ export interface Services {
   fetches: Fetches;
   /** Sends e-mail; null if no server is configured. */
   mail: Mail['send'] | null;
-  /** Notices a restored copy. */
+  /** Detects a restored copy. */
   installation: InstallationWatch;
   blocked: BlockedUpstream;
   close(): Promise<void>;
 }
 
-/** Why nothing new is accepted, in words; null if it is. Chat needs no storage. */
+/** Why no new request is accepted; null if all is well. Chats need no storage. */
 export type BlockedUpstream = (needsStorage: boolean) => string | null;
 
 const outputTtlSeconds = 24 * 3600;
@@ -84,19 +84,21 @@ const outputTtlSeconds = 24 * 3600;
 export interface ServicesOptions {
   config: Config;
   db: Database;
-  /** Knows the embedded database, if there is one. */
+  /** Has the folder of the embedded database, if there is one. */
   database?: Pick<ServiceDatabase, 'embedded'>;
   log: Logger;
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
   lookup?: Lookup;
-  /** Time between two probes of a storage that works. */
+  /** Time between two checks of a working storage. */
   probeMs: number;
   /** Time between two checks whether the database is a restored copy. */
   beatMs: number;
 }
 
-/** If it throws, nothing is left open: parts that depend only on settings are read first. */
+/**
+ * Parts that depend only on settings are opened first, so that nothing is left open if one throws.
+ */
 export async function openServices({
   config,
   db,
@@ -171,8 +173,8 @@ export async function openServices({
 }
 
 /**
- * `cluster`: the folder of the embedded database, whose disk the books grow on; null if there is
- * none: then only media grow in the data folder.
+ * The disks to watch. `cluster`: the folder of the embedded database, whose disk stores the books;
+ * null if there is none, and then only media are written to the data folder.
  */
 function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
   const dir = cluster ?? dataDir(config);
@@ -185,7 +187,7 @@ function disksOf(config: Config, storage: Storage, cluster: string | null): Disk
   return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
 }
 
-/** On this machine's own disk, wherever media are kept. */
+/** The spool is on this machine's own disk, wherever media are kept. */
 function openSpool(config: Config): Promise<Spool> {
   const maxBytes = config.FAREBOX_SPOOL_MAX_BYTES;
   return Spool.open(dataDir(config, 'spool'), { maxBytes, keepFreeBytes: lowBytes });
@@ -213,7 +215,7 @@ export function openMedia(config: Config): Storage {
 
 /**
  * For checks of the catalog without a service: which upstreams exist, and which are set up. Close
- * it if they were called.
+ * the result if upstreams were called.
  */
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
@@ -277,7 +279,7 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
   const guard = {
     allowHosts: [...config.FAREBOX_ALLOW_PRIVATE_HOSTS, ...config.FAREBOX_TEST_PUBLIC_HOSTS],
   };
-  // Strangers must not call this service's own public name: a request could loop back through it.
+  // Strangers' addresses must not lead to this service, or a request could call it in a loop.
   const own = ownNames(config);
   const publicOnly =
     config.FAREBOX_TEST_PUBLIC_HOSTS.length > 0
@@ -297,18 +299,18 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
   };
 }
 
-/** Only an address that the operator configured is known to lead here from outside. */
+/** Whether the base address is reachable from outside, which is known only of a configured one. */
 function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
   if (base === null) return false;
   return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;
 }
 
-/** This service's own names, which strangers' addresses must not lead back to. */
+/** This service's own names, to which strangers' addresses must not lead. */
 export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-/** Once, alongside the start: otherwise a mistake would show only with the first e-mail. */
+/** Checks the mail server once, without delaying the start, so that mistakes show early. */
 function askMail(mail: Mail, log: Logger): { stop: () => void } {
   let isOver = false;
   mail.answers().catch((err: unknown) => {

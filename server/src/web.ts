@@ -15,7 +15,7 @@ import { isInvited, resetPassword, settlePerson } from './operations/accounts/pe
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
 
-/** The web pages of a process: their calls and dependencies. */
+/** The calls and dependencies of a process's web pages. */
 export function openWeb(
   services: Services,
   config: Config,
@@ -65,7 +65,7 @@ function oidcOf(config: Config): Oidc | null {
   return { issuer, clientId, clientSecret: config.FAREBOX_OIDC_CLIENT_SECRET ?? '' };
 }
 
-/** Logs e-mails that were not sent, because not every caller waits for the result. */
+/** Logs e-mails that could not be sent, because not every caller waits for the result. */
 function logged(send: (letter: Letter) => Promise<void>, log: Logger) {
   return async (letter: Letter): Promise<void> => {
     try {

@@ -13,7 +13,7 @@ import { Refused } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
-/** Far above any real amount, and far below the limit of a balance's column. */
+/** Far above any real amount, and far below the maximum of the balance's column. */
 const usdMax = 1_000_000_000n * USD;
 
 /** An amount in USD as it was typed. */
@@ -102,7 +102,9 @@ async function setStatus(
   print(context, view(row), `${row.email} is ${row.status}.`);
 }
 
-/** Sets the factor that the account pays of every list price, from the next call on. */
+/**
+ * Sets the factor by which the account's prices differ from the list prices, from the next call on.
+ */
 export async function price(context: Context, email: string, factor: string): Promise<void> {
   const price_ppm = ppmOf(factor);
   const row = await withDatabase(context, async (db) => {
@@ -137,15 +139,15 @@ export async function statementOf(
   print(context, { data: rows }, table(head, cells));
 }
 
-/** Only adjustments get a sign: every other kind implies its direction. */
+/** Only adjustments get a sign; the kind of every other movement states its direction. */
 function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
   const sign = kind !== 'adjustment' ? '' : direction === 'in' ? '+' : '-';
   return sign + formatUsd(amount_usd_micro);
 }
 
 /**
- * Prints the secrets that sign the account's notifications. The newest is alone on stdout, so that
- * `$(…)` takes it unchanged.
+ * Prints the secrets that sign the account's notifications. Only the newest is on stdout, so that
+ * `$(…)` gets it alone.
  */
 export async function webhookSecret(
   context: Context,

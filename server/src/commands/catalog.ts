@@ -11,10 +11,10 @@ import {
 } from './offline-check.ts';
 import { counted, print, type Context } from './output.ts';
 
-/** Rows named in a line of hidden ones. */
+/** Most ids in a line about hidden rows. */
 const idsNamed = 3;
 
-/** Results that only the upstreams can give. */
+/** Results that only a call to the upstreams gives. */
 interface Live {
   asked: string[];
   problems: Problem[];
@@ -52,7 +52,7 @@ export async function check(
   return ok ? 0 : 1;
 }
 
-/** One warning for each file, so that warnings about prices do not hide the others. */
+/** One warning per file, so that warnings about prices do not hide others. */
 function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Problem[] {
   return files.flatMap((file) => {
     const own = rows.filter(({ id }) => owners.get(id) === file);
@@ -61,7 +61,7 @@ function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Probl
   });
 }
 
-/** One line for each reason, so that the many rows of an upstream do not bury the other lines. */
+/** One line per reason, so that the many rows of an upstream do not hide other lines. */
 function hiddenWords(hidden: CheckedFolder['hidden']): string[] {
   return [...Map.groupBy(hidden, ({ reason }) => reason)].map(([reason, rows]) => {
     const named = rows.slice(0, idsNamed).map(({ id }) => id);
@@ -80,7 +80,7 @@ function askedWords({ asked, prices_compared }: Live): string {
   return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
 }
 
-/** Checks each upstream that a file defines and that is set up. */
+/** Checks each upstream that a catalog file defines and that is set up. */
 async function askAll(
   folder: CheckedFolder,
   opened: OpenedUpstreams,
@@ -120,7 +120,7 @@ async function askOne(name: string, folder: CheckedFolder, opened: OpenedUpstrea
   return { problems, warnings, compared: terms.compared };
 }
 
-/** The field with the upstream's model name: in the long form of a row, or in the short one. */
+/** The field that has the upstream's model name, in the long form of a row or in the short one. */
 function placeOf(id: string, at: number, { rows }: CheckedFolder): string {
   const { upstreams } = rows.find((row) => row.id === id)!;
   if (upstreams.length === 1) return '/upstream_model';

@@ -14,7 +14,7 @@ const root = new URL('../../../', import.meta.url);
 
 /** Every committed file that is generated from the code: path in the repository → text. */
 export function generatedFiles(): Map<string, string> {
-  // The table's handlers use their dependencies only when called, so reading it needs none.
+  // Handlers use their dependencies only when called, so reading the table needs none.
   const table = routes({} as HttpDeps);
   const ofApi = namedSchemas(table);
   return new Map([
@@ -22,7 +22,7 @@ export function generatedFiles(): Map<string, string> {
     ['client/src/types.ts', clientTypes(ofApi)],
     ['web/src/api-types.ts', webTypes(webRoutes(), ofApi)],
     ['client/man/fare.1', manPage()],
-    // Written by hand above its mark.
+    // The part above its mark is written by hand.
     ['docs/fare.md', referencePage(readFileSync(new URL('docs/fare.md', root), 'utf8'))],
     ['docs/errors.md', errorsPage(table)],
     ['docs/configuration.md', configurationPage()],

@@ -149,12 +149,12 @@ export async function revoke(context: Context, keyId: string): Promise<void> {
   print(context, { key_id: keyId, revoked: true }, `${keyId} is revoked from the next call on.`);
 }
 
-/** Undefined: unchanged; "none": removed. */
+/** Undefined stands for no change, null ("none") for no limit. */
 function given<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
   return text === undefined ? undefined : text === 'none' ? null : read(text);
 }
 
-/** A moment in the future, or a day, meaning its end in UTC. */
+/** A future time, or the end (UTC) of a day. */
 function later(text: string): Date {
   const at = momentOf(text);
   if (at !== null && at.getTime() > Date.now()) return at;
@@ -163,9 +163,10 @@ function later(text: string): Date {
   );
 }
 
-/** A mistyped id would make a key that cannot do anything. */
+/** Checks the ids, because a key for a mistyped id could not do anything. */
 async function knownModels({ config }: Context, ids: string[]): Promise<string[]> {
-  // Loaded only if models are named: it is five times the code of all else in this command.
+  // Loaded only if models are given, because it is five times as much code as the rest of this
+  // command.
   const { readFolder, withUpstreams } = await import('./offline-check.ts');
   const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   const known = new Set(rows.map(({ id }) => id));

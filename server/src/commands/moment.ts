@@ -3,7 +3,7 @@ import { isCalendarDay } from '../lib/calendar-day.ts';
 const dayForm = /^\d{4}-\d{2}-\d{2}$/;
 const momentForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** A moment in ISO 8601 with its zone, or a day, meaning its end in UTC; null for other texts. */
+/** A time in ISO 8601 with its zone, or the end (UTC) of a day; null for other texts. */
 export function momentOf(text: string): Date | null {
   const isDay = dayForm.test(text);
   if (!isDay && !momentForm.test(text)) return null;

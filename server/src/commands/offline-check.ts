@@ -10,7 +10,7 @@ export type OpenedUpstreams = ReturnType<typeof upstreamsOf>;
 
 const built = 'it comes with Farebox';
 
-/** Reads the folder; explains in words if the folder cannot be read. */
+/** Reads the catalog folder. If that fails, the error says why in words. */
 export async function readFolder(dir: string, opened: OpenedUpstreams): Promise<CheckedFolder> {
   return checkFolder({ dir, ...opened }).catch((error: Error) => {
     throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
@@ -25,7 +25,7 @@ export function definedNames(config: Config): Promise<string[]> {
   });
 }
 
-/** Opens the upstreams for `work`, and closes them after it. */
+/** Opens the upstreams for `work`, and closes them afterwards. */
 export async function withUpstreams<T>(
   config: Config,
   work: (opened: OpenedUpstreams) => Promise<T>,
@@ -38,7 +38,7 @@ export async function withUpstreams<T>(
   }
 }
 
-/** Never throws for failures of the upstream. */
+/** Checks an upstream with the definitions of the folder. Does not throw if the upstream fails. */
 export function checkFromFolder(
   name: string,
   { rows }: CheckedFolder,
@@ -74,7 +74,7 @@ function takenWords(taken: boolean | null): string {
 
 const untried = 'not tried: it has no free call';
 
-/** The check may fail for another reason, which is listed among the problems. */
+/** A check may fail for another reason than the credential; that is listed among the problems. */
 function credentialWords({ credential_taken, has_credential }: UpstreamReport): string {
   if (!credential_taken) return 'not confirmed';
   return has_credential ? 'taken' : 'none needed';

@@ -3,7 +3,7 @@ import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { openServiceDatabase, type DatabaseOptions } from '../database.ts';
 
-/** Where a command reads its settings and writes its lines. */
+/** A command's environment and output. */
 export interface Terminal {
   /** Default: the environment of the process. */
   env?: NodeJS.ProcessEnv;
@@ -19,8 +19,8 @@ export interface Context extends Terminal {
 }
 
 /**
- * Runs a short command on the database, beside a running service or on an embedded one started for
- * it.
+ * Runs a short command on the database: beside a running service, or on an embedded one that is
+ * started for it.
  */
 export async function withDatabase<T>(
   context: Context,
@@ -44,8 +44,8 @@ export async function withDatabase<T>(
 }
 
 /**
- * The default data folder depends on the working folder; in another one all accounts seem to be
- * gone.
+ * Warns of a new database. The default data folder depends on the working folder, so in another
+ * folder all accounts seem to be gone.
  */
 function tellOfNew({ config, err }: Context, applied: string[]): void {
   if (config.DATABASE_URL !== null || !applied.some((name) => name.startsWith('0001_'))) return;
@@ -58,7 +58,7 @@ export function print(context: Context, value: object, text: string): void {
   context.out(context.json ? JSON.stringify(value, plain) : text);
 }
 
-/** 1 account, 2 accounts. The noun's plural ends in s. */
+/** `1 account`, `2 accounts`. For nouns whose plural ends in s. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

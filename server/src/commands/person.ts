@@ -11,7 +11,7 @@ import {
 } from '../operations/accounts/person.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
-/** Lists the people who sign in to the web pages. */
+/** The people who sign in to the web pages. */
 
 export async function list(context: Context, options: { limit: number }): Promise<void> {
   const { rows, total } = await withDatabase(context, async (db) => {
@@ -36,7 +36,7 @@ export async function list(context: Context, options: { limit: number }): Promis
   print(context, { data, total }, rows.length < total ? lines + part : lines);
 }
 
-/** The link is alone on stdout, so that `$(…)` takes it unchanged. */
+/** Only the link is on stdout, so that `$(…)` gets it alone. */
 export async function resetLink(context: Context, email: string): Promise<void> {
   const token = await withDatabase(context, (db) => makeLink(db, email));
   const url = `${pagesOf(context.config)}/reset?token=${token}`;

@@ -5,12 +5,12 @@ import type { Reason } from '../core/reasons.ts';
 import { Refused } from '../operations/refused.ts';
 import type { Context, Terminal } from './output.ts';
 
-/** The operator's command line: one command, one file. A command loads only what it needs. */
+/** The operator's command line. Each command has its own file and loads only what it needs. */
 
 /** Resolves with the exit code, if it is not 0. */
 type Verb<Options> = (context: Context, ...args: Options[]) => Promise<number | void>;
 
-/** Makes the action of a command from what loads its function. */
+/** Makes a command's action from a function that loads its verb. */
 type Run = (load: () => Promise<Verb<never>>) => (...args: unknown[]) => Promise<void>;
 
 /** Runs one command to its end and returns the exit code; errors are printed. */
@@ -41,7 +41,10 @@ export function commandLine(terminal: Terminal): { program: Command; exitCode():
     .exitOverride();
   let exitCode = 0;
 
-  /** Loads a command's file only when it is called, and runs it with the settings. */
+  /**
+   * Returns an action that loads the command's file when it is called, and runs its verb with the
+   * settings.
+   */
   const run: Run =
     (load) =>
     async (...args) => {
@@ -49,7 +52,7 @@ export function commandLine(terminal: Terminal): { program: Command; exitCode():
       if (!(command instanceof Command)) throw new TypeError('Commander gives the command last');
       const json = Boolean(command.optsWithGlobals().json);
       const config = readConfig(terminal.env);
-      // Commander fills a verb's parameters from the arguments and options that are declared below.
+      // Commander passes the arguments and options that are declared below.
       const verbOf = (await load()) as unknown as Verb<unknown>;
       exitCode = (await verbOf({ ...terminal, config, json }, ...args.slice(0, -1))) ?? 0;
     };
@@ -359,7 +362,7 @@ function count(text: string): number {
   return Number(text);
 }
 
-/** The command that helps on, for errors that the web pages show as well. */
+/** The command that helps with an error; the web pages show these errors without it. */
 const hints: Partial<Record<Reason, string>> = {
   account_unknown: '"farebox account list" shows them.',
   voucher_unknown: '"farebox voucher list" shows them.',
@@ -368,7 +371,7 @@ const hints: Partial<Record<Reason, string>> = {
 
 /**
  * Prints an expected error in words and returns 2; prints a bug with its stack and returns 1. With
- * --json the message is also on stdout.
+ * --json the message is also printed on stdout.
  */
 function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommanderError) return tellUsage(error, terminal, json);
@@ -382,7 +385,7 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
   return expected ? 2 : 1;
 }
 
-/** Commander has printed the error on stderr, or shown the requested help. */
+/** Commander has already printed the error on stderr, or the requested help. */
 function tellUsage(error: CommanderError, terminal: Terminal, json: boolean): number {
   if (error.exitCode === 0) return 0;
   const help = error.code === 'commander.help';

@@ -123,7 +123,7 @@ async function load(db: Database, id: string) {
   const { email } = await needAccount(db, row.account_id);
   const { quote, input, error_message, webhook_url, quantity } = row;
   const { cost_usd_micro = null, error_cause: cause = null } = full ?? {};
-  // As in the log: an upstream may repeat one of our keys.
+  // Redacted as in the log, because an upstream may repeat one of our keys.
   const error_cause = cause === null ? null : redact(cause);
   const about = { quote, quantity, cost_usd_micro, error_message, error_cause, webhook_url };
   return { ...view({ ...row, email }), ...about, transfers, attempts, deliveries, input };
@@ -152,7 +152,7 @@ function view(row: requestLists.AnyRow) {
 
 function told(found: Found): string[] {
   const { charged_usd_micro: charged, cost_usd_micro: cost, webhook_state, webhook_url } = found;
-  // If an answer ended the request, no separate outcome is stored.
+  // If the answer to a start ended the request, no separate outcome is stored.
   const none = found.completed_at === null ? 'no answer yet' : 'its answer ended the request';
   const error = found.error_code === null ? '' : `  ${found.error_code}: ${found.error_message}`;
   return [

@@ -8,9 +8,12 @@ import type { Database } from '../lib/sql/sql.ts';
 import { Refused } from '../operations/refused.ts';
 import { print, type Context } from './output.ts';
 
-/** Time limit of a stop, whatever is still running. */
+/** Time limit of stopping, whatever is still running. */
 const stopMs = 9_500;
-/** npm passes on a Ctrl-C that the terminal has also sent to this process: one key, two signals. */
+/**
+ * When Ctrl-C is pressed, the terminal and npm both send a signal: within this time they count as
+ * one.
+ */
 const echoMs = 500;
 
 export async function serve(
@@ -38,7 +41,9 @@ export async function work(context: Context, options: { embedded?: boolean }): P
   });
 }
 
-/** Customers get the sandbox, which costs the operator nothing, only if the operator enables it. */
+/**
+ * Customers get the sandbox, which costs the operator nothing, only if the operator has enabled it.
+ */
 function withoutSandbox(config: Config): Config {
   return { ...config, FAREBOX_SANDBOX: config.FAREBOX_SANDBOX ?? false };
 }
@@ -61,18 +66,19 @@ function demand(config: Config, embedded = false): void {
 interface LiveParts {
   http: boolean;
   worker: boolean;
-  /** Throws if this database is not suitable; nothing has been written to it then. */
+  /** Throws if this database is not suitable. Nothing has been written to it before this. */
   judge?: (db: Database) => Promise<void>;
 }
 
-/** Starts, reports it, and runs until a signal ends it. */
+/** Starts the service, reports the start, and runs until a signal ends it. */
 export async function live(
   config: Config,
   { judge, ...parts }: LiveParts,
   started: (app: App) => void | Promise<void>,
 ): Promise<void> {
   const log = createLog(config.FAREBOX_LOG_LEVEL);
-  // From here on, so that stopping during the start leaves no PostgreSQL running.
+  // Signals are caught from here on, so that stopping during the start leaves no PostgreSQL
+  // running.
   // guard: stop-during-start
   const asked = stopSignal();
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
@@ -139,8 +145,8 @@ function stopSignal(): Promise<string> {
         if (since !== undefined) return;
         since = performance.now();
         resolve(signal);
-        // The process ends in time even if something hangs: unfinished work is leased or reserved,
-        // and is resumed later.
+        // Ends the process in time even if something hangs: unfinished work is leased or reserved,
+        // and goes on later.
         setTimeout(() => process.exit(1), stopMs).unref();
       });
     }

@@ -9,7 +9,7 @@ import { counted, print, withDatabase, type Context } from './output.ts';
 import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial-accounts.ts';
 
-/** Longer work reports its progress on stderr at times. */
+/** Work that takes longer reports its progress on stderr at this interval. */
 const intervalMs = 3_000;
 
 export async function exportSnapshot(context: Context, file: string): Promise<void> {
@@ -98,7 +98,7 @@ export async function importSnapshot(
   print(context, shown, lines.join('\n'));
 }
 
-/** Everyone who has seen the trial's password could run the service, or spend play money in it. */
+/** Everyone who has seen the trial's password could run the service or spend its play money. */
 function whileTrial(emails: readonly string[]): string[] {
   if (emails.length === 0) return [];
   return [
@@ -107,7 +107,7 @@ function whileTrial(emails: readonly string[]): string[] {
   ];
 }
 
-/** A copy and its original would both do the unfinished work. */
+/** A copy and its original would both carry out the unfinished work. */
 function whileOpen(unfinished: UnfinishedWork, advice: string): string[] {
   if (unfinished.work.length + unfinished.to_notify === 0) return [];
   return [
@@ -123,7 +123,7 @@ interface KeptFile {
   says: string[];
 }
 
-/** Keeps the imported secret where this service finds it, and never replaces another one. */
+/** Stores the imported secret where this service finds it, and never replaces another one. */
 function keep(config: Config, given: string): KeptFile {
   const own = config.FAREBOX_SECRET ?? keptSecret(config);
   if (own === given) return { path: null, says: [] };

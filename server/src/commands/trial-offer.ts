@@ -1,4 +1,4 @@
-/** The models that a trial offers, and at whose cost. Pure. */
+/** The models that a trial offers, and who pays for them. Pure. */
 
 import type { Model } from '../core/catalog/catalog.ts';
 
@@ -43,7 +43,7 @@ export function headline({ models, upstreams }: Offer): string {
   );
 }
 
-/** For a shell that has the key in FAREBOX_API_KEY. */
+/** A command for a shell that has the key in FAREBOX_API_KEY. */
 export function command({ url, body }: Attempt): string {
   const text = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
   return String.raw`curl -s ${url} \
@@ -56,8 +56,8 @@ function outside({ upstreams }: Model): string[] {
 }
 
 /**
- * An image is quick and cheap. Files in examples are placeholders for the caller's own, so such a
- * row comes last.
+ * Picks a model for the first request. An image is quick and cheap. A row whose example contains
+ * file addresses comes last, because these stand for the caller's own files.
  */
 function firstOf(rows: Model[]): Model | undefined {
   const media = rows.filter(({ kind }) => kind !== 'text');

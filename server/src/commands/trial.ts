@@ -33,7 +33,7 @@ export async function trial(context: Context): Promise<void> {
       : config;
   const settings = {
     ...fewLogs,
-    // No load balancer sends calls here, and Ctrl-C should not take seconds.
+    // There is no load balancer to wait for, and Ctrl-C should not take seconds.
     FAREBOX_DRAIN_SECONDS: 0,
     FAREBOX_SIGN_UP: config.FAREBOX_SIGN_UP ?? ('open' as const),
   };
@@ -51,7 +51,10 @@ export async function trial(context: Context): Promise<void> {
   });
 }
 
-/** A trial must not put play money into a real database, or work on the jobs of others. */
+/**
+ * Throws for a database of others: a trial must not put play money beside real money or run others'
+ * jobs.
+ */
 async function ownDatabase(db: Database): Promise<void> {
   const [newest] = await accounts.list(db, { limit: 1 });
   if (newest === undefined || (await accounts.find(db, demo.email)) !== null) return;
@@ -62,8 +65,8 @@ async function ownDatabase(db: Database): Promise<void> {
 }
 
 /**
- * The same demo key at every start: it is kept in the data folder, because the database has only
- * its hash.
+ * The demo key, the same at every start. It is kept in the data folder, because the database has
+ * only its hash.
  */
 async function demoKey(
   config: Config,
@@ -86,11 +89,11 @@ async function demoKey(
 
 interface SignIns {
   url: string;
-  /** Shared by the demo account and the operator. */
+  /** The demo account and the operator have the same password. */
   password: string;
 }
 
-/** The same password at every start, kept like the demo key: both people sign in with it. */
+/** The password of both people, the same at every start; it is kept like the demo key. */
 async function signIns(config: Config, { db, baseUrl }: App): Promise<SignIns> {
   const path = join(dataDir(config), 'demo-password');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;

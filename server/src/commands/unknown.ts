@@ -54,7 +54,7 @@ export async function list(
   print(context, { by_upstream, data }, lines.join('\n'));
 }
 
-/** The outcome, as given by the command's options. */
+/** The outcome that the command's options state. */
 export interface FindingOptions {
   outcome: string;
   costUsd?: string;
@@ -70,7 +70,7 @@ export async function resolve(
   const { upstream } = options;
   const defined = await definedNames(context.config);
   const done = await withDatabase(context, async (db) => {
-    // Also an upstream whose file is gone: its requests still have to be resolved.
+    // Includes upstreams whose catalog file is gone, because their requests must still be resolved.
     const known = (await upstreamStates.upstreamStates(db, defined)).map(({ name }) => name);
     if (!known.includes(upstream))
       throw new Refused(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
@@ -96,7 +96,7 @@ function selectionOf({ upstream, since, until, model }: SelectedOutcomes): resol
   return { upstream: upstream ?? null, since: from, until: to, model: model ?? null };
 }
 
-/** A day means its beginning in UTC. */
+/** A day stands for its beginning in UTC. */
 function timeOf(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);

@@ -14,7 +14,7 @@ import {
 } from './offline-check.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
-/** Checks whether one upstream works, or all that are set up, without causing costs. */
+/** Checks whether one upstream, or each that is set up, works, without causing costs. */
 export async function test(context: Context, name: string | undefined): Promise<number> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {
@@ -39,7 +39,7 @@ export async function test(context: Context, name: string | undefined): Promise<
   return ok ? 0 : 1;
 }
 
-/** Ends the pause of a key that was rejected before and works now. */
+/** Ends the pause of a key that was rejected before and is accepted now. */
 async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<void> {
   const taken = looks.flatMap(({ name, credential_taken, keys }) => [
     ...(credential_taken ? [{ name, key: null }] : []),
@@ -56,7 +56,7 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
   });
 }
 
-/** Ends a pause, whatever its cause. */
+/** Ends a pause, whatever caused it. */
 export async function resume(
   context: Context,
   name: string,
@@ -76,7 +76,7 @@ export async function resume(
 }
 
 function unknown(name: string, names: string[], dir: string, problems: unknown[]): Refused {
-  // The definitions of a file with a problem are not used.
+  // Definitions in a file with a problem are not used.
   const hint = problems.length > 0 ? ' "farebox catalog check" finds problems there.' : '';
   return new Refused(
     `No catalog file in ${dir} defines the upstream "${name}"; ` +

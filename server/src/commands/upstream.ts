@@ -38,7 +38,7 @@ function cellsOf(
   pausedModels: number,
 ): string[] {
   const [pausedFor, ...others] = troubles(row);
-  // The upstream works, but not for all models: a "-" would hide that when lines are filtered.
+  // "-" would mean healthy, and hide the paused models when lines are filtered.
   const isPartly = row.paused_seconds === 0 && pausedModels > 0;
   return [
     row.name,
@@ -71,10 +71,10 @@ function troubles({ paused_seconds, failures, last_error, last_error_at }: Troub
   ];
 }
 
-/** The definitions of a bad file are not used, so its upstream is missing here. */
+/** An upstream may be missing here because definitions in a file with a problem are not used. */
 const badFiles = 'The catalog files have problems: "farebox catalog check" names them.';
 
-/** True, or why it is not set up; undefined for a name that no file defines. */
+/** True if set up, otherwise the reason why not; undefined if no file defines the name. */
 type Usable = true | string | undefined;
 
 /** The definitions of the catalog files; empty if the folder cannot be read. */
