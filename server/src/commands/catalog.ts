@@ -11,7 +11,7 @@ import {
 } from './offline-check.ts';
 import { counted, print, type Context } from './output.ts';
 
-/** Most ids in a line about hidden rows. */
+/** Maximum number of ids in a line about hidden rows. */
 const idsNamed = 3;
 
 /** Results that only a call to the upstreams gives. */

@@ -135,7 +135,7 @@ function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORK
   return error;
 }
 
-/** The first signal stops gracefully, a second one at once. */
+/** The first signal stops gracefully, a second one ends the process at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     let since: number | undefined;

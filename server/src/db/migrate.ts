@@ -6,7 +6,7 @@ import { sql, type Database } from '../lib/sql/sql.ts';
 const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service uses the same one. */
 const lockKey = 770_219_001;
-/** Most tables that are listed when another program's database is refused. */
+/** Maximum number of tables listed when another program's database is refused. */
 const tablesShown = 3;
 
 type Session = Awaited<ReturnType<Database['connect']>>;

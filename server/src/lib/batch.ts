@@ -7,11 +7,14 @@
  * item's call.
  */
 export interface BatchOptions {
-  /** Most items of one batch. */
+  /** Maximum number of items in one batch. */
   max: number;
   /** Batches running at the same time. */
   concurrency?: number;
-  /** Most waiting calls. Further calls are refused with `BatchFull`, to limit the memory. */
+  /**
+   * Maximum number of waiting calls. Further calls are refused with `BatchFull`, to limit the
+   * memory.
+   */
   waitingMax?: number;
   /** Whether one item made the whole batch fail; then each item is tried on its own. */
   split?: (error: unknown) => boolean;

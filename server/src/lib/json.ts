@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { messageOf } from './unknown.ts';
 
 /**
- * JSON from outside. Everything is refused here that `JSON.parse` accepts but that would do harm
- * later, so that no other code has to consider it. If keys are duplicate, the last one wins, as in
+ * JSON from outside. Input that `JSON.parse` accepts but that would do harm later is refused here, so that no other code has to consider it. If keys are duplicate, the last one wins, as in
  * `JSON.parse`.
  */
 
@@ -11,9 +10,11 @@ import { messageOf } from './unknown.ts';
 export type Json = Record<string, unknown>;
 
 export interface JsonLimits {
-  /** Most levels of arrays and objects; `[]` is 1, a plain number 0. At most 1,000. */
+  /** Maximum nesting of arrays and objects; `[]` is 1, a plain number 0. May be 1,000 at most. */
   depth: number;
-  /** Most values in total, checked in long texts; a million empty lists take seconds to walk. */
+  /**
+   * Maximum number of values, checked in long texts; a million empty lists take seconds to walk.
+   */
   values: number;
 }
 

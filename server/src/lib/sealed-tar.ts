@@ -63,7 +63,7 @@ export function tarWriter(file: FileHandle): TarWriter {
   };
 }
 
-/** Reads the whole file and checks its seal. Throws `Damaged`. */
+/** Reads the whole file and checks its seal. Throws `DamagedArchive`. */
 export async function proveSeal(file: FileHandle): Promise<void> {
   const end = (await file.stat()).size - sealBytes;
   if (end > 0) {

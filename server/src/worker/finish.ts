@@ -30,7 +30,7 @@ import type { StepDeps } from './step.ts';
 
 /** More media than any request can ask for: an upstream that returns more is broken. */
 const mediaMax = 200;
-/** Most bytes of an upstream's answer besides its media, as JSON. */
+/** Maximum size of an upstream's answer besides its media, as JSON. */
 const fieldsMaxBytes = 1024 * 1024;
 /** More units than any request can ask for. A larger count is ignored. */
 const quantityMax = 1_000_000_000;

@@ -9,7 +9,9 @@ import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
-/** Polls in succession at which an upstream may not know a job before the job is given up. */
+/**
+ * After this many polls in succession at which the upstream does not know a job, it is given up.
+ */
 const missingMax = 3;
 /**
  * How often a request is checked whose result is in the spool of another machine, which finishes

@@ -93,7 +93,7 @@ export function held(row: ClaimedRequest, result: FinishedJob): Transition {
   return { id, attempt, to: 'accepted', started_in, handle, wake_seconds: heldSeconds, held: true };
 }
 
-/** When this process next handles each request whose result it has in its spool. */
+/** Tracks when this process next handles each request whose result is in its spool. */
 export class SpoolWatch {
   readonly #spool: Spool;
   readonly #next = new Map<string, number>();

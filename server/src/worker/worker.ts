@@ -35,7 +35,7 @@ import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Backoff } from './backoff.ts';
 import { paceMs, Sleep } from './sleep.ts';
 
-/** Most claims per round: more would make the transaction long, fewer would need many rounds. */
+/** Maximum claims per round: more would make the transaction long, fewer would need many rounds. */
 const claimMax = 100;
 /** Longest sleep of an idle worker. It bounds the delay if a hint about new work is lost. */
 const idleMs = 1_000;

@@ -59,7 +59,7 @@ export async function findOne(db: Connection, id: string): Promise<FileRow | nul
   return row ?? null;
 }
 
-/** Those of these files that belong to the account and have not expired. */
+/** The given files that belong to the account and have not expired. */
 export function findLiving(db: Connection, accountId: string, ids: string[]): Promise<FileRow[]> {
   return db.run<FileRow>(sql`
     select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at

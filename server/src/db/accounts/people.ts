@@ -116,8 +116,8 @@ export async function setPassword(
 
 /**
  * Ends everything open in their name: browsers that are trusted without a code, links that set a
- * new password, sign-ins that wait for a code. Setting a new password or another app calls this
- * too.
+ * new password, sign-ins that wait for a code. When a password or an app is set, a trigger does the
+ * same.
  */
 export async function forgetSteps(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from verifications where value = ${personId}`);

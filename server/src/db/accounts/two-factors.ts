@@ -7,7 +7,7 @@ export interface SealedTwoFactor {
   backup_codes: string;
 }
 
-/** Secrets that are encrypted with a signing secret other than the first: they lack this prefix. */
+/** Secrets encrypted with a signing secret other than the newest: their text lacks this prefix. */
 export function sealedOtherwise(db: Connection, prefix: string): Promise<SealedTwoFactor[]> {
   return db.run<SealedTwoFactor>(sql`
     select id, secret, backup_codes from two_factors

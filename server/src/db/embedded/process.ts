@@ -157,7 +157,7 @@ async function untilReady(
 }
 
 /**
- * Removes files that a dead server left. PostgreSQL takes such a file for valid as long as any
+ * Removes files that a dead server left. PostgreSQL considers such a file valid as long as any
  * process of its user has the pid in it, which is likely in a container with its few pids. The
  * caller has made sure that no server runs on this cluster. Only if the socket answers, a server
  * runs where its pid is not visible, such as in another container with the same volume; a second

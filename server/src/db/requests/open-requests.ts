@@ -47,7 +47,7 @@ export interface OpenRow {
   progress: number | null;
 }
 
-/** Most waiting requests that are counted, and that are searched for a list. */
+/** Maximum number of waiting requests that are counted, or searched for a list. */
 export const depthMax = 50_000;
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -143,7 +143,7 @@ export function running(db: Connection, due_seconds: number): Promise<RunningCou
     ) r group by upstream order by upstream`);
 }
 
-/** Most upstreams that are listed here. */
+/** Maximum number of upstreams listed here. */
 const beyondMax = 100;
 
 /**

@@ -23,7 +23,7 @@ export interface UpstreamQueue {
   paused_models?: readonly string[];
   /** Ids of stopped models; their requests stay in the queue. */
   stopped_models?: readonly string[];
-  /** Most jobs that may run there at the same time, over all processes. */
+  /** Maximum number of jobs that may run there at the same time, over all processes. */
   concurrency: number;
 }
 
@@ -192,7 +192,7 @@ export function claimHeld(
     from held where r.id = held.id returning r.id, r.attempt`);
 }
 
-/** Extends those of these leases that are still held, and returns them. */
+/** Extends the given leases that are still held, and returns them. */
 export function renewMany(
   db: Connection,
   claims: Claim[],

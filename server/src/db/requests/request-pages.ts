@@ -21,7 +21,7 @@ export interface EntryRow extends RequestRow {
 }
 
 /**
- * Those of these requests that belong to these accounts, each with its account's present balance.
+ * The given requests that belong to the given accounts, each with its account's present balance.
  */
 export function findEntries(
   db: Connection,

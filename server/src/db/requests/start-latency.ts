@@ -30,7 +30,7 @@ export interface StartLatency {
   start_p95_ms: number | null;
 }
 
-/** Most requests that are read, newest first: enough for a stable result. */
+/** Maximum number of requests to read, newest first: enough for a stable result. */
 export const latencyRowsMax = 10_000;
 
 /** Requests made in the last `seconds`, by upstream. */

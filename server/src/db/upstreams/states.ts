@@ -17,7 +17,7 @@ export interface UpstreamState {
   last_why: Refusal | null;
 }
 
-/** Counting more would make each metrics scrape a load on the queue's database. */
+/** Counting more would make each metrics scrape a burden on the database. */
 export const waitingMax = 10_000;
 
 const upstreamsMax = 100;

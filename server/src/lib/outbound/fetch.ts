@@ -36,9 +36,9 @@ export interface FetchOptions {
   /** For look-up, connection and TLS together, precise to about a second. Default 10 s. */
   connectTimeoutMs?: number;
   /**
-   * Most connections to one origin; further calls wait. Default 32 if the guard is true, otherwise
-   * 4096, because the operator's upstreams have their own limits and each long stream uses a
-   * connection.
+   * Maximum number of connections to one origin; further calls wait. Default 32 if the guard is
+   * true, otherwise 4096, because the operator's upstreams have their own limits and each long
+   * stream uses a connection.
    */
   connections?: number;
   /** Sent with each call that has no user agent of its own. */

@@ -15,7 +15,7 @@ import { sendNotification } from '../../operations/requests/notification.ts';
  */
 
 const checkMs = 60_000;
-/** Most accounts per check; the next check takes the others. */
+/** Maximum accounts per check; the next check takes the others. */
 const limit = 100;
 /** After this time the process that claimed an alert has sent it or has died. */
 const leaseSeconds = 120;
