@@ -102,9 +102,7 @@ async function setStatus(
   print(context, view(row), `${row.email} is ${row.status}.`);
 }
 
-/**
- * Sets the factor by which the account's prices differ from the list prices, from the next call on.
- */
+/** Sets the account's price as a factor of every list price, from the next call on. */
 export async function price(context: Context, email: string, factor: string): Promise<void> {
   const price_ppm = ppmOf(factor);
   const row = await withDatabase(context, async (db) => {

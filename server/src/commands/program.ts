@@ -41,10 +41,7 @@ export function commandLine(terminal: Terminal): { program: Command; exitCode():
     .exitOverride();
   let exitCode = 0;
 
-  /**
-   * Returns an action that loads the command's file when it is called, and runs its verb with the
-   * settings.
-   */
+  /** Makes an action that loads the command's file only when called, and runs its verb. */
   const run: Run =
     (load) =>
     async (...args) => {

@@ -1,10 +1,7 @@
 import { find } from '../db/accounts/accounts.ts';
 import type { Connection } from '../lib/sql/sql.ts';
 
-/**
- * Accounts that a trial creates. Their people sign in with a password kept in the trial's data
- * folder.
- */
+/** Accounts that a trial creates. Their people sign in with a password kept in its data folder. */
 export const trialAccounts = {
   demo: 'demo@farebox.local',
   operator: 'operator@farebox.local',

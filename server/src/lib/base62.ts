@@ -1,7 +1,4 @@
-/**
- * Base62: the digits, then A to Z, then a to z. Safe in a URL, and a double click selects the
- * whole.
- */
+/** Base62: the digits, then A to Z, then a to z. Safe in a URL; a double click selects all. */
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

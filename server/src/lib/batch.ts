@@ -11,10 +11,7 @@ export interface BatchOptions {
   max: number;
   /** Batches running at the same time. */
   concurrency?: number;
-  /**
-   * Maximum number of waiting calls. Further calls are refused with `BatchFull`, to limit the
-   * memory.
-   */
+  /** Maximum number of waiting calls. Beyond it calls get `BatchFull`, to limit the memory. */
   waitingMax?: number;
   /** Whether one item made the whole batch fail; then each item is tried on its own. */
   split?: (error: unknown) => boolean;

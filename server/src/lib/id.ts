@@ -18,6 +18,7 @@ export function timeOfId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 }
 
+/** Whether the value is a UUID in its canonical form: lower case, four dashes, any version. */
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && value.length === 36 && form.test(value);
 }

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { messageOf } from './unknown.ts';
 
 /**
- * JSON from outside. Input that `JSON.parse` accepts but that would do harm later is refused here, so that no other code has to consider it. If keys are duplicate, the last one wins, as in
- * `JSON.parse`.
+ * JSON from outside. Input that `JSON.parse` accepts but that would do harm later is refused here,
+ * so that no other code has to consider it. If keys are duplicate, the last one wins, as there.
  */
 
 /** A JSON object whose members are not known yet. */

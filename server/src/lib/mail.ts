@@ -22,7 +22,7 @@ const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 export function createMail({ url, from }: { url: string; from: string }): Mail {
   let transport: Promise<Transporter> | undefined;
   const open = async () => {
-    // Loaded only if mail is set up, because the module uses much memory.
+    // Loaded only if mail is set up, because it needs memory.
     const { createTransport } = await import('nodemailer');
     const safe = { disableFileAccess: true, disableUrlAccess: true };
     return createTransport({ url, ...patience, ...safe }, { from });

@@ -4,8 +4,8 @@ import { codeOf } from './unknown.ts';
 
 /**
  * Makes a folder and its missing parents. Returns the first folder that it made, or undefined if
- * all existed. It does so level by level, because Node's `recursive` loops forever if the system
- * lists a parent and then denies that it exists, as /proc does.
+ * all existed. Works level by level, because Node's `recursive` loops forever if the system lists a
+ * parent and then denies that it exists, as /proc does.
  */
 export function makeFolders(path: string, mode = 0o777): string | undefined {
   const missing: string[] = [];

@@ -34,10 +34,7 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}/]/gu, '');
 }
 
-/**
- * The number of letters to change, add, omit or swap with a neighbour; `most + 1` if more than
- * `most`.
- */
+/** Number of letters to change, add, omit or swap with a neighbour; `most + 1` if above `most`. */
 function distance(a: string, b: string, most: number): number {
   if (a === b) return 0;
   if (Math.abs(a.length - b.length) > most) return most + 1;

@@ -25,8 +25,7 @@ export class Backoff {
   }
 
   /**
-   * How many failures at this upstream the next log line stands for; null if one was logged
-   * recently.
+   * How many failures at this upstream a log line stands for now; null: one was logged recently.
    */
   logDue(upstream: string): number | null {
     return this.#throttle.due(upstream);

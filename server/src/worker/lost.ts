@@ -70,8 +70,7 @@ export function canBeFound(
 }
 
 /**
- * Nothing more can be learnt: the caller's reservation is released, and the operator bears the
- * risk.
+ * Nothing more can be learnt: the caller gets the reservation back, the operator bears the risk.
  */
 export function endUnknown(row: ClaimedRequest): Transition {
   const message = failures.outcome_unknown;

@@ -13,10 +13,7 @@ const pollMaxSeconds = 60;
  * After this many polls in succession at which the upstream does not know a job, it is given up.
  */
 const missingMax = 3;
-/**
- * How often a request is checked whose result is in the spool of another machine, which finishes
- * it.
- */
+/** Another machine has the result in its spool and finishes the request as soon as it can. */
 const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
@@ -101,10 +98,7 @@ async function lastPoll(
   return bounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
-/**
- * The operator's cost of a job that finished too late; null: unknown, the operator has to find it
- * out.
- */
+/** The operator's cost of a job that finished too late; null: unknown to us. */
 function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;

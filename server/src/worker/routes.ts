@@ -17,10 +17,7 @@ export interface Chosen {
   route: ModelUpstream;
 }
 
-/**
- * The upstream of the newest start, with the key that was used; undefined if that is not set up
- * here.
- */
+/** The upstream and key of the newest start; undefined if these are not set up here. */
 export function startedAt(row: ClaimedRequest, { upstreams }: StepDeps): Upstream | undefined {
   return byKey(upstreams.get(row.started_upstream ?? row.upstream), row.started_key);
 }
@@ -39,10 +36,7 @@ export async function routePauses(
   return (route) => (deps.upstreams.has(route.upstream) ? pauseOf(route) : Infinity);
 }
 
-/**
- * Whether this route may already have made the job, so that it is not called again for this
- * request.
- */
+/** Whether this route may already have made the job, so that it must not be called again. */
 export function isLeft(
   { left_routes }: ClaimedRequest,
   { upstream, model }: ModelUpstream,

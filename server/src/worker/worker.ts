@@ -100,10 +100,7 @@ class ClaimingWorker implements Worker {
    * that, so that a receiver that does not answer cannot hold up jobs or other notifications.
    */
   readonly #notices: Budget;
-  /**
-   * Steps that call an upstream, counted by upstream, so that one that hangs leaves capacity to
-   * others.
-   */
+  /** Steps that call an upstream, by upstream, so that a hanging one leaves capacity to others. */
   readonly #calls: Budget;
   readonly #spooled: SpoolWatch;
   #running: Promise<void> | undefined;
@@ -355,10 +352,7 @@ class ClaimingWorker implements Worker {
     return steps[step](row, this.#deps, signal);
   }
 
-  /**
-   * After a failed step. Its lease would expire anyway; an earlier `wake_at` makes the next try
-   * sooner.
-   */
+  /** After a failed step: sets an earlier `wake_at`, so as not to wait for the end of the lease. */
   async #retryLater(row: ClaimedRequest, step: Step, error: unknown): Promise<void> {
     const { log, operations } = this.#deps;
     const { id, attempt } = row;

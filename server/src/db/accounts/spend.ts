@@ -15,9 +15,7 @@ export interface SpendRow {
   requests: number;
 }
 
-/**
- * Ids are made before their rows are written, by another machine's clock, so allow a difference.
- */
+/** An id is made shortly before its row is written, by a machine whose clock may differ. */
 const idSlackMs = 60_000;
 
 /**

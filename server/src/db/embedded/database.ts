@@ -5,10 +5,7 @@ import { port } from './files.ts';
 
 const GONE_MS = 1000;
 
-/**
- * Each process that uses the server holds this advisory lock in shared mode. Any unused number will
- * do.
- */
+/** Advisory lock that each user of the server holds in shared mode. Any unused number will do. */
 const holderLock = 4_607_182;
 
 export interface Connection {

@@ -159,9 +159,9 @@ async function untilReady(
 /**
  * Removes files that a dead server left. PostgreSQL considers such a file valid as long as any
  * process of its user has the pid in it, which is likely in a container with its few pids. The
- * caller has made sure that no server runs on this cluster. Only if the socket answers, a server
- * runs where its pid is not visible, such as in another container with the same volume; a second
- * server would then destroy the data.
+ * caller has made sure that no server runs on this cluster. But if the socket answers, a server
+ * runs where its pid is not visible, such as in another container with the same volume; starting a
+ * second server would destroy the data.
  */
 async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promise<void> {
   const socket = path.join(paths.socketDir, `.s.PGSQL.${port}`);

@@ -48,9 +48,7 @@ export async function alertedSince(db: Connection, accountId: string, at: Date):
   return rows.length > 0;
 }
 
-/**
- * Ids are made before their rows are written, by another machine's clock, so allow a difference.
- */
+/** An id is made shortly before its row is written, by a machine whose clock may differ. */
 const idSlackMs = 60_000;
 
 /** Notes that a repeated delivery has succeeded. */

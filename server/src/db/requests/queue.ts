@@ -101,8 +101,7 @@ export async function claimQueued(
         union all
         select account_id, 1 from before where account_id is not null
       ),
-      -- The oldest requests of each account: at most half of the slots while other accounts wait
-      -- too.
+      -- The oldest of each account, for at most half of the slots while other accounts wait too.
       candidate as (
         select t.account_id, t.lap, q.id, q.round
         from accounts_in_turn t cross join lateral (

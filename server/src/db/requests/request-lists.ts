@@ -16,9 +16,7 @@ export interface ListFilter {
   limit: number;
 }
 
-/**
- * Ids are made before their rows are written, by another machine's clock, so allow a difference.
- */
+/** An id is made shortly before its row is written, by a machine whose clock may differ. */
 const idSlackMs = 60_000;
 
 /** One account's requests, newest first. */

@@ -67,9 +67,7 @@ export interface PageBounds {
   look: number;
 }
 
-/**
- * Ids are made before their rows are written, by another machine's clock, so allow a difference.
- */
+/** An id is made shortly before its row is written, by a machine whose clock may differ. */
 const idSlackMs = 60_000;
 const least = '00000000-0000-0000-0000-000000000000';
 const greatest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

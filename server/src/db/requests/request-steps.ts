@@ -65,8 +65,7 @@ export function acceptMany(
         held: 'bool',
       })} as d
     ), kept as (
-      -- A handle is stored even if another worker has claimed the request meanwhile: it names a
-      -- paid job.
+      -- Stored even if another worker has claimed the request meanwhile: it names a paid job.
       update attempts a set handle = coalesce(
         a.handle, -- guard: first-handle-stays
         d.handle), outcome = 'accepted',

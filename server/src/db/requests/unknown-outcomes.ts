@@ -149,10 +149,7 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
     order by r.id desc, d.attempt desc`);
 }
 
-/**
- * Maximum number of running requests to read. There are few of them, unless something is very
- * wrong.
- */
+/** Maximum number of running requests to read. There are few, unless something is very wrong. */
 const waitingMax = 200;
 
 /** Requests that still run although the answer to their start was lost, until their deadline. */

@@ -394,10 +394,7 @@ export function isAway(error: unknown): boolean {
   return !/pool after calling end/.test(messageOf(error));
 }
 
-/**
- * True if the values of one item made the statement fail, so that the others can succeed without
- * it.
- */
+/** True if the values of one item made the statement fail, so the others can succeed without it. */
 export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error));
 }

@@ -10,8 +10,7 @@ export interface Disk {
 }
 
 /**
- * Free bytes below which no new work is taken, because a database on this disk could run out of
- * space.
+ * With less free space no new work is taken, because a database on this disk could run out of it.
  */
 export const lowBytes = 256 * 1024 * 1024;
 const checkMs = 5_000;
