@@ -13,7 +13,7 @@ import {
 } from './unsupported-rows.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
-/** Speaks to one kind of upstream. */
+/** The code for one kind of upstream. */
 interface Adapter {
   /** Throws if the definition's options are invalid. */
   create(settings: UpstreamSettings, tools: UpstreamTools): Upstream;
@@ -21,7 +21,7 @@ interface Adapter {
   findUnsupported(options: Record<string, unknown>): FindUnsupported;
 }
 
-/** Every adapter. A test names the other places that have to know of a new one. */
+/** Every adapter. A test names the other places to change when an adapter is added. */
 export const adapters: Record<AdapterName, Adapter> = {
   openai: { create: createOpenai, findUnsupported: () => unsupportedByOpenai },
   fal: { create: createFal, findUnsupported: () => unsupportedChat },

@@ -2,14 +2,17 @@ import type { UpstreamSettings } from '../core/catalog/upstream-definition.ts';
 import type { Reply, RequestCall } from '../lib/outbound/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 
-/** An HTTP API that speaks JSON under one base address, with our key as a bearer token. */
+/** A JSON API under one base address, called with our key as a bearer token. */
 
 const replyMaxBytes = 1024 * 1024;
 /** For calls that only read. */
 export const askMs = 20_000;
 
 interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body' | 'maxBytes'>> {
-  /** Below the base address. The key goes nowhere else: no address from a reply is called. */
+  /**
+   * Path below the base address. Addresses from replies are never called, so the key goes nowhere
+   * else.
+   */
   path: string;
   /** Sent as JSON. */
   json?: unknown;
@@ -18,9 +21,9 @@ interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body
 }
 
 export interface BearerApi {
-  /** Any status is a reply. @throws FetchError */
+  /** Returns the reply whatever its status. @throws FetchError */
   send(call: ApiCall): Promise<Reply>;
-  /** A text without our key, in case a reply repeated it. */
+  /** Removes our key from a text, in case a reply repeated the key. */
   redact(text: string): string;
 }
 

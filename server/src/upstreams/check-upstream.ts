@@ -7,14 +7,16 @@ import type { UpstreamAddress } from './index.ts';
 import { keysOf } from './keys.ts';
 import type { Upstream } from './upstream.ts';
 
-/** Checks an upstream that is set up, by calls that cost nothing. */
+/** Checks an upstream with calls that cost nothing. */
 
 const probeMs = 15_000;
 const probeBytes = 64 * 1024;
-/** Some list thousands of models, page by page. */
+/** Long, because some upstreams list thousands of models, page by page. */
 const checkMs = 300_000;
 
-/** One of a row's upstreams: the model there, and its position among them. */
+/**
+ * A row's use of the upstream: the model there, and the position in the row's list of upstreams.
+ */
 interface Use {
   id: string;
   model: string;
@@ -24,37 +26,40 @@ interface Use {
 export interface UpstreamReport extends UpstreamAddress {
   name: string;
   set_up: boolean;
-  /** Why it is not set up. */
+  /** Why the upstream is not set up. */
   reason: string | null;
-  /** Null: not asked. */
+  /** Whether the upstream answers at all. Null: not tried. */
   answers: boolean | null;
-  /** Null: not asked, or it has no call to try that with. With several keys: all are taken. */
+  /**
+   * Whether the upstream accepts the key, or all of several keys. Null: not tried, or no call can
+   * tell.
+   */
   credential_taken: boolean | null;
-  /** Each of several keys, by its name. */
+  /** The result for each key by name, if there are several keys. */
   keys: { key: string; taken: boolean | null }[];
-  /** Models of the catalog that it serves. */
+  /** How many catalog rows it serves. */
   rows: number;
-  /** Models that it lists; null: it does not tell. */
+  /** How many models it lists; null: it has no list. */
   listed: number | null;
-  /** Rows whose model it does not have. */
+  /** Rows whose model the upstream does not have. */
   missing: Use[];
   problems: string[];
 }
 
-/** The upstream to check, and how it is called. */
+/** The upstream to check, and how to call it. */
 export interface UpstreamToCheck {
   name: string;
   about: UpstreamAddress;
   /** True, or why it is not set up. */
   usable: true | string;
-  /** Undefined: it is not set up, or comes with Farebox. */
+  /** Undefined: the upstream is not set up, or is built into Farebox. */
   upstream: Upstream | undefined;
-  /** Rows of the catalog, live or hidden. */
+  /** All rows of the catalog, also hidden ones. */
   rows: readonly Model[];
   fetch: Fetch;
 }
 
-/** Never throws on what the upstream does. */
+/** Never throws because of what the upstream does. */
 export async function checkUpstream(
   { name, about, usable, upstream, rows, fetch }: UpstreamToCheck,
   within: AbortSignal = AbortSignal.timeout(checkMs),
@@ -78,7 +83,7 @@ export async function checkUpstream(
   return report;
 }
 
-/** Each row's uses of the upstream; a row may fall back to another model of the same. */
+/** All uses of the upstream; a row may use it twice, with another model as the fallback. */
 function usesOf(name: string, rows: readonly Model[]): (Use & { row: Model })[] {
   return rows.flatMap((row) =>
     row.upstreams.flatMap(({ upstream, model }, at) =>
@@ -108,7 +113,9 @@ async function ask(
   if (called !== null) await compareModels(report, called, uses, signal);
 }
 
-/** The upstream with a key that it takes, or that cannot be tried; null: it takes none. */
+/**
+ * The upstream with the first key that it accepts or that cannot be tried; null if it refuses all.
+ */
 async function tryKeys(
   report: UpstreamReport,
   upstream: Upstream,
@@ -139,7 +146,7 @@ async function compareModels(
     const listed = new Set(await upstream.models(signal));
     report.listed = listed.size;
     for (const { id, model, at } of uses) {
-      // Ollama's models are called without their tag as well.
+      // Ollama also accepts a model's name without its tag.
       if (listed.has(model) || listed.has(`${model}:latest`)) continue;
       if (await upstream.hasModel?.(model, signal)) continue;
       report.missing.push({ id, model, at });
@@ -150,9 +157,9 @@ async function compareModels(
 }
 
 export interface ComparedTerms {
-  /** Rows whose price is below their upstream's, and in which way. */
+  /** Rows whose price is below the upstream's, with an explanation. */
   losses: { id: string; message: string }[];
-  /** Rows whose model is shut down, or is about to be. */
+  /** Rows whose model is shut down or will be soon. */
   shutdowns: (Use & { day: string })[];
   /** How many prices were compared. */
   compared: number;
@@ -160,7 +167,7 @@ export interface ComparedTerms {
   trouble: string | null;
 }
 
-/** Compares rows with the prices and the days of shutdown that the upstream lists, if it does. */
+/** Compares rows with the prices and shutdown days that the upstream lists, if it lists any. */
 export async function compareTerms(
   name: string,
   rows: readonly Model[],

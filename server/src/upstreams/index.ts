@@ -17,7 +17,7 @@ function speaking(name: AdapterName, settings: UpstreamSettings, tools: Upstream
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
 }
 
-/** An adapter of its own for each key: what one key may see is not requested with another. */
+/** Creates one adapter per key, so that nothing is requested with a key that may not see it. */
 function speakingByKeys(
   name: AdapterName,
   { keys: given, ...settings }: UpstreamSettings & { keys: readonly string[] },
@@ -39,11 +39,11 @@ export const builtIn = ['sandbox'];
 /** The upstreams of this process, as the catalog files define them now. */
 export interface Upstreams {
   live: ReadonlyMap<string, Upstream>;
-  /** Why a definition cannot be used as it is written; null also while it is not set up. */
+  /** Why a definition is invalid; null if it is valid, or if the upstream is not set up yet. */
   faultOf(definition: UpstreamDefinition): string | null;
   /** Checks rows against the definition of their upstream. */
   unsupportedRowOf(definition: UpstreamDefinition): FindUnsupported;
-  /** Takes new definitions; an upstream with unchanged settings goes on as it is. */
+  /** Replaces the definitions; an upstream whose settings are unchanged is kept. */
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
   usable(name: string): true | string;
@@ -53,16 +53,16 @@ export interface Upstreams {
 }
 
 export interface UpstreamAddress {
-  /** Null: it comes with Farebox. */
+  /** Null: the upstream is built into Farebox. */
   adapter: AdapterName | null;
-  /** Null: it needs none, or has none yet. */
+  /** Null: the upstream needs no address, or has none yet. */
   url: string | null;
   has_credential: boolean;
 }
 
 /**
- * `given` upstreams exist already, and no definition replaces them. `variable` reads the
- * environment. `hide` gets each key and secret before it is used.
+ * `given`: upstreams that already exist; no definition replaces them. `variable` reads the
+ * environment. `hide` is called with each key and secret before its first use.
  */
 export function openUpstreams(
   given: ReadonlyMap<string, Upstream>,
@@ -152,7 +152,7 @@ function addressOf(
   const isSet = typeof settings !== 'string';
   return {
     adapter: definition.adapter,
-    // Neither may contain a user name and a password.
+    // Neither address may contain a user name and password.
     url: isSet ? settings.url : definition.url,
     has_credential: isSet && settings.key !== null,
   };

@@ -3,22 +3,22 @@ import type { Upstream } from './upstream.ts';
 
 /** Upstreams that are called with several keys. */
 
-/** The names of its keys; none if it has one key or needs none. */
+/** The names of an upstream's keys if it has several; otherwise an empty list. */
 export function keysOf(upstream: Upstream | undefined): string[] {
   const { keys } = upstream ?? {};
   return keys !== undefined && keys.size > 1 ? [...keys.keys()] : [];
 }
 
 /**
- * The upstream with the key of this name, null being the first. Undefined if the settings do not
- * hold that key.
+ * The upstream with the key of this name; null stands for the first key. Undefined if the settings
+ * have no such key.
  */
 export function byKey(upstream: Upstream | undefined, key: string | null): Upstream | undefined {
   if (key !== null) return upstream?.keys?.get(key);
   return upstream?.keys?.values().next().value ?? upstream;
 }
 
-/** Names under which jobs can be polled here: each upstream, and each of its keys. */
+/** Names under which this process can poll jobs: each upstream, and each of its keys. */
 export function namesOf(upstreams: ReadonlyMap<string, Upstream>): string[] {
   return [...upstreams].flatMap(([name, { keys }]) => [
     name,

@@ -1,7 +1,7 @@
 import { objectOf } from '../lib/json.ts';
 import type { OutputMedia } from './upstream.ts';
 
-/** Media in whatever JSON an upstream uses for its output. */
+/** Finds media in an output, whatever JSON shape an upstream uses. */
 
 const extensions: Readonly<Record<string, string>> = {
   png: 'image',
@@ -25,14 +25,14 @@ const depthMax = 6;
 
 export interface CollectedOutput {
   media: OutputMedia[];
-  /** Other fields, under their own name. */
+  /** Other fields, under their own names. */
   fields: Record<string, unknown>;
 }
 
 /**
- * Separates the media of an output: `{images: [{url}], video: {url}, seed}` under their own names,
- * a plain address or a list of them under `field`. Other values stay among the fields; a text that
- * is the whole output becomes `text`.
+ * Separates the media of an output from its other fields. Media in an object such as `{images:
+ * [{url}], video: {url}, seed}` keep their names; a bare address, or a list of addresses, is named
+ * `field`. If the whole output is a text, it becomes the field `text`.
  */
 export function collectMedia(output: unknown, field: string): CollectedOutput {
   const found: CollectedOutput = { media: [], fields: {} };
@@ -56,7 +56,7 @@ function take(value: unknown, name: string, found: CollectedOutput): void {
   else found.media.push(...media);
 }
 
-/** Null if not all of it is media. */
+/** The media in a value; null if any part of the value is not media. */
 function listOf(value: unknown, field: string, depth = 0): OutputMedia[] | null {
   if (depth > depthMax) return null;
   if (Array.isArray(value)) {
@@ -90,11 +90,11 @@ function sourceOfText(text: string, isAddress = false): Omit<OutputMedia, 'field
   if (data !== undefined)
     return { source: { bytes: Buffer.from(data, 'base64') }, content_type: content_type! };
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
-  // A web page that an output mentions is not an output.
+  // A bare link without a media file's extension is probably a web page, not an output.
   return isAddress || kindOfAddress(text) !== null ? { source: { url: text } } : null;
 }
 
-/** The kind of file that an address ends in: image, video or audio; null if it does not say. */
+/** The kind of media by an address's file extension: image, video or audio; null if unknown. */
 export function kindOfAddress(url: string): string | null {
   const extension = /\.([a-z0-9]{2,5})$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '';
   return extensions[extension] ?? null;

@@ -1,4 +1,4 @@
-/** The many words of upstreams for the state of a job. */
+/** The words that upstreams use for the state of a job. */
 
 export type JobWord = 'running' | 'done' | 'failed';
 
@@ -33,8 +33,9 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
 };
 
 /**
- * An unknown word means that the job still runs: its time is bounded, and a wrong end would cost.
- * `more` are an upstream's own words, as `stateWord` writes them.
+ * An unknown word counts as running: the deadline ends the job anyway, while ending a running job
+ * by mistake would cost money. `more`: an upstream's own words, in the form that `stateWord`
+ * returns.
  */
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
   const said = stateWord(word);
@@ -43,7 +44,7 @@ export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> =
   return words.failed.includes(said) ? 'failed' : 'running';
 }
 
-/** A word in the form that is compared: in lower case, with `_` between its parts. */
+/** Normalizes a word for comparison: lower case, with `_` between its parts. */
 export function stateWord(word: unknown): string {
   return String(word)
     .trim()

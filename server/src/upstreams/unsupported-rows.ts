@@ -5,7 +5,7 @@ import { readWorkflows, type Workflow } from './comfyui/workflow.ts';
 import { openaiTasks } from './openai/openai.ts';
 import { isModelName } from './replicate/replicate.ts';
 
-/** Rows that their upstream can never serve, judged by its definition alone, without a call. */
+/** Finds rows that their upstream can never serve, from its definition alone, without a call. */
 
 export function unsupportedByOpenai({ task }: Model): UnsupportedRow | null {
   if (openaiTasks.has(task)) return null;
@@ -28,13 +28,13 @@ export function unsupportedByReplicate(
   return { path: '/model', message: `${model} is not a model name there; names are ${forms}` };
 }
 
-/** `options`: those of the adapter comfyui, with its workflows. */
+/** `options`: the options of the adapter comfyui, which contain its workflows. */
 export function unsupportedByWorkflows(options: Record<string, unknown>): FindUnsupported {
   const workflows = workflowsIn(options);
   return (row, route) => unsupportedChat(row) ?? unsupportedByComfyui(route, workflows);
 }
 
-/** Null if they are inconsistent, which is reported for the definition. */
+/** Null if the workflows are invalid, which is already reported for the definition. */
 function workflowsIn(options: Record<string, unknown>): ReadonlyMap<string, Workflow> | null {
   try {
     return readWorkflows(options);

@@ -8,23 +8,23 @@ import { isRequestId } from './job.ts';
 import { objectIn } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** fal's calls that a job has ended: proven by Ed25519, with keys that fal publishes. */
+/** fal's callbacks when a job has ended, signed with Ed25519; fal publishes the public keys. */
 
 const skewSeconds = 300;
 const keysMax = 20;
 const keysKeptMs = 86_400_000;
 /**
- * A signature that no key fits may be made with a new key or by a stranger, so keys are fetched
- * again at most this often.
+ * A signature that matches no known key may come from a new key or from a stranger, so the keys are
+ * fetched again, but at most this often.
  */
 const keysPauseMs = 300_000;
 const keysTimeoutMs = 10_000;
 const keysMaxBytes = 64 * 1024;
 
 /**
- * Verifies a call and returns the handle of its job; null if the job's model is unknown, without
- * which fal has no address for it. If the keys cannot be fetched just now, it throws another error
- * than `CallbackRefused`, and fal sends the call again.
+ * Verifies a callback and returns the handle of its job; null if the model is unknown, because
+ * fal's address of a job contains the model. If the keys cannot be fetched now, throws an error
+ * other than `CallbackRefused`, so that fal sends the callback again.
  */
 export function callbacks(fal: Fal): (call: Callback) => Promise<Handle | null> {
   const keys = keyStore(fal);

@@ -10,7 +10,7 @@ import { startJob } from './start.ts';
 import { callFal, falOf, faultWords, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** Files of the input are uploaded first, and a large one takes its time. */
+/** Long, because the files of the input are uploaded first. */
 const startSeconds = 600;
 const shortMs = 20_000;
 const shortBytes = 64 * 1024;
@@ -35,7 +35,7 @@ export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Ups
   };
 }
 
-/** The answer is not used: a job may complete all the same. */
+/** Ignores the answer: a job may complete even so. */
 async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<void> {
   const url = jobOf(fal, handle)?.cancel_url;
   if (url === undefined) return;
@@ -43,7 +43,7 @@ async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<vo
   await callFal(fal, { method: 'PUT', url, ...limits }).catch(() => {});
 }
 
-/** Prices are shown to a known key only, and reading them is free. */
+/** Reads a price: that is free, and needs a valid key. */
 async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
   const url = `${fal.api}/models/pricing?endpoint_id=fal-ai%2Fflux%2Fdev`;
   try {
@@ -51,7 +51,7 @@ async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
     const told = objectIn(reply);
     if (isSuccess(reply.status) && !Array.isArray(told?.prices))
       return 'the service at its address for models is not fal';
-    // A model that is gone there still shows that the key was accepted.
+    // A 404 in fal's own form also shows that fal accepted the key, even if the model is gone.
     if (isSuccess(reply.status) || (reply.status === 404 && told !== null)) return null;
     const reason = reasonOf(fal, reply);
     const outcome = outcomeOfReply(reply, fal.tools.now());

@@ -4,7 +4,7 @@ import type { Fal } from './wire.ts';
 /** A job at fal, and its addresses. */
 export interface Job {
   request_id: string;
-  /** The endpoint that it was submitted to. */
+  /** The endpoint that the job was submitted to. */
   model: string;
   status_url: string;
   response_url: string;
@@ -19,9 +19,10 @@ export function isRequestId(value: unknown): value is string {
 }
 
 /**
- * The job that a submit's reply, or a handle, names; null if it names none. Given addresses are
- * used only if they have the definition's own origin, because our key is sent there; otherwise they
- * are built by fal's rule. A definition that was moved is followed in this way too.
+ * The job in a submit's reply or in a handle; null if there is none. The given addresses are used
+ * only if they have the definition's origin, because our key is sent there; otherwise they are
+ * built by fal's rule. This also keeps old jobs reachable after the definition's address has
+ * changed.
  */
 export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): Job | null {
   const { request_id } = given;
@@ -42,7 +43,7 @@ export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): Jo
   };
 }
 
-/** `fal-ai/flux/dev` → `fal-ai/flux`: what follows the app is not part of a job's address. */
+/** `fal-ai/flux/dev` → `fal-ai/flux`: a job's address contains only the app. */
 function appOf(model: string): string {
   const steps = model.split('/');
   const isNamespaced = steps[0] === 'workflows' || steps[0] === 'comfy';

@@ -13,14 +13,14 @@ import type { Fal } from './wire.ts';
 const statusTimeoutMs = 20_000;
 const statusMaxBytes = 1024 * 1024;
 const resultTimeoutMs = 60_000;
-/** Media may be in it as `data:` addresses. */
+/** A result may contain its media as `data:` addresses. */
 const resultMaxBytes = 48 * 1024 * 1024;
 
-/** Says nothing about the job: the next poll may. */
+/** Statuses that say nothing about the job, so it is polled again. */
 const transient: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429]);
-/** The job's client is gone: the job was cancelled. */
+/** fal's status for a cancelled job: "the client has closed the request". */
 const clientClosed = 499;
-/** The words of a result that is requested too early. */
+/** fal's words when a result is requested too early. */
 const notYetForm = /in progress|not (?:yet )?(?:ready|complete|finished)/i;
 
 /** The state of a job. Throws if the poll said nothing about it. */
@@ -58,8 +58,8 @@ function failed(message: string, isInput = false): JobState {
 }
 
 /**
- * A failed job is reported as completed too. The reply in its place shows the failure: it is the
- * model's own answer, with its status and headers.
+ * fal reports a failed job as completed too. Only the result's reply shows the failure: it is the
+ * model's own answer, with the model's status and headers.
  */
 async function resultOf(
   fal: Fal,
@@ -98,14 +98,13 @@ function failureOf(fal: Fal, reply: Reply, saysFailed: boolean): JobState {
   const body = objectIn(reply);
   if (body === null || !isOfJob(reply, saysFailed, reasonOf(fal, reply)))
     throw resultFault(fal, reply);
-  // A failure that would have worked at another time, or that is the platform's, is not the input's
-  // fault.
+  // The input is not to blame for a failure that may be retried or that is fal's own.
   const isInputs = status < clientClosed && headers['x-fal-retryable'] !== 'true';
   const otherwise = isInputs ? 'The model refused the input.' : 'The model failed.';
   return failed(reasonIn(fal, body) ?? otherwise, isInputs);
 }
 
-/** The key was accepted a moment ago for the status, so a refusal of it here is the model's own. */
+/** fal has just accepted our key for the status, so a refused key here is the model's own error. */
 function resultFault(fal: Fal, reply: Reply): Error {
   const message = `its result: ${reasonOf(fal, reply)}`;
   const outcome = outcomeOfReply(reply, fal.tools.now());
@@ -113,7 +112,7 @@ function resultFault(fal: Fal, reply: Reply): Error {
   return isKeys ? new Error(message) : pollFault(outcome, message);
 }
 
-/** Whether the reply is the job's end, and not a transient fault on the way to it. */
+/** Whether the reply is the job's final result, not a passing fault in fetching it. */
 function isOfJob({ status, headers }: Reply, saysFailed: boolean, reason: string): boolean {
   if (headers['x-fal-error-type'] !== undefined) return true;
   if (status < 400 || transient.has(status)) return false;

@@ -6,13 +6,13 @@ import type { ModelTerms } from '../upstream.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
-/** fal's statements about its models, and about their prices for our key's account. */
+/** Reads fal's list of models, and their prices for our account. */
 
 const timeoutMs = 20_000;
 const maxBytes = 8 * 1024 * 1024;
-/** Most pages of models: several times as many as there are. */
+/** Limit of pages of models, several times what fal has. */
 const pagesMax = 200;
-/** fal's own limit of models per question about prices, and the length that a URL may have. */
+/** fal's limit of models in one price query, and our limit of the query's length. */
 const idsMax = 50;
 const queryMax = 1_600;
 
@@ -28,14 +28,14 @@ export async function listTerms(
   return terms;
 }
 
-/** Its list names the models that can be called now; an older one may still be served. */
+/** Looks a model up by name, because fal may still serve older models that it no longer lists. */
 export async function hasModel(fal: Fal, id: string, signal: AbortSignal): Promise<boolean> {
   const url = `${fal.api}/models?${queryOf([id])}`;
   const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
   if (reply.status === 404) return false;
   const { models } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
   if (!Array.isArray(models)) throw new Error(`its list of models: ${reasonOf(fal, reply)}`);
-  // An unknown model comes back with its name alone.
+  // For an unknown model fal returns only its name.
   const known = models.filter(isObject).find(({ endpoint_id }) => endpoint_id === id);
   return known !== undefined && isObject(known.metadata);
 }
@@ -77,7 +77,7 @@ function queryOf(ids: readonly string[]): string {
 
 type Prices = [endpoint_id: string, ListedPrice][];
 
-/** One unknown endpoint fails the whole question, which is then asked in halves. */
+/** One unknown endpoint makes the whole query fail; the query is then split in halves. */
 async function pricesOf(fal: Fal, ids: string[], signal: AbortSignal): Promise<Prices> {
   const url = `${fal.api}/models/pricing?${queryOf(ids)}`;
   const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
@@ -92,7 +92,7 @@ async function pricesOf(fal: Fal, ids: string[], signal: AbortSignal): Promise<P
   return prices;
 }
 
-/** Null if the reply holds no list of prices. */
+/** Null if the reply contains no list of prices. */
 function pricesIn(reply: Reply): Prices | null {
   const { prices } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
   if (!Array.isArray(prices)) return null;
@@ -108,14 +108,14 @@ const missedMs = 300_000;
 const modelsMax = 2_000;
 const costTimeoutMs = 5_000;
 
-/** Micro-USD that fal charges for so many of a model's units; undefined if that is not known. */
+/** Micro-USD that fal charges for `units` of a model; undefined if the price is unknown. */
 export type CostOf = (
   model: string,
   units: string | undefined,
   signal: AbortSignal,
 ) => Promise<bigint | undefined>;
 
-/** Prices are asked for once an hour and model; a failed question is not repeated soon. */
+/** Reads each model's price once an hour; a failed query is not repeated soon either. */
 export function costs(fal: Fal): CostOf {
   const known = new Map<string, { until: number; unit_cost: number | null }>();
   async function unitCost(model: string, signal: AbortSignal): Promise<number | null> {
@@ -135,7 +135,7 @@ export function costs(fal: Fal): CostOf {
   };
 }
 
-/** Micro-USD, with its fraction. */
+/** The price of one unit in micro-USD, may be fractional. */
 async function askUnitCost(fal: Fal, model: string, signal: AbortSignal): Promise<number | null> {
   try {
     const url = `${fal.api}/models/pricing?${queryOf([model])}`;

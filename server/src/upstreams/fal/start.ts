@@ -9,10 +9,10 @@ import type { Fal } from './wire.ts';
 
 const timeoutMs = 60_000;
 const maxBytes = 256 * 1024;
-/** fal's status for a caller who has left. It does not say what became of the job. */
+/** fal's status when the caller has disconnected; it does not say whether the job was made. */
 const clientClosed = 499;
 
-/** Submits a job, once. */
+/** Submits a job, never twice. */
 export async function startJob(
   fal: Fal,
   job: StartJob,
@@ -45,7 +45,7 @@ export async function startJob(
   }
   const message = reasonOf(fal, reply);
   if (reply.status === clientClosed) return { outcome: 'unknown', message };
-  // Its limit covers everything of ours that runs at once, whichever model.
+  // fal's rate limit applies to all our running jobs together, of any model.
   const wide = reply.status === 429 && { account_wide: true };
   if (!isSuccess(reply.status))
     return { ...outcomeOfReply(reply, fal.tools.now()), message, ...wide };
@@ -55,7 +55,7 @@ export async function startJob(
   return { outcome: 'accepted', handle: { ...made } };
 }
 
-/** The input, with our files uploaded to where fal can fetch them. */
+/** The input, with stored files uploaded to fal's storage. */
 async function falInput(
   job: StartJob,
   tools: Pick<UpstreamTools, 'download'>,

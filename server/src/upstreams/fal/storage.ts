@@ -6,12 +6,12 @@ import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
-/** Callers' files on fal's storage. Nothing is paid here, and no job exists yet. */
+/** Uploads callers' files to fal's storage. Uploads cost nothing, and no job exists yet. */
 
-/** Larger files go up in parts. */
+/** Larger files are uploaded in parts. */
 const singleMaxBytes = 90_000_000;
 const partBytes = 10 * 1024 * 1024;
-/** Longer than any job may take; then fal deletes the file. */
+/** fal deletes the file after this time, which is longer than any job may take. */
 const keptSeconds = 2 * 86_400;
 const replyMaxBytes = 64 * 1024;
 const askTimeoutMs = 30_000;
@@ -30,12 +30,15 @@ export class NotUploaded extends Error {
 interface UploadTarget {
   file_url: string;
   upload_url: URL;
-  /** Which fetch may call it: any other origin's name could lead to the own network. */
+  /**
+   * The fetch for this address. Any origin but the storage's own needs the guarded one, because a
+   * foreign name could resolve to an address in our own network.
+   */
   fetch: Fetch;
 }
 
 /**
- * Uploads a file and returns its address there.
+ * Uploads a file and returns its address in the storage.
  *
  * @throws NotUploaded
  */
@@ -88,8 +91,8 @@ function nameFor(content_type: string): string {
 }
 
 /**
- * Whatever address a reply names, a caller's file goes to the public Internet or the storage
- * itself.
+ * A caller's file is uploaded only to the storage itself or to the public Internet, whatever
+ * address a reply names.
  */
 function uploadAddress(
   { rest, tools }: Fal,
@@ -103,11 +106,11 @@ function uploadAddress(
   return { upload_url: verdict.url, fetch: isOwn ? tools.fetch : tools.guarded };
 }
 
-/** The meaning of the storage's refusal for the job that waits for the file. */
+/** The outcome of a start whose file the storage refused. */
 function refusal(fal: Fal, reply: Reply): NotUploaded {
   const message = `its storage: ${reasonOf(fal, reply)}`;
   const outcome = outcomeOfReply(reply, fal.tools.now());
-  // No job was made, whatever the reply means otherwise; and a path is not a model.
+  // No job was submitted, so the outcome is never unknown; and a 404 is not about a model here.
   if (outcome.outcome === 'unknown') return notUploaded('busy', message);
   if (outcome.outcome === 'rejected') {
     const refused = 'A file of the input was refused.';
@@ -128,7 +131,7 @@ async function putAtOnce(fal: Fal, target: UploadTarget, file: InputFile, signal
   await put(fal, { ...target, url }, body, headers, putTimeoutMs, signal);
 }
 
-/** Sends bytes to an address that needs no key, so our key stays here. */
+/** Sends bytes without our key: the address needs none. */
 async function put(
   fal: Fal,
   { url, fetch }: { url: string; fetch: Fetch },

@@ -5,18 +5,18 @@ import { jsonOf, messageIn } from '../replies.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
-/** The hosts of fal, calls to them, and what all their replies have in common. */
+/** fal's hosts, calls to them, and the common parts of their replies. */
 
 /** An upstream of this kind, ready to be called. */
 export interface Fal {
   tools: Pick<UpstreamTools, 'fetch' | 'guarded' | 'now'>;
-  /** Queue: where jobs are submitted. Without a slash at its end, as all of them. */
+  /** The queue, where jobs are submitted. None of these addresses ends with a slash. */
   base: string;
   /** Storage. */
   rest: string;
   /** Models and prices. */
   api: string;
-  /** Where the public keys of callbacks are. */
+  /** The public keys that verify callbacks. */
   jwks: string;
   key: string;
 }
@@ -61,7 +61,7 @@ function addressIn(options: Record<string, unknown>, name: string, otherwise: st
   return value.replace(/\/+$/, '');
 }
 
-/** A call with our key: only to the addresses of the definition. */
+/** Makes a call with our key; only for addresses of the definition. */
 export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<Reply> {
   return fal.tools.fetch.request({
     ...call,
@@ -75,25 +75,27 @@ export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<
   });
 }
 
-/** The JSON object in a reply; null if it contains anything else, or was too long. */
+/** The JSON object in a reply; null if the reply contains anything else or was too long. */
 export function objectIn({ body, truncated }: Reply): Record<string, unknown> | null {
   const value = truncated ? undefined : jsonOf(body);
   return isObject(value) ? value : null;
 }
 
-/** The reason in a reply, in fal's own words, without addresses and without our key. */
+/** fal's reason in a reply, without addresses and without our key. */
 export function reasonOf(fal: Fal, reply: Pick<Reply, 'status' | 'body'>): string {
   return reasonIn(fal, jsonOf(reply.body)) ?? `answered ${reply.status}`;
 }
 
-/** The reason in a body, likewise; null if there is none. */
+/** fal's reason in a body, without addresses and our key; null if there is none. */
 export function reasonIn(fal: Fal, body: unknown): string | null {
   const detail = fieldOf(body, 'detail');
   const words = (Array.isArray(detail) ? fieldReasons(detail) : null) ?? messageIn(body);
   return words === null ? null : presentable(fal, words);
 }
 
-/** `prompt: Field required; …` of `[{loc: ['body', 'prompt'], msg: 'Field required'}, …]`. */
+/**
+ * Turns `[{loc: ['body', 'prompt'], msg: 'Field required'}, …]` into `prompt: Field required; …`.
+ */
 function fieldReasons(detail: unknown[]): string | null {
   const reasons: string[] = [];
   for (const each of detail.slice(0, reasonsMax)) {
@@ -106,7 +108,7 @@ function fieldReasons(detail: unknown[]): string | null {
 }
 
 function presentable({ key }: Pick<Fal, 'key'>, text: string): string {
-  // A key is also written `id:secret`, and neither half may be logged.
+  // A key may have the form `id:secret`, and neither half may be logged.
   const secrets = [key, ...key.split(':')].filter((part) => part.length >= 6);
   const without = secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
   return without.replaceAll(/\b(?:https?|wss?):\/\/[^\s"'<>]+/gi, '…').slice(0, messageMax);

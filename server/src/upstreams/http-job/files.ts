@@ -10,7 +10,10 @@ import { textAt } from './path.ts';
 import { verdictOf } from './verdict.ts';
 import type { Wire } from './wire.ts';
 
-/** Hands over callers' files: into the service's storage, otherwise inline, otherwise as a link. */
+/**
+ * Hands over callers' files: by upload to the service's storage if it has one, otherwise inline,
+ * otherwise as a link.
+ */
 
 const replyMaxBytes = 256 * 1024;
 const timeoutMs = 120_000;
@@ -25,7 +28,7 @@ export class NotHandedOver extends Error {
 }
 
 /**
- * The job's input as the service takes it. A caller's public address stays unchanged.
+ * The job's input in the service's form. A caller's public address stays unchanged.
  *
  * @throws InputRefused, NotHandedOver
  */
@@ -78,7 +81,7 @@ async function uploaded(
   const sent = { url: wire.address({ path }, {}), method: 'POST', form };
   const limits = { maxBytes: replyMaxBytes, timeoutMs, signal };
   const reply = await wire.send(sent, limits).catch((error: unknown) => {
-    // An upload creates no job, so it may be repeated whatever its result.
+    // An upload creates no job, so it may always be repeated.
     if (!(error instanceof FetchError)) throw error;
     const { message } = error;
     throw new NotHandedOver({ outcome: 'not_accepted', why: whyOfFault(error), message });
@@ -91,14 +94,14 @@ async function uploaded(
   throw new NotHandedOver({ outcome: 'not_accepted', why: 'busy', message });
 }
 
-/** No start was sent, whatever the reply would mean otherwise. */
+/** Adapts an upload's outcome: no start was sent, so nothing is unknown. */
 function withoutJob(outcome: StartOutcome): StartOutcome {
   if (outcome.outcome === 'rejected') return { ...outcome, unasked: true };
   if (outcome.outcome !== 'unknown') return outcome;
   return { outcome: 'not_accepted', why: 'busy', message: outcome.message };
 }
 
-/** One file and its additional fields, as a browser's form would send them. */
+/** A multipart form with one file and its additional fields. */
 async function formOf(file: InputFile, name: string, fields: Readonly<Record<string, string>>) {
   const texts = Object.entries(fields).map(([field, content]) => ({ name: field, content }));
   const { content_type, size } = file;
@@ -107,8 +110,8 @@ async function formOf(file: InputFile, name: string, fields: Readonly<Record<str
 }
 
 /**
- * A name of our own: some services judge a file by its ending, some let a file replace another of
- * the same name, and a caller's name may be hostile.
+ * A random name, because some services replace a file of the same name, and a caller's name may be
+ * hostile. It has an extension, because some services judge a file by it.
  */
 function fileName(content_type: string): string {
   return `${randomUUID()}.${extensionOf(content_type)}`;

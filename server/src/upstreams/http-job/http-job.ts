@@ -21,8 +21,8 @@ import { verdictOf } from './verdict.ts';
 import { createWire, sentOf, type SentCall, type Wire } from './wire.ts';
 
 /**
- * Works with any service where a job is created, gets an id, is polled, and ends with the addresses
- * of its outputs. The options of the definition describe the particular service.
+ * The adapter for any service that creates a job, returns its id, is polled, and finally returns
+ * the addresses of the outputs. The definition's options describe the service.
  */
 
 const submitLimits = { maxBytes: 1024 * 1024, timeoutMs: 60_000 };
@@ -41,7 +41,7 @@ interface Parts {
   wire: Wire;
 }
 
-/** Throws Error, in words for the operator, if the options contradict each other. */
+/** Throws an Error with words for the operator if the options contradict each other. */
 export function createHttpJob(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const options = readOptions(settings.options);
   const parts = { settings, tools, options, wire: createWire(settings, options, tools) };
@@ -118,7 +118,7 @@ function orNull<T>(make: () => T): T | null {
   }
 }
 
-/** Null if the reply names no job that could be polled. */
+/** Null if the reply contains no job that can be polled. */
 function handleIn(json: unknown, options: Options, base: string, job: StartJob): Handle | null {
   const { task, idempotency_key } = job;
   if (options.id === null) return { id: idempotency_key, task };
@@ -134,7 +134,9 @@ function idIn(json: unknown, paths: readonly Path[]): string | null {
   return id !== undefined && idForm.test(id) ? id : null;
 }
 
-/** The address to poll, as the service gave it; another origin would get our key. */
+/**
+ * The poll address that the service gave; null if its origin is another, which would get our key.
+ */
 function addressIn(json: unknown, { poll_address }: Options, base: string): string | null {
   const text = poll_address === null ? undefined : valueAt(json, poll_address);
   if (typeof text !== 'string' || text.length > addressMax || !URL.canParse(text, base))
@@ -154,7 +156,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   if (verdict.ok) return jobState(verdict.json, options, taskOf(handle), wire.shown);
   const { outcome } = verdict;
   const message = wire.shown(outcome.message);
-  // A poll has no input that could be wrong: if it is refused for good, the job is unknown.
+  // A poll contains no input that could be wrong, so a final refusal means that the job is unknown.
   const isGone =
     outcome.outcome === 'rejected' ||
     (outcome.outcome === 'not_accepted' && outcome.why === 'model');
@@ -162,7 +164,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   throw pollFault(outcome, `a poll was answered with: ${message}`);
 }
 
-/** Statuses that pass by themselves for a poll, although they would refuse a start. */
+/** Statuses that are temporary for a poll, although they would refuse a start. */
 const transient = new Set([405, 408, 409, 425, 429]);
 
 function lookOf({ options, wire, settings }: Parts, handle: Handle): SentCall {
@@ -181,7 +183,7 @@ function taskOf({ task }: Handle): string {
   return typeof task === 'string' ? task : '';
 }
 
-/** The job has our own key as its id, so it is either known or not. */
+/** The job's id is our own key, so a poll shows whether the job exists. */
 async function find(parts: Parts, key: string, signal: AbortSignal): Promise<Handle | null> {
   const handle = { id: key };
   const { state } = await poll(parts, handle, signal);
@@ -198,7 +200,7 @@ async function stop(
   try {
     await wire.send(sentOf(wire, call, { id: String(id) }), limits);
   } catch {
-    // Best effort: a job that runs on costs the operator, never the caller.
+    // Best effort: if the job runs on, the operator pays for it, never the caller.
   }
 }
 

@@ -5,11 +5,11 @@ import { parseSignature, type Signature, type SignatureForm } from './signature.
 
 /**
  * A catalog file's description of a service of the pattern "create a job, get its id, poll it,
- * fetch its outputs". `catalog/schema.json` defines the form; rules that it cannot express are
- * checked here.
+ * fetch its outputs". `catalog/schema.json` defines the form; rules that a schema cannot express
+ * are checked here.
  */
 
-/** One path, or several of which the first with a value is used. */
+/** One path, or several: the first that leads to a value is used. */
 type PathForm = string | readonly string[];
 type Texts = Readonly<Record<string, string>>;
 
@@ -56,7 +56,7 @@ type Scalar = string | number | boolean | null;
 export interface Options {
   auth: OptionsForm['auth'];
   submit: CallForm;
-  /** Null: the job's id is the key that we send. */
+  /** Null: the idempotency key that we send is the job's id. */
   id: readonly Path[] | null;
   poll: CallForm | null;
   poll_address: readonly Path[] | null;
@@ -98,9 +98,9 @@ export interface Files {
 const uploadMaxBytes = 100 * 1024 * 1024;
 const ownId = '$idempotency_key';
 
-/** Throws Error, in words for the operator, if the options contradict themselves. */
+/** Throws an Error with words for the operator if the options contradict each other. */
 export function readOptions(options: Record<string, unknown>): Options {
-  // The schema of a catalog file has checked them.
+  // The options have been checked against the schema of catalog files.
   const form = options as unknown as OptionsForm;
   const { submit, poll, callback } = form;
   const idIsOurs = form.id === ownId;
@@ -142,7 +142,7 @@ export function readOptions(options: Record<string, unknown>): Options {
   };
 }
 
-/** The text by which a code is compared; a missing code is `null`. */
+/** A code as the text that is compared; a missing code becomes "null". */
 export function codeText(code: unknown): string {
   return String(code ?? null).trim();
 }

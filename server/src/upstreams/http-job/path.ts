@@ -1,8 +1,9 @@
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
- * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. A step into a text parses
- * the text as JSON, because some services put their result into the reply as a string.
+ * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. Where a path goes into a
+ * string, the string is parsed as JSON, because some services put their result into the reply in
+ * this form.
  */
 
 export type Path = readonly Step[];
@@ -12,11 +13,11 @@ type Step = string | number | typeof each;
 const each = Symbol('every item');
 const form = /^(?:\[\d{0,4}\]|[\w-]+)(?:\[\d{0,4}\]|\.[\w-]+)*$/;
 const stepsMax = 16;
-/** More than any request can need; a reply with more is broken. */
+/** Most values of a path: no request needs as many. */
 const valuesMax = 256;
 const jsonTextMax = 4 * 1024 * 1024;
 
-/** Throws Error, in words for the operator, if the text is not a path. */
+/** Throws an Error with words for the operator if the text is not a path. */
 export function parsePath(text: string): Path {
   if (!form.test(text)) throw new Error(`"${text}" is not a path such as data.outputs[0].url`);
   const steps = [...text.matchAll(/\[(\d*)\]|[\w-]+/g)].map(([step, index]) => {
@@ -27,7 +28,7 @@ export function parsePath(text: string): Path {
   return steps;
 }
 
-/** All values at the path; null and missing ones are left out. */
+/** All values at the path, without null and missing ones. */
 export function valuesAt(value: unknown, path: Path): unknown[] {
   let found = [value];
   for (const step of path) {
@@ -45,14 +46,14 @@ export function valueAt(value: unknown, paths: readonly Path[]): unknown {
   return undefined;
 }
 
-/** The same as a text; undefined if it is neither text, number nor boolean. */
+/** The first value as a text; undefined if it is not a text, number or boolean. */
 export function textAt(value: unknown, paths: readonly Path[]): string | undefined {
   const found = valueAt(value, paths);
   if (typeof found === 'string') return found;
   return typeof found === 'number' || typeof found === 'boolean' ? String(found) : undefined;
 }
 
-/** The same as a number, even if it is written as a text. */
+/** The first value as a number, also if it is written as a text. */
 export function numberAt(value: unknown, paths: readonly Path[]): number | undefined {
   const text = textAt(value, paths)?.trim();
   const number = text === undefined || text === '' ? NaN : Number(text);

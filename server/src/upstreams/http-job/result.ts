@@ -6,7 +6,7 @@ import type { JobState, OutputMedia, Result } from '../upstream.ts';
 import { codeText, type Options } from './options.ts';
 import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
 
-/** Tasks whose output is an image, or probably one. */
+/** Tasks whose output is, or probably is, an image. */
 const imageTasks = new Set([
   'text-to-image',
   'edit',
@@ -18,7 +18,7 @@ const imageTasks = new Set([
 
 /** Reads a job's state from a successful reply to a poll. */
 
-/** Throws Error if the reply does not describe a job. `shown` makes a message safe to show. */
+/** Throws an Error if the reply does not describe a job. `shown` makes a message safe to show. */
 export function jobState(
   json: unknown,
   options: Options,
@@ -59,7 +59,7 @@ function failure(
 function resultOf(json: unknown, options: Options, task: string): Result {
   const media: OutputMedia[] = [];
   for (const { path, field } of options.outputs) {
-    // A path may lead to one address or to a list of them.
+    // A path may lead to one address or to a list of addresses.
     const values = valuesAt(json, path).flat();
     for (const value of values) media.push(...mediaIn(value, field, task));
   }
@@ -86,7 +86,7 @@ function mediaIn(value: unknown, field: string | null, task: string): OutputMedi
   }));
 }
 
-/** The kind of an output: by its own type, otherwise by the task. */
+/** The kind of an output, by its content type or file extension, otherwise by the task. */
 function kindOf({ source, content_type = '' }: OutputMedia, task: string): string {
   const [kind] = content_type.split('/');
   if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
@@ -94,12 +94,12 @@ function kindOf({ source, content_type = '' }: OutputMedia, task: string): strin
   return told ?? (task === '' || imageTasks.has(task) ? 'image' : 'video');
 }
 
-/** By convention, images are a list. */
+/** The field of an output that has no name; by convention, images are a list. */
 function unnamed(kind: string): string {
   return kind === 'image' ? 'images' : kind;
 }
 
-/** Several outputs with a singular name become a list. */
+/** Gives a plural name to outputs that share a singular one. */
 function named(media: readonly OutputMedia[]): OutputMedia[] {
   const count = (field: string) => media.filter((each) => each.field === field).length;
   return media.map((each) => {

@@ -1,22 +1,22 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { CallbackRefused, type Callback } from '../upstream.ts';
 
-/** How a service signs its callbacks, described as data: HMAC with SHA-256. */
+/** Verifies callbacks signed with HMAC-SHA256; data describe how each service signs. */
 
 export interface SignatureData {
-  /** Names of the headers with the signature, the call's id and its time in unix seconds. */
+  /** Names of the headers that contain the signature, the call's id and its time (unix seconds). */
   header: string;
   id_header?: string;
   timestamp_header?: string;
   /**
-   * Form of the header's value, such as `v1,{signature}` or `t={timestamp},v1={signature}`; it may
-   * hold several of them, separated by spaces.
+   * Form of the header's value, such as `v1,{signature}` or `t={timestamp},v1={signature}`. A
+   * header may contain several such values, separated by spaces.
    */
   form?: string;
-  /** For example `{id}.{timestamp}.{body}`; `{handle}` is the job's name in the body. */
+  /** The signed text, such as `{id}.{timestamp}.{body}`; `{handle}` is the job's id in the body. */
   signed: string;
   encoding: 'hex' | 'base64';
-  /** How the secret becomes the key: unchanged, or decoded; without this prefix. */
+  /** How the secret becomes the key: as text, or decoded. `secret_prefix` is removed first. */
   secret?: 'text' | 'base64' | 'hex';
   secret_prefix?: string;
   tolerance_seconds?: number;
@@ -40,7 +40,10 @@ const standardWebhooks: SignatureData = {
 const candidatesMax = 8;
 const headerMax = 4096;
 
-/** Null: the service does not sign. Throws Error, in words, if the parts do not fit. */
+/**
+ * Null: the service does not sign. Throws an Error with words for the operator if the form
+ * contradicts itself.
+ */
 export function parseSignature(form: SignatureForm): Signature | null {
   if (form === 'none') return null;
   const data = form === 'standard-webhooks' ? standardWebhooks : form;
@@ -68,7 +71,7 @@ export function parseSignature(form: SignatureForm): Signature | null {
 }
 
 /**
- * `handle` is the job's name in the body.
+ * `handle` is the job's id in the body.
  * @throws CallbackRefused
  */
 export function verifySignature(
@@ -118,7 +121,7 @@ function isSame(given: Buffer, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Everything except the two placeholders is literal. */
+/** A pattern for the form; everything but the two placeholders is literal. */
 function patternOf(form: string): RegExp {
   const parts = form.split(/(\{signature\}|\{timestamp\})/).map((part) => {
     if (part === '{signature}') return '(?<signature>[A-Za-z0-9+/=_-]{1,200})';

@@ -1,19 +1,19 @@
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
- * Bodies, headers and addresses as the operator wrote them, filled with the values of one call. In
- * a body, a text that is exactly `$name` is replaced by the value, of any type; in an address,
- * `{name}` is replaced by its text.
+ * Fills the operator's templates of bodies, headers and addresses with the values of one call. In a
+ * body, a text that is exactly `$name` becomes the value, of any type; in an address, `{name}`
+ * becomes the value as text.
  */
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** The entry of an object whose value is spread into it. */
+/** In a template's object, the fields of this entry's value are spread into the object. */
 const spread = '...';
 
 /**
- * A null value is left out together with its field. The operator's own fields win over spread ones
- * even when they are left out: a caller's input must not replace them.
+ * Leaves out fields whose value is null. The operator's fields win over spread ones even when they
+ * are left out, so that a caller's input cannot replace them.
  */
 export function fill(template: unknown, values: Values): unknown {
   if (typeof template === 'string') {
@@ -33,7 +33,7 @@ export function fill(template: unknown, values: Values): unknown {
   ]);
 }
 
-/** Headers or a query: texts only. */
+/** Fills headers or a query, whose values are all texts. */
 export function fillTexts(
   template: Readonly<Record<string, string>> | undefined,
   values: Values,
@@ -43,9 +43,7 @@ export function fillTexts(
   return Object.fromEntries(texts.map(([name, text]) => [name, String(text)]));
 }
 
-/**
- * `{model}` keeps its slashes, because models are named by paths; in other values they are escaped.
- */
+/** Slashes are kept in `{model}`, because models are named by paths; elsewhere they are escaped. */
 export function fillPath(template: string, values: Values): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const text = String(values[name] ?? '');

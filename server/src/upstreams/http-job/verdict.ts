@@ -4,7 +4,7 @@ import type { StartOutcome } from '../upstream.ts';
 import { codeText, type CodeMeaning, type Options } from './options.ts';
 import { textAt, valueAt } from './path.ts';
 
-/** The result of a call, judged before its reply's contents are trusted. */
+/** Whether a call succeeded; its reply's contents are not used before this is known. */
 export type Verdict =
   | { ok: true; json: unknown }
   | { ok: false; outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }> };
@@ -17,8 +17,8 @@ const whys = {
 } as const satisfies Partial<Record<CodeMeaning, string>>;
 
 /**
- * A code that the options name decides, whatever the status; then the status; then whether the code
- * means success. Success with an unreadable reply counts as no answer.
+ * Decides in this order: an error code that the options name, whatever the status; then the status;
+ * then whether the code means success. A success with an unreadable reply counts as a lost answer.
  */
 export function verdictOf(
   reply: Reply,

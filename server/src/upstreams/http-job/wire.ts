@@ -5,9 +5,9 @@ import type { UpstreamTools } from '../upstream.ts';
 import type { CallForm, Options } from './options.ts';
 import { fill, fillPath, fillTexts, type Values } from './template.ts';
 
-/** Calls to the service: addresses, credential and bodies, and texts without secrets. */
+/** Makes calls to the service, and removes secrets from its texts. */
 export interface Wire {
-  /** The address of a call of the options. */
+  /** The address of a call that the options describe. */
   address(call: CallForm, values: Values): string;
   send(
     call: SentCall,
@@ -23,12 +23,12 @@ export interface SentCall {
   headers?: Record<string, string>;
   /** Sent as JSON if there is no `form`. */
   body?: unknown;
-  /** A ready body with its own headers. */
+  /** A finished body with its own headers. */
   form?: FormBody;
 }
 
 const messageMax = 500;
-/** Limit of the characters that are read of a service's message. */
+/** Most characters of a service's message that are read. */
 const textMax = 8192;
 
 export function createWire(
@@ -81,7 +81,7 @@ export function createWire(
   };
 }
 
-/** A call of the options, ready to be sent. */
+/** A call that the options describe, ready to be sent. */
 export function sentOf(wire: Wire, call: CallForm, values: Values): SentCall {
   const { method = 'GET', headers, body } = call;
   return {

@@ -15,9 +15,9 @@ import type { BearerApi } from '../bearer-api.ts';
 
 /** Puts a caller's media into a prediction's input. */
 
-/** Replicate's advised limit for files within the input. */
+/** Replicate's recommended limit for files sent inside the input. */
 const inlineMaxBytes = 256 * 1024;
-/** The same as base64, with room for the type in front. */
+/** Length of such a file as base64, with room for the `data:` prefix. */
 const inlineMaxLength = Math.ceil(inlineMaxBytes / 3) * 4 + 200;
 const uploadMaxBytes = 100 * 1024 * 1024;
 const uploadMs = 300_000;
@@ -25,8 +25,9 @@ const addressMax = 4000;
 const depthMax = 6;
 
 /**
- * The input as Replicate takes it: small files as `data:` addresses, others in its own storage,
- * addresses unchanged. A null field is left out, because its models refuse one.
+ * The input in Replicate's form: small files become `data:` addresses, larger ones are uploaded to
+ * its storage, and addresses stay unchanged. Null fields are left out, because Replicate's models
+ * refuse them.
  *
  * @throws InputRefused
  * @throws HandOverFailed
@@ -37,7 +38,7 @@ export async function placedInput(
   tools: UpstreamTools,
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
-  // One file may occur several times.
+  // The same file may occur several times and is uploaded once.
   const once = (key: string, file: InputFile) => {
     const address = uploaded.get(key) ?? upload(file, job.signal, api, tools);
     uploaded.set(key, address);
@@ -65,7 +66,7 @@ async function handOverStored(file: InputFile, field: string, key: string, once:
   );
 }
 
-/** Uploads large `data:` addresses of the caller to storage, in any field. */
+/** Uploads a caller's large `data:` addresses, in any field, to Replicate's storage. */
 async function lightened(
   value: unknown,
   field: string,
@@ -110,7 +111,7 @@ async function upload(
   throw new HandOverFailed({ message: 'a file was accepted, but its address was not returned' });
 }
 
-/** Replicate also guesses a file's type by its name; the name may have 255 bytes. */
+/** Replicate also guesses a file's type from its name. A name may have at most 255 bytes. */
 function nameOf({ file_name, content_type }: InputFile): string {
   const ending = /^[a-z]+\/([a-z0-9]{2,5})(?:;|$)/i.exec(content_type)?.[1]?.toLowerCase() ?? 'bin';
   return file_name === undefined

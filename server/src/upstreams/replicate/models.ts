@@ -2,9 +2,9 @@ import { objectOf } from '../../lib/json.ts';
 import { jsonOf } from '../replies.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
-/** Replicate's information about its models. Prices are not included. */
+/** Lists Replicate's models. Replicate does not list prices. */
 
-/** A collection comes with the examples and schemas of all its models. */
+/** Large, because a collection contains the examples and schemas of all its models. */
 const listMaxBytes = 32 * 1024 * 1024;
 const listMs = 60_000;
 
@@ -24,7 +24,7 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
   return [...models, ...deployments.map((name) => `deployments/${name}`)];
 }
 
-/** Null if it is not a list. */
+/** Null if `list` is not a list. */
 function namesIn(list: unknown): string[] | null {
   if (!Array.isArray(list)) return null;
   return list.flatMap((each: unknown) => {
@@ -33,7 +33,7 @@ function namesIn(list: unknown): string[] | null {
   });
 }
 
-/** Whether it has the model; its list names only the official models, a small part of all. */
+/** Whether Replicate has the model; its list names only the official ones, a small part of all. */
 export async function hasModel(
   api: BearerApi,
   model: string,

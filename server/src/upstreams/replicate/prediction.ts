@@ -5,7 +5,7 @@ import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, Result } from '../upstream.ts';
 
-/** Reads the state of a job from a prediction of Replicate. */
+/** Reads the state of a job from Replicate's prediction. */
 
 /** Progress and logs are read only from the end of the logs. */
 const logTail = 32 * 1024;
@@ -60,7 +60,7 @@ function runningState(logs: unknown): JobState {
   };
 }
 
-/** From the last bar or percentage, 0 to 1. */
+/** Progress from 0 to 1, by the last progress bar or percentage in the logs. */
 function progressIn(lines: readonly string[]): number | null {
   for (const line of lines.slice(-progressLines).reverse()) {
     const percent = Number(/(?:^|[\s|:(])(\d{1,3}(?:\.\d{1,4})?) ?%/.exec(line)?.[1] ?? NaN);
@@ -100,7 +100,7 @@ function resultOf(output: unknown): Result | null {
   return media.length === 0 && Object.keys(fields).length === 0 ? null : { media, fields };
 }
 
-/** An address on Replicate's delivery hosts is a file, even without a file ending. */
+/** An address on Replicate's delivery hosts is a file, even without a file extension. */
 function withFiles(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return isDelivery(value) ? { url: value } : value;
   if (typeof value !== 'object' || value === null || depth > depthMax) return value;
@@ -115,7 +115,7 @@ function isDelivery(text: string): boolean {
   return /(?:^|\.)replicate\.delivery$/.test(new URL(text).hostname);
 }
 
-/** Field for media without a name of their own: a single video is `video`, images are a list. */
+/** The field for media that have no name: a single video is `video`, images are a list. */
 function mediaField(files: unknown): string {
   const all = Array.isArray(files) ? files.flat(depthMax) : [files];
   const kind = kindOfMedia(all[0]) ?? 'image';

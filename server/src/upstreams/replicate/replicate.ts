@@ -24,7 +24,7 @@ import { createVerify } from './webhook.ts';
  */
 
 const submitMs = 60_000;
-/** Files of the input go up first, and a large one takes time. */
+/** Long, because the files of the input are uploaded first. */
 const startSeconds = 360;
 /** An output may be a `data:` address. */
 const predictionMaxBytes = 16 * 1024 * 1024;
@@ -34,7 +34,8 @@ const modelForm = new RegExp(`^(deployments/)?(${segment}/${segment})(?::([A-Za-
 export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const api = createBearerApi(settings, tools);
   const verify = createVerify(settings.secret, api, tools.now);
-  // Replicate calls back over https only, and refuses a prediction with any other address.
+  // Replicate refuses a prediction whose callback address is not https. A server at an http
+  // address, such as one for tests, may get http.
   const takesHttp = settings.url.startsWith('http:');
   const webhookFor = ({ callback_url }: StartJob) =>
     callback_url !== null && (takesHttp || callback_url.startsWith('https:'))
@@ -90,7 +91,7 @@ export function isModelName(model: string): boolean {
   return targetOf(model) !== null;
 }
 
-/** Where to create a prediction of this model; null if it is not a model's name. */
+/** Where to create a prediction of this model; null if the name is invalid. */
 function targetOf(model: string): { path: string; body: Record<string, unknown> } | null {
   const [whole, deployment, name, version] = modelForm.exec(model) ?? [];
   if (whole === undefined || (deployment && version)) return null;
@@ -123,7 +124,7 @@ async function submit(
     };
   }
   const refusal = refusalOf(reply, api, tools);
-  // Its limit applies to the account's predictions of all models.
+  // Replicate's rate limit applies to our account, across all models.
   return refusal.outcome === 'not_accepted' && refusal.limited
     ? { ...refusal, account_wide: true }
     : refusal;
@@ -135,7 +136,7 @@ function refusalOf(
   tools: UpstreamTools,
 ): ReturnType<typeof outcomeOfReply> {
   const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
-  // It answers an unknown version like an unsuitable input.
+  // Replicate answers an unknown version with the same status as an invalid input.
   const { title } = objectOf(jsonOf(reply.body));
   if (said.outcome === 'rejected' && /^invalid version/i.test(String(title)))
     return { outcome: 'not_accepted', why: 'model', message: said.message };

@@ -4,7 +4,7 @@ import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback } from '../upstream.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
-/** Replicate's callbacks, signed by Standard Webhooks, with one secret for the account. */
+/** Replicate's callbacks, signed as Standard Webhooks define, with one secret for the account. */
 
 const ageMaxSeconds = 300;
 /** Limits how often wrong signatures can make us fetch the secret. */
@@ -14,7 +14,7 @@ const keyMinBytes = 16;
 /** @throws CallbackRefused; any other error if the secret cannot be fetched now */
 export type Verify = (call: Callback) => Promise<void>;
 
-/** Without the operator's own secret it is fetched from the upstream, and again after a change. */
+/** If the operator has set no secret, it is fetched from Replicate, and again after a change. */
 export function createVerify(secret: string | null, api: BearerApi, now: () => number): Verify {
   const own = secret === null ? null : keyOf(secret);
   if (secret !== null && own === null)
@@ -56,7 +56,7 @@ function isGood({ headers, body }: Callback, key: Buffer): boolean {
     .update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`)
     .update(body)
     .digest('base64');
-  // Compares texts, not decoded bytes: several spellings decode to the same bytes.
+  // Compares the base64 texts, because several texts decode to the same bytes.
   const expected = Buffer.from(signed);
   let good = false;
   for (const each of headers['webhook-signature']!.split(' ').slice(0, 10)) {
