@@ -1,16 +1,16 @@
 import { FetchError, type Fetch, type StreamReply } from '../lib/outbound/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 
-/** Downloads what callers name by an address, within our time limits and not their servers'. */
+/** Downloads files from callers' addresses, within our own time limits. */
 
-/** A start holds a slot of its upstream, which a slow server would otherwise keep from others. */
+/** Short, because a start occupies a slot of its upstream while a file is downloaded. */
 const secondsMax = 60;
-/** Share of the time of a start; the rest is for the upstream, or it would seem slow. */
+/** The share of a start's time for downloads. Without the rest, the upstream would seem slow. */
 const share = 2 / 3;
-/** For a server that sends nothing at all. */
+/** Ends the download from a server that sends nothing for this long. */
 const idleTimeoutMs = 20_000;
 
-/** The addresses of one call used up their time. */
+/** Thrown when the downloads of one call have used up their time. */
 export class TooSlow extends Error {
   readonly seconds: number;
   constructor(seconds: number, cause: unknown) {
@@ -19,17 +19,17 @@ export class TooSlow extends Error {
   }
 }
 
-/** How long the addresses of one call may take if its start may take `startSeconds`. */
+/** Seconds for all downloads of one call whose start may take `startSeconds`. */
 function inputSeconds(startSeconds: number): number {
   return Number(Math.min(secondsMax, startSeconds * share).toPrecision(2));
 }
 
-/** `stepSeconds`: for a start that states no time limit. */
+/** `stepSeconds`: the time of a start that states no time limit. */
 export function createDownload(
   inputs: Pick<Fetch, 'stream'>,
   { maxBytes, stepSeconds }: { maxBytes: number; stepSeconds: number },
 ): UpstreamTools['download'] {
-  /** By the signal of the call that the addresses belong to. */
+  /** Time left for downloads, by the signal of the call. */
   const leftMs = new WeakMap<AbortSignal, number>();
 
   async function fetched(url: string, signal: AbortSignal, seconds: number): Promise<StreamReply> {

@@ -5,7 +5,7 @@ import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
 import type { InputFile, NotAccepted, Rejection, StartJob, UpstreamTools } from './upstream.ts';
 
-/** A caller's media on their way to an upstream. */
+/** Hands a caller's media over to an upstream. */
 
 const depthMax = 6;
 
@@ -16,9 +16,9 @@ export class InputRefused extends Error {
 }
 
 /**
- * The job's input, each media value replaced by what `handOver` makes of it: values of fields named
- * `…url` or `…urls`, and everything that names a stored file, in the fields that the row knows.
- * Media in other fields are left out, because they are not priced.
+ * The job's input with each media value replaced by what `handOver` returns for it. Media values
+ * are those of fields named `…url` or `…urls`, and all that name a stored file. Only in fields that
+ * the row knows: media in other fields are left out, because they are not priced.
  */
 export async function mapMedia(
   { input, fields, files }: Pick<StartJob, 'input' | 'fields' | 'files'>,
@@ -61,8 +61,8 @@ function hasMedia(
 }
 
 /**
- * Opens what a media value names. Throws `InputRefused` if it is unavailable; so does reading a
- * caller's address that breaks off.
+ * Opens the file that a media value names. Throws `InputRefused` if it is unavailable, also later,
+ * while a caller's address is being read.
  */
 export async function openMedia(
   value: string,
@@ -76,7 +76,8 @@ export async function openMedia(
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
   const fetched = <T>(work: Promise<T>): Promise<T> =>
     work.catch((cause: unknown) => {
-      // If a server used up the step's time with its bytes, the upstream was not slow.
+      // A slow server of the caller's that used up the step's time must not count as a slow
+      // upstream.
       if (fieldOf(job.signal.reason, 'name') !== 'TimeoutError') job.signal.throwIfAborted();
       const why =
         cause instanceof TooSlow
@@ -145,7 +146,7 @@ export async function dataUri(file: InputFile, field: string, maxBytes: number):
   return `data:${file.content_type};base64,${bytes.toString('base64')}`;
 }
 
-/** A file is unavailable just now: nothing was started, so the whole start may be tried again. */
+/** A file is unavailable for now. Nothing was started, so the whole start may be tried again. */
 export class HandOverFailed extends Error {
   readonly outcome: NotAccepted;
   constructor(facts: Omit<NotAccepted, 'outcome'>) {
@@ -155,8 +156,8 @@ export class HandOverFailed extends Error {
 }
 
 /**
- * The successful reply to a call that hands a file over. It makes no job, so it may always be
- * repeated.
+ * The successful reply to a call that hands a file over. The call creates no job, so it may always
+ * be repeated.
  *
  * @throws InputRefused if the file is refused for good, otherwise HandOverFailed.
  */
@@ -175,7 +176,7 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
   );
 }
 
-/** The outcome of a call whose input could not be read; null for any other fault. */
+/** The outcome of a call whose input could not be read; null for any other error. */
 export function outcomeUnreadable(error: unknown): NotAccepted | Rejection | null {
   if (error instanceof InputRefused) {
     const { message, param } = error;
@@ -184,7 +185,7 @@ export function outcomeUnreadable(error: unknown): NotAccepted | Rejection | nul
   return error instanceof HandOverFailed ? error.outcome : null;
 }
 
-/** The outcome of a start whose input could not be prepared: no job was requested yet. */
+/** The outcome of a start whose input could not be prepared. No job was requested. */
 export function outcomeUnprepared(error: unknown): NotAccepted | Rejection {
   const message = `a file could not be read: ${String(error)}`;
   return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };

@@ -5,14 +5,14 @@ import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
 
-/** The meaning of an upstream's reply, or of a missing one, for a start. */
+/** The outcome of a start, from the upstream's reply or its absence. */
 
 const messageMax = 500;
 const reasonMax = 300;
 
 /**
- * The outcome of a call that ended without a reply. Faults that are not the network's are thrown
- * on.
+ * The outcome of a call that ended without a reply. Rethrows errors that did not come from the
+ * network.
  */
 export function outcomeOfFault(
   error: unknown,
@@ -36,15 +36,18 @@ const noConnection: ReadonlySet<FetchErrorKind> = new Set([
   'connect_timeout',
 ]);
 
-/** Why a call had no reply. Faults other than of connecting may come from what was to be sent. */
+/**
+ * Why a call had no reply. `busy` if nothing was sent although the connection did not fail: the
+ * content to be sent may be the cause.
+ */
 export function whyOfFault({ kind, sent }: FetchError): 'lost' | 'unreachable' | 'busy' {
   if (sent) return 'lost';
   return noConnection.has(kind) ? 'unreachable' : 'busy';
 }
 
 /**
- * The outcome of an unsuccessful reply. Only certain statuses prove that the job was not taken; a
- * gateway's 500, 502 and 504 may come after it was made.
+ * The outcome of an unsuccessful reply. Only certain statuses prove that no job was created: a
+ * gateway may answer 500, 502 or 504 although the upstream has created one.
  */
 export function outcomeOfReply(
   reply: Pick<Reply, 'status' | 'headers' | 'body'>,
@@ -70,8 +73,8 @@ export function outcomeOfReply(
 }
 
 /**
- * The error of a poll whose reply said nothing about its job. `outcome`: what it would mean for a
- * start.
+ * The error of a poll whose reply said nothing about the job. `outcome`: what the reply would mean
+ * for a start.
  */
 export function pollFault(
   outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }>,
@@ -97,15 +100,15 @@ const refusals: Readonly<Record<number, Refusal>> = {
 };
 
 /**
- * Whether a refusal with the status of a bad key or a rate limit is about the input: its sender
- * meets it with every key, so it must pause none.
+ * Whether a refusal with the status of a bad key or a rate limit is really about the input. Every
+ * key would get it, so it must not pause the key.
  */
 function isOfInput(status: number, said: string): boolean {
   if (status === 429) return tooLargeWords.test(said);
   return status === 403 && inputWords.test(said) && !keyWords.test(said);
 }
 
-/** Larger than the limit of a whole minute: waiting does not help. */
+/** The input is larger than a whole minute's limit, so waiting does not help. */
 const tooLargeWords = /request too large|reduce your message size|tokens must be reduced/i;
 
 const inputWords = new RegExp(
@@ -118,8 +121,8 @@ const inputWords = new RegExp(
 );
 
 /**
- * A key or account that was closed, maybe for what it sent. Only at the beginning of a text,
- * because refusals repeat inputs.
+ * Says that a key or account was closed, even if for its content. Matches only the beginning of a
+ * text, because refusals repeat inputs.
  */
 const keyWords = new RegExp(
   [
@@ -136,8 +139,9 @@ const accountCodes = /^(insufficient_quota|billing_hard_limit_reached|billing_no
 const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balance/i;
 
 /**
- * Some report it with 402, some with another status and a code or a word. A refusal may repeat the
- * refused input, so only the code counts there: a caller could write the words.
+ * Whether our account there is out of credit: some upstreams answer 402, others another status with
+ * a code or certain words. A 400 may repeat the input, so there only the code counts: a caller
+ * could have written the words.
  */
 function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
   if (status === 402) return true;
@@ -160,7 +164,7 @@ export function retryAfterMs(headers: Record<string, string>, nowMs: number): nu
   return Number.isFinite(at) ? Math.max(0, at - nowMs) : null;
 }
 
-/** The JSON value of a body, or undefined. */
+/** The JSON value of a body; undefined if it is not JSON. */
 export function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString('utf8'));
@@ -169,15 +173,15 @@ export function jsonOf(body: Uint8Array): unknown {
   }
 }
 
-/** The message of an error body, in any of the usual shapes, or null. */
+/** The message in an error body of any of the usual shapes, or null. */
 export function messageIn(value: unknown): string | null {
   const text = wordsIn(value, 0);
   return text === null || text.trim() === '' ? null : text.trim().slice(0, messageMax);
 }
 
 /**
- * The reason of a failed job in words for the caller: one line, without addresses, data or the
- * envelope it may have come in; null if there is none.
+ * Why a job failed, as one line for the caller without addresses or `data:`; also found inside a
+ * JSON text. Null if no reason is given.
  */
 export function reasonIn(value: unknown): string | null {
   const inner = typeof value === 'string' ? jsonOf(Buffer.from(value)) : value;

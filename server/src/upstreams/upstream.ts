@@ -6,17 +6,16 @@ import type { Refusal } from '../core/catalog/upstream-key.ts';
 /**
  * The interface of every upstream adapter. An upstream is an outside service that we call and pay.
  *
- * Rules for adapters: no retry of a submit inside the adapter or its HTTP client; every call obeys
- * the signal; a reply is hostile data (sizes and types are checked); no key of ours appears in an
- * error text.
+ * Rules for adapters: neither the adapter nor its HTTP client retries a submit; every call obeys
+ * the signal; replies are hostile data, whose sizes and types are checked; no error text contains a
+ * key of ours.
  */
 
 /**
- * How an upstream lets us avoid paying twice after a crash or a lost answer.
- * A: honours an idempotency key, so the same start may be sent again.
- * B: can be searched by a tag of ours, so the lost job is looked up before another start. C+: calls
- * back an address that carries our attempt id, so we wait for the callback. C: nothing; a start
- * whose answer was lost is never sent again.
+ * How an upstream lets us avoid paying twice after a crash or a lost answer. A: honours an
+ * idempotency key, so the same start may be sent again. B: can find a job by our tag, so a lost job
+ * is looked up before another start. C+: calls back an address that contains our attempt's id, so
+ * we wait for the callback. C: none of these, so a start whose answer was lost is never sent again.
  */
 export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 
@@ -31,16 +30,16 @@ export interface InputFile {
   link?: string | null;
 }
 
-/** Further arguments of adapters beside their settings. */
+/** Functions that adapters get besides their settings. */
 export interface UpstreamTools {
-  /** To addresses that the operator configured: any host, connections are kept. */
+  /** For addresses that the operator configured: any host is allowed, connections are reused. */
   fetch: Fetch;
-  /** To addresses that a reply named, on other hosts: never on the own network. */
+  /** For addresses on other hosts that a reply named: refuses those in our own network. */
   guarded: Fetch;
   /**
-   * Downloads a caller's public address, through the guard. All addresses with the same signal
-   * share a part of the time of a start. Throws `TooSlow` when that is used up, as does reading the
-   * file.
+   * Downloads a caller's public address with the guarded fetch. All downloads with the same signal
+   * share a part of the start's time. Throws `TooSlow`, also while the file is read, when that time
+   * is used up.
    */
   download(url: string, signal: AbortSignal, startSeconds?: number): Promise<InputFile>;
   /** Unix milliseconds. */
@@ -49,10 +48,7 @@ export interface UpstreamTools {
 
 export interface StartJob {
   request_id: string;
-  /**
-   * Stays the same over every attempt at this request; sent as the upstream's idempotency key if it
-   * has one.
-   */
+  /** The same for every attempt at this request; sent to upstreams that know idempotency keys. */
   idempotency_key: string;
   /** The upstream's own name of the model, from the catalog row. */
   model: string;
@@ -68,9 +64,9 @@ export interface StartJob {
    * be used.
    */
   fields: readonly string[];
-  /** Stored files, by the value in the input: `file_…`, or a link to an output. */
+  /** Stored files, by the input value that names them: `file_…`, or a link to an output. */
   files: Record<string, InputFile>;
-  /** Where the upstream may call back about this very attempt; null if it cannot reach us. */
+  /** Where the upstream may call back about this attempt; null if it cannot reach us. */
   callback_url: string | null;
   signal: AbortSignal;
 }
@@ -80,12 +76,13 @@ export type Handle = Record<string, unknown>;
 
 export interface OutputMedia {
   /**
-   * Name of the reply's field: a plural (`images`) makes a list, a singular (`video`) an object.
+   * Name of the field in our reply: a plural (`images`) makes a list, a singular (`video`) an
+   * object.
    */
   field: string;
   /** Either a URL to fetch, through the guard, or the bytes. */
   source: { url: string; headers?: Record<string, string> } | { bytes: Uint8Array };
-  /** As the upstream states it; the stored type is sniffed. */
+  /** The type that the upstream states; the stored type is detected from the bytes. */
   content_type?: string;
   file_name?: string;
 }
@@ -96,11 +93,11 @@ export interface Result {
   /** Everything in the reply that is not media: `text`, `seed` … */
   fields: Record<string, unknown>;
   /**
-   * Units really delivered, in the row's unit, if the upstream states them; otherwise measured from
+   * Units that the upstream says it delivered, in the row's unit. If absent, they are measured from
    * the media.
    */
   quantity?: number;
-  /** The upstream's charge to the operator, if it states that. Micro-USD. */
+  /** The upstream's charge to the operator, if the reply states it. Micro-USD. */
   cost_usd_micro?: bigint;
 }
 
@@ -108,13 +105,13 @@ export type JobState =
   | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
   | { state: 'done'; result: Result }
   | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string }
-  /** It knows no such job. After three such polls in a row the job is lost. */
+  /** The upstream does not know the job. After three such polls in a row the job is lost. */
   | { state: 'missing'; message: string };
 
-/** Thrown for a poll that the upstream refused: it says nothing about the job. */
+/** Thrown when the upstream refused a poll, which says nothing about the job. */
 export class PollRefused extends Error {
   readonly why: Refusal;
-  /** How long the upstream asks to be left alone. */
+  /** How long the upstream asks us to wait. */
   readonly retry_after_ms: number | undefined;
 
   constructor(message: string, why: Refusal, retry_after_ms?: number) {
@@ -130,10 +127,10 @@ export interface Rejection {
   outcome: 'rejected';
   message: string;
   /**
-   * Refused before a job was requested, mostly by ourselves: it says nothing about the upstream.
+   * Refused before a job was requested, mostly by ourselves, so it says nothing about the upstream.
    */
   unasked?: true;
-  /** The field of a chat call that cannot be handed over. */
+  /** The field of a chat call that could not be passed on to the upstream. */
   param?: string | undefined;
 }
 
@@ -143,15 +140,18 @@ export interface NotAccepted {
   why?: Refusal;
   message: string;
   retry_after_ms?: number;
-  /** For `busy`: a rate limit (429), and it covers our whole account there, not one model. */
+  /**
+   * For `busy`. `limited`: by a rate limit (429). `account_wide`: the limit is for our whole
+   * account at the upstream, not for one model.
+   */
   limited?: boolean;
   account_wide?: boolean;
 }
 
 /**
- * Bytes were sent, and no clear answer came back. `answer`: slow, it did not come in time;
- * unreadable, it came and makes no sense; oversized, it is larger than we read. Otherwise the
- * connection broke or a server failed on the way, and the next route may be tried.
+ * Bytes were sent, and no clear answer came back. `answer` is `slow` if the answer did not come in
+ * time, `unreadable` if it makes no sense, `oversized` if it is larger than we read. If `answer` is
+ * absent, the connection broke or a server on the way failed, and the next route may be tried.
  */
 export interface LostAnswer {
   outcome: 'unknown';
@@ -165,7 +165,7 @@ export type StartOutcome =
   /** Accepted and finished in the same reply. */
   | { outcome: 'done'; result: Result }
   | Rejection
-  /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again elsewhere. */
+  /** Certainly not accepted (DNS, refused connection, TLS, 429, 503): safe to try elsewhere. */
   | NotAccepted
   | LostAnswer;
 
@@ -174,20 +174,19 @@ export interface ChatCall {
   model: string;
   /** OpenAI's body, with allowed fields only; `max_tokens` is always set. */
   body: Record<string, unknown>;
-  /** Stored files of the media in the messages, by the value that names them. */
+  /** Stored files in the messages, by the value that names them. */
   files?: Readonly<Record<string, InputFile>>;
-  /** The row's window: the most tokens of a prompt. */
+  /** The row's context window: the most tokens of a prompt. */
   context_tokens: number;
   stream: boolean;
   /**
-   * Streams only: the outcome is returned once the first chunk has come, which must be within this
-   * time.
+   * For streams: the time limit for the first chunk. The outcome is returned once that has come.
    */
   first_byte_seconds?: number;
   signal: AbortSignal;
 }
 
-/** OpenAI-shaped reply as a plain object; for streams, the chunk objects one by one. */
+/** A reply in OpenAI's shape; for streams, its chunks one by one. */
 export type ChatOutcome =
   | { outcome: 'reply'; reply: Record<string, unknown> }
   | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
@@ -199,13 +198,13 @@ export type ChatOutcome =
 export interface Callback {
   /** The upstream's own name of the job's model; empty if the catalog no longer has it. */
   model: string;
-  /** Names in lower case; for a name that came several times, the first value. */
+  /** By names in lower case; if a header came several times, its first value. */
   headers: Record<string, string>;
   body: Buffer;
   signal: AbortSignal;
 }
 
-/** Thrown for a callback that is not the upstream's, or too old. */
+/** Thrown for a callback that does not come from the upstream or is too old. */
 export class CallbackRefused extends Error {}
 
 /** The terms that an upstream lists for one of its models. */
@@ -217,53 +216,54 @@ export interface ModelTerms {
 
 export interface Upstream {
   name: string;
-  /** Which of several keys it is called with. */
+  /** The name of the key that this instance uses, if the upstream has several. */
   key?: string;
-  /** The same upstream with each of its keys, by the names of the keys. */
+  /** One instance of this upstream for each of its keys, by the key's name. */
   keys?: ReadonlyMap<string, Upstream>;
   /**
-   * The address that the operator configured: what it serves there is fetched, also on the own
+   * The origin that the operator configured. Files there are fetched even if it is in our own
    * network.
    */
   origin?: string;
   class: UpstreamClass;
-  /** Jobs that it may run at the same time, over all our processes. */
+  /** Most jobs that run there at the same time, for all our processes together. */
   concurrency: number;
-  /** How long a start may take if only its answer carries the result. */
+  /**
+   * Time limit of a start that takes longer than usual: it uploads files, or its answer is the
+   * result.
+   */
   start_seconds?: number;
-  /** Tasks whose start is answered with the result: a lost answer cannot be found again. */
+  /** Tasks whose start is answered with the result, so a lost answer cannot be recovered. */
   synchronous?: ReadonlySet<string>;
   start(job: StartJob): Promise<StartOutcome>;
   /**
-   * May throw, as `find` may: a failed poll is repeated until the request's deadline.
+   * May throw, and so may `find`: a failed poll is repeated until the request's deadline.
    *
    * @throws PollRefused if the upstream asks not to be polled now.
    */
   poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
   /** Best effort; resolves whatever happens. */
   cancel?(handle: Handle, signal: AbortSignal): Promise<void>;
-  /** Class B: finds the job that carries our key, or null if there surely is none. */
+  /** Class B only: finds the job with our key. Null: there is certainly none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
   /**
-   * Verifies that a callback is the upstream's, and returns the handle of the job if the call
-   * states it. Its other content is not believed: it only makes the next poll due.
+   * Verifies that a callback comes from the upstream, and returns the job's handle if the callback
+   * states it. The rest of its content is ignored: a callback only makes the next poll due.
    *
    * @throws CallbackRefused
    */
   callback?(call: Callback): Promise<Handle | null>;
   /**
-   * Calls it with our credential, at no cost. Null: it works; otherwise what is wrong, in words.
+   * Tries our key with a call that costs nothing. Null: it works; otherwise what is wrong, in
+   * words.
    */
   check?(signal: AbortSignal): Promise<string | null>;
   /** The upstream's own names of its models, if it lists them. */
   models?(signal: AbortSignal): Promise<string[]>;
-  /**
-   * Whether it has this model, asked if `models` does not name it; left out if that list is
-   * complete.
-   */
+  /** Whether it has a model that `models` does not name; left out if that list is complete. */
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
-  /** The terms of these models; models it says nothing about may be missing. */
+  /** The terms of these models; models without any may be missing. */
   terms?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelTerms>>;
   close?(): Promise<void>;
 }

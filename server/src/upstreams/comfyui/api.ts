@@ -3,8 +3,8 @@ import { createBearerApi, type BearerApi } from '../bearer-api.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
 /**
- * The HTTP API of a ComfyUI server. Calls have no `Origin`, because the server refuses foreign
- * ones. ComfyUI itself has no key; a configured one is for a proxy in front of it.
+ * The HTTP API of a ComfyUI server. Calls have no `Origin` header, because the server refuses
+ * foreign origins. ComfyUI has no keys; a configured key is for a proxy in front of it.
  */
 export interface Api extends BearerApi {
   /** The address of an output's bytes. */

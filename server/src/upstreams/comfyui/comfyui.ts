@@ -20,15 +20,14 @@ import { filledPrompt, readWorkflows, seedField, type Workflow } from './workflo
 
 /**
  * ComfyUI: the operator's own server, which runs graphs of nodes. A row names one of the workflows
- * of the definition. Each job gets an id that we choose, so that it is found again after a lost
- * answer.
+ * in the definition. We choose each job's id, so the job can be found again after a lost answer.
  */
 
 const submitMs = 60_000;
-/** Files of the input go up first, and a large one takes time. */
+/** Long, because the files of the input are uploaded first. */
 const startSeconds = 360;
 const historyMaxBytes = 8 * 1024 * 1024;
-/** The queue contains the whole graphs of all jobs. */
+/** Large, because the queue contains the graphs of all jobs. */
 const queueMaxBytes = 64 * 1024 * 1024;
 const seedMax = 2 ** 47;
 
@@ -38,7 +37,9 @@ interface Parts {
   tools: UpstreamTools;
 }
 
-/** Throws Error, in words for the operator, if a workflow's mapping leads nowhere. */
+/**
+ * Throws an Error with words for the operator if a workflow's target does not exist in its graph.
+ */
 export function createComfyui(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const workflows = readWorkflows(settings.options);
   const api = createApi(settings, tools);
@@ -106,8 +107,8 @@ async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
 }
 
 /**
- * The same for each attempt at a request; it reveals nothing of the request to others on the
- * server.
+ * The job's id, the same for each attempt at a request. It is a hash, so it tells other users of
+ * the server nothing about the request.
  */
 function promptIdOf(idempotency_key: string): string {
   const hex = createHash('sha256').update(`farebox:${idempotency_key}`).digest('hex');
@@ -121,7 +122,7 @@ function promptIdOf(idempotency_key: string): string {
   return `${a}-${b}-5${c}-a${d}-${e}`;
 }
 
-/** The caller's seed, otherwise a random one if the workflow takes one; null if it takes none. */
+/** The caller's seed, or a random one; null if the workflow takes no seed. */
 function seedOf(input: Record<string, unknown>, { inputs }: Workflow): number | null {
   if (!Object.hasOwn(inputs, seedField)) return null;
   const given = input[seedField] ?? null;
@@ -152,7 +153,10 @@ function queuedState(id: string, { running, pending }: Queue): JobState | null {
   return { state: 'running', logs: [`Waiting for its turn, ${before} before it.`] };
 }
 
-/** Checks the history once more at the end, because a job may have ended in between. */
+/**
+ * Looks in the history, in the queue, and in the history again, because the job may have ended in
+ * between.
+ */
 async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Handle | null> {
   const prompt_id = promptIdOf(key);
   const inHistory = async () => {
@@ -175,9 +179,9 @@ async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Han
 }
 
 /**
- * Affects only our own job: a waiting one is removed from the queue, a running one is interrupted
- * by name. An interrupt without a name would end whatever runs, and an older server ignores the
- * name, so it is sent only while our job is the running one.
+ * Cancels only our own job: a waiting job is removed from the queue, a running one is interrupted
+ * by its id. An older server ignores the id and would interrupt whatever runs, so the interrupt is
+ * sent only while our job is running.
  */
 async function cancel(handle: Handle, signal: AbortSignal, parts: Parts): Promise<void> {
   const { api } = parts;
@@ -199,7 +203,7 @@ async function historyOf(id: string, signal: AbortSignal, { api, tools }: Parts)
   const entries = asObject(jsonOf(reply.body));
   if (reply.status !== 200 || entries === null)
     throw pollFault(outcomeOfReply(reply, tools.now()), api.redact(saidBy(reply)));
-  // An unexpected body with status 200 does not mean that the job is missing.
+  // An unexpected body with status 200 does not prove that the job is missing.
   if (Object.keys(entries).length > 0 && !Object.hasOwn(entries, id))
     throw new Error(api.redact(saidBy(reply)));
   return asObject(entries[id]);

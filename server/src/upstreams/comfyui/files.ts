@@ -8,7 +8,7 @@ import type { Api } from './api.ts';
 import { asObject } from './history.ts';
 import type { Workflow } from './workflow.ts';
 
-/** Uploads of a caller's media into ComfyUI's input folder. */
+/** Uploads a caller's media to ComfyUI's input folder. */
 
 /** ComfyUI's default limit. */
 const uploadMaxBytes = 100 * 1024 * 1024;
@@ -18,8 +18,8 @@ const nameForm = /^[^\p{Cc}/\\]{1,255}$/u;
 const folderForm = /^[^\p{Cc}\\]{0,255}$/u;
 
 /**
- * Uploads the media that the workflow takes, and returns the names that the server gave them, by
- * field. Fields that the row does not know are ignored: no price depends on them.
+ * Uploads the media that the workflow uses, and returns the server's file names by field. Fields
+ * that the row does not know are ignored, because they are not priced.
  *
  * @throws InputRefused
  * @throws HandOverFailed
@@ -44,7 +44,7 @@ export async function uploadedFiles(
       if (value === '') continue;
       if (++count > filesMax) throw new InputRefused(`${field} names more than ${filesMax} files.`);
       const file = await openMedia(value, field, job, tools);
-      // The length that an address states is not trusted.
+      // The bytes are counted here, because the length that an address states is not trusted.
       const bytes = await bytesOf(file, field, uploadMaxBytes);
       await demandSize(bytes, field, workflow);
       const { content_type } = file;
@@ -55,7 +55,9 @@ export async function uploadedFiles(
   return names;
 }
 
-/** The work for an image grows with its pixels, and a small file can have any number of them. */
+/**
+ * Limits an image's pixels: work grows with them, and a small file can have any number of pixels.
+ */
 async function demandSize(
   bytes: Buffer,
   field: string,

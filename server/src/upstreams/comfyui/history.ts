@@ -15,7 +15,7 @@ export function asObject(value: unknown): Json | null {
   return isObject(value) ? value : null;
 }
 
-/** The outcome of a job in the history; null while its entry states none. */
+/** The outcome of a job by its entry in the history; null while the entry states none. */
 export function endOf(
   entry: Json,
   workflow: Workflow | null,
@@ -44,7 +44,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
     const message = 'It was interrupted at ComfyUI.';
     return { state: 'failed', code: 'upstream_failed', message };
   }
-  // A node that reads the caller's file fails because of the file's contents.
+  // If a node that reads the caller's file fails, the file's contents are to blame.
   const node = String(error.node_id);
   const files = workflow === null ? null : { ...workflow, inputs: {} };
   const code = files && isCallers(files, node, null) ? 'upstream_rejected' : 'upstream_failed';
@@ -52,7 +52,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
   return { state: 'failed', code, message: reason ?? 'A node of the workflow failed.' };
 }
 
-/** Hides the server's own folders. */
+/** Removes the server's file paths from a text. */
 function withoutPaths(text: string | null): string | null {
   const path = /(?:\b[A-Za-z]:)?[\\/](?:[^\s\\/'"():,]+[\\/])+[^\s'"():,]*/g;
   return text?.replaceAll(path, '…') ?? null;
@@ -79,7 +79,10 @@ interface OutputFile {
   subfolder: string;
 }
 
-/** From whichever list a node uses: images, gifs, video, audio. Previews are of type `temp`. */
+/**
+ * The files in a node's output, in whichever list: images, gifs, video, audio. Previews, which have
+ * the type `temp`, are left out.
+ */
 function filesIn(output: Json): OutputFile[] {
   return Object.values(output)
     .flatMap((list) => (Array.isArray(list) ? list : []))
@@ -92,7 +95,7 @@ function filesIn(output: Json): OutputFile[] {
     });
 }
 
-/** One job as in the queue and the history: `[number, prompt_id, prompt, extra_data, …]`. */
+/** A job in the queue or the history: `[number, prompt_id, prompt, extra_data, …]`. */
 export interface QueuedJob {
   number: number;
   prompt_id: string;
@@ -114,7 +117,7 @@ export interface Queue {
   pending: QueuedJob[];
 }
 
-/** Null if it is not a queue. */
+/** Null if `value` is not a queue. */
 export function queueOf(value: unknown): Queue | null {
   const { queue_running, queue_pending } = asObject(value) ?? {};
   if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) return null;

@@ -7,9 +7,9 @@ import { isCallers, type Workflow } from './workflow.ts';
 const messageMax = 500;
 
 /**
- * The outcome for a prompt that does not validate: if the caller's own values are to blame, it is
- * refused for good; otherwise the workflow does not fit the server, for example because a model or
- * a node is missing. Null for any other reply.
+ * The outcome if ComfyUI's validation of the prompt failed. If the caller's values are to blame,
+ * the request is refused for good; otherwise the workflow does not fit the server, for example
+ * because a model or a node is missing. Null for any other reply.
  */
 export function refusedPrompt(
   { status, body }: Pick<Reply, 'status' | 'body'>,
@@ -49,7 +49,9 @@ function faultsIn(nodes: Record<string, unknown>): NodeFault[] {
   });
 }
 
-/** Under the names of the caller's fields; nodes are internal to the operator. */
+/**
+ * The faults as words for the caller, who knows the names of fields but not the operator's nodes.
+ */
 function wordsOf(faults: readonly NodeFault[], { inputs, files }: Workflow): string {
   const fields = Object.entries({ ...inputs, ...files });
   const words = faults.map(({ node, input, message }) => {

@@ -1,6 +1,6 @@
 import { InputRefused } from '../inputs.ts';
 
-/** Workflows: a graph of nodes with the targets of a request's input. */
+/** Workflows: each is a graph of nodes, with the places in it that a request's input fills. */
 
 interface Node {
   class_type: string;
@@ -14,13 +14,15 @@ interface Target {
 
 export interface Workflow {
   name: string;
-  /** In ComfyUI's API format, by node id. */
+  /** The graph in ComfyUI's API format, by node id. */
   prompt: Record<string, Node>;
-  /** Our field → all targets of its value. */
+  /** By our field, the targets that its value is written to. */
   inputs: Record<string, Target[]>;
-  /** Our media field → target of the uploaded file's name; for a list, one target each. */
+  /**
+   * By our media field, the targets of the uploaded files' names: one target per file of a list.
+   */
   files: Record<string, Target[]>;
-  /** Most pixels of each of the caller's images. */
+  /** Most pixels of one input image. */
   maxInputPixels: number;
   /** Ids of the nodes whose outputs are used; null: all. */
   outputs: string[] | null;
@@ -40,12 +42,12 @@ interface Options {
   >;
 }
 
-/** Filled at random if the caller omits it. */
+/** The field that gets a random value if the caller omits it. */
 export const seedField = 'seed';
 
-/** @throws Error if a name leads nowhere, in words for the operator. */
+/** @throws Error with words for the operator if a target does not exist in its graph. */
 export function readWorkflows(options: Record<string, unknown>): Map<string, Workflow> {
-  // The schema of a catalog file has checked them.
+  // The options have been checked against the schema of catalog files.
   const { workflows = {} } = options as Options;
   const read = Object.entries(workflows).map(([name, form]): [string, Workflow] => {
     const { prompt, inputs = {}, files = {}, outputs = 'all' } = form;
@@ -75,8 +77,8 @@ function targetsOf(name: string, prompt: Record<string, Node>, paths: string | s
 }
 
 /**
- * The graph with the request's values and the names of its files. Whatever no mapping names stays
- * as the operator made it, so callers cannot change anything else.
+ * The graph with the request's values and the names of its files filled in. Callers cannot change
+ * anything that no mapping names.
  *
  * @throws InputRefused
  */
@@ -106,7 +108,10 @@ export function filledPrompt(
   return prompt;
 }
 
-/** Whether a node's input holds the caller's value. */
+/**
+ * Whether a node's input is filled by the caller; with `input` null, whether any input of the node
+ * is.
+ */
 export function isCallers(workflow: Workflow, node: string, input: string | null): boolean {
   const targets = [...Object.values(workflow.inputs), ...Object.values(workflow.files)].flat();
   return targets.some((each) => each.node === node && (input === null || each.input === input));

@@ -11,7 +11,7 @@ import { messagesForUpstream } from './messages.ts';
 import type { Options } from './options.ts';
 import { errorIn, headOf, type Wire } from './wire.ts';
 
-/** Some ten thousand tokens with log probabilities are a few megabytes. */
+/** Ample: ten thousand tokens with log probabilities take a few megabytes. */
 const replyMaxBytes = 32 * 1024 * 1024;
 const streamMaxBytes = 128 * 1024 * 1024;
 const tooLarge = 'its reply is larger than 32 MiB';
@@ -41,7 +41,7 @@ export function createChat(
     }
     try {
       if (!call.stream) return await unstreamed(call, body, wire, firstMs);
-      // A caller with a time limit for the first byte needs to know whether it has come.
+      // If the call limits the time to the first byte, wait for that byte before returning.
       const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
       return await streamed(call, body, wire, tools, { ...times, ...peek });
     } catch (error) {
@@ -107,7 +107,7 @@ async function streamed(
   return begun(chunks, headers, wire, model, times.peekMs);
 }
 
-/** A whole reply, or the error in its place. */
+/** The outcome of a whole reply; an error may have come in place of one. */
 function judged(
   value: unknown,
   headers: Record<string, string>,
@@ -127,7 +127,7 @@ function unreadable(message: string): ChatOutcome {
   return { outcome: 'unknown', message, answer: 'unreadable' };
 }
 
-/** With cleaned error texts: they reach the log, and may contain our key. */
+/** Cleans error texts, because they reach the log and may contain our key. */
 function cleaned(value: Json, wire: Wire): Json {
   const shown = (error: unknown): unknown =>
     JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
@@ -178,7 +178,7 @@ async function bodyOf(call: ChatCall, options: Options, tools: UpstreamTools): P
   };
 }
 
-/** A server that does not stream answers whole: one chunk, and its usage. */
+/** Turns the whole reply of a server that does not stream into one chunk and its usage. */
 function atOnce(outcome: ChatOutcome): ChatOutcome {
   if (outcome.outcome !== 'reply') return outcome;
   const { error, ...completion } = outcome.reply;
@@ -205,7 +205,9 @@ async function* resumed(
   }
 }
 
-/** The bytes as they come. Throws, and closes the connection, if nothing comes for too long. */
+/**
+ * Yields the bytes as they arrive. If none arrive for too long, closes the connection and throws.
+ */
 async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGenerator<Uint8Array> {
   const bytes = reply.body[Symbol.asyncIterator]();
   let waitMs = firstMs;

@@ -3,17 +3,17 @@ import { isCount, isObject, itemsOf, type Json } from '../../lib/json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { errorIn } from './wire.ts';
 
-/** Converts replies and chunks of many servers to OpenAI's own shape. */
+/** Converts the replies and chunks of various servers to OpenAI's shape. */
 
-/** A chunk with all log probabilities stays far below. */
+/** Ample: a chunk with all log probabilities is far smaller. */
 const eventCharsMax = 4 * 1024 * 1024;
 
 /** Fields that are passed on; others are a server's own additions. */
 const passed = ['id', 'object', 'created', 'model', 'system_fingerprint'];
 
 /**
- * The chunks of a stream. Throws if it breaks off, or contains something else: what came before
- * counts as delivered.
+ * The chunks of a stream. Throws if it breaks off or contains anything else; chunks before that
+ * count as delivered.
  */
 export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Json> {
   let ended = false;
@@ -25,7 +25,7 @@ export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     ended ||= isLast(chunk);
     yield chunk;
   }
-  // Some servers leave [DONE] out, but all state why they stop.
+  // Some servers omit [DONE], but all send a finish_reason.
   if (!ended) throw new Error('its stream ended before the reply did');
 }
 
@@ -50,7 +50,7 @@ function isLast({ choices, usage }: Json): boolean {
   return list.some((choice) => typeof fieldOf(choice, 'finish_reason') === 'string');
 }
 
-/** A reply or a chunk with usage and error where OpenAI has them. */
+/** A reply or chunk with usage and error moved to where OpenAI has them. */
 export function tidied(value: Json): Json {
   const own = Object.fromEntries(
     passed.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
@@ -67,7 +67,7 @@ export function tidied(value: Json): Json {
   };
 }
 
-/** Some servers write a text as a list of parts, which OpenAI's clients cannot read. */
+/** Joins a text that came as a list of parts, which OpenAI's clients cannot read. */
 function inOneText(choice: Json): Json {
   const name = isObject(choice.delta) ? 'delta' : 'message';
   const said = choice[name];
@@ -83,7 +83,7 @@ function textsIn(parts: unknown[]): string {
   return texts.filter((text) => typeof text === 'string').join('');
 }
 
-/** OpenRouter has it in the choice as well, Groq in a field of its own. */
+/** The error of a reply. OpenRouter also puts it into the choice, Groq into a separate field. */
 function errorOf(value: Json, choices: Json[]): unknown {
   const error = errorIn(value);
   if (error !== null) {
@@ -101,7 +101,7 @@ function usageIn(value: Json): unknown {
   if (!isObject(timings)) return said;
   const counted = usageOfTimings(timings);
   if (!isObject(said)) return counted ?? said;
-  // llama.cpp's usage does not report cached tokens; its timings do.
+  // llama.cpp reports cached tokens in its timings, not in its usage.
   const { prompt_tokens_details } = said;
   if (counted === null || isObject(prompt_tokens_details)) return said;
   return { ...said, prompt_tokens_details: counted.prompt_tokens_details };

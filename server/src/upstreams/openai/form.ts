@@ -3,9 +3,9 @@ import type { FormPart } from '../../lib/outbound/multipart.ts';
 import { bytesOf, InputRefused } from '../inputs.ts';
 import type { InputFile } from '../upstream.ts';
 
-/** The parts of a multipart form, as servers of this kind expect them. */
+/** Makes the parts of a multipart form as OpenAI-compatible servers expect them. */
 
-/** Size of all images of one call together, because all of it is in memory for a moment. */
+/** Limit for all images of one call together, because they are in memory at the same time. */
 const filesMaxBytes = 100 * 1024 * 1024;
 
 /** A field as parts: a list repeats its name with `[]`, an object is JSON, null is left out. */
@@ -15,7 +15,10 @@ export function partsOf(name: string, value: unknown): FormPart[] {
   return [{ name, content: typeof value === 'object' ? JSON.stringify(value) : String(value) }];
 }
 
-/** Reads files into parts, and refuses what is too large. A name is `stem` and its ending. */
+/**
+ * Reads files into parts, and refuses files that are too large. A part's file name is `stem` and
+ * the file extension.
+ */
 export function fileReader(eachMaxBytes: number) {
   let left = filesMaxBytes;
   return async (file: InputFile, field: string, name: string, stem = name): Promise<FormPart> => {
@@ -28,7 +31,7 @@ export function fileReader(eachMaxBytes: number) {
   };
 }
 
-/** For a header of the form: a caller's text must not begin a new line there. */
+/** A content type for a header of the form; a caller's text must not begin a new line there. */
 function headerType(given: string): string {
   const type = usualType(given);
   return /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'application/octet-stream';

@@ -9,23 +9,25 @@ import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
 import { costIn, errorIn, type Wire } from './wire.ts';
 
-/** Ten images of some megabytes each, as base64. */
+/** Room for ten images of several megabytes each as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;
 const imageMaxBytes = 50 * 1024 * 1024;
 
-/** Our media fields → what an edit calls them. */
+/** By our media field, the field's name in an edit call. */
 const mediaParts: Readonly<Record<string, 'image' | 'mask'>> = {
   image_url: 'image',
   image_urls: 'image',
   reference_image_urls: 'image',
   mask_url: 'mask',
 };
-/** They would change the form of the answer, or the model. */
+/**
+ * Fields not copied from the input: they would change the model or the answer's form, or are media.
+ */
 const keptBack = new Set(['model', 'stream', 'partial_images', ...Object.keys(mediaParts)]);
 
 /**
- * Images, which come in the answer to their start: from a prompt alone as JSON, with a caller's
- * images as a form that contains their bytes.
+ * Images, returned in the answer to the start. A start with only a prompt is sent as JSON, a start
+ * with the caller's images as a form that contains their bytes.
  */
 export function createImages(wire: Wire, options: Options, tools: UpstreamTools) {
   return async (job: StartJob): Promise<StartOutcome> => {
@@ -68,7 +70,7 @@ async function sortOut(
     files.push(await read(file, field, name, `${name}-${files.length + 1}`));
     return null;
   });
-  // A count that is not in the row's price is not sent.
+  // A count (`n`) is sent only if the row knows the field, because otherwise it is not priced.
   const isPriced = (name: string) => name !== 'n' || job.fields.includes(name);
   const kept = Object.entries(input).filter(
     ([name, value]) => !keptBack.has(name) && isPriced(name) && value !== null,

@@ -7,9 +7,9 @@ import type { ModelTerms } from '../upstream.ts';
 import type { Options } from './options.ts';
 import type { Wire } from './wire.ts';
 
-/** A server's list of its models. */
+/** Reads a server's list of its models. */
 
-/** OpenRouter lists hundreds, each with a description. */
+/** Large, because OpenRouter lists hundreds of models with descriptions. */
 export const listMaxBytes = 32 * 1024 * 1024;
 export const callMs = 30_000;
 
@@ -19,7 +19,7 @@ async function readList(wire: Wire, path: string, signal: AbortSignal): Promise<
   const value = jsonOf(reply.body);
   if (!isSuccess(reply.status))
     throw new Error(wire.clean(messageIn(value) ?? `answered ${reply.status}`));
-  // Together returns the list itself.
+  // Together (together.ai) returns a bare list.
   const list = isObject(value) ? value.data : value;
   if (!Array.isArray(list)) throw new Error('its list of models could not be read');
   return list.filter(isObject);
@@ -32,12 +32,12 @@ export async function listModels(
   signal: AbortSignal,
 ): Promise<string[]> {
   const models = await readList(wire, '/models', signal);
-  // OpenRouter has a list of its own for them.
+  // OpenRouter lists video models separately.
   if (videos === 'openrouter') models.push(...(await readVideos(wire, signal)));
   return models.map(({ id }) => id).filter((id) => typeof id === 'string');
 }
 
-/** A key may have no right to videos, which says nothing about other models. */
+/** Empty on failure, because a key may have no right to videos but still to other models. */
 function readVideos(wire: Wire, signal: AbortSignal): Promise<Json[]> {
   return readList(wire, '/videos/models', signal).catch(() => {
     signal.throwIfAborted();
@@ -45,10 +45,10 @@ function readVideos(wire: Wire, signal: AbortSignal): Promise<Json[]> {
   });
 }
 
-/** OpenRouter accepts these after any model's name, and lists none of them. */
+/** OpenRouter accepts these endings after any model's name, but does not list them. */
 const variants = /:(?:nitro|floor|online|exacto|extended|thinking)$/;
 
-/** OpenRouter lists models that write text; it also has others, such as those for images. */
+/** Asks for one model by name, because OpenRouter's list contains only models that write text. */
 export async function hasModel(wire: Wire, model: string, signal: AbortSignal): Promise<boolean> {
   const name = model.replace(variants, '').split('/').map(encodeURIComponent).join('/');
   const call = { maxBytes: listMaxBytes, timeoutMs: callMs, signal };

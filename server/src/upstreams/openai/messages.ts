@@ -2,11 +2,13 @@ import { isObject, itemsOf } from '../../lib/json.ts';
 import { dataUri, InputRefused, openMedia } from '../inputs.ts';
 import type { ChatCall, UpstreamTools } from '../upstream.ts';
 
-/** A file as data is a third longer, and has to fit into the server's body with the others. */
+/**
+ * As base64 a file is a third longer, and all files together must fit into the server's body limit.
+ */
 const fileMaxBytes = 20 * 1024 * 1024;
 const filesMaxBytes = 60 * 1024 * 1024;
 
-/** The value at `at`, as a `data:` address or as it came. */
+/** Returns the value at `at` as a `data:` address or unchanged. */
 type HandOver = (
   value: string,
   at: string,
@@ -19,9 +21,10 @@ interface HandedOverFile {
 }
 
 /**
- * The messages as the upstream can take them. Stored files are sent as data, because chat upstreams
- * have none of our files. With `inline` all media are: an upstream on the own network could be led
- * to fetch what no caller may see. Throws `InputRefused`.
+ * The messages in a form that the upstream accepts. Stored files are sent as data, because chat
+ * upstreams cannot read our files. With `inline`, addresses are downloaded and sent as data too:
+ * otherwise a caller could make an upstream in our own network fetch internal addresses. Throws
+ * `InputRefused`.
  */
 export async function messagesForUpstream(
   messages: unknown,
@@ -39,7 +42,7 @@ export async function messagesForUpstream(
   const handOverOne: HandOver = async (value, at, of) => {
     const stored = Object.hasOwn(files, value) ? files[value]! : null;
     const isAddress = /^https?:/i.test(value);
-    // Bare base64: there is nothing to replace.
+    // Bare base64 is passed on unchanged.
     const isBytes = of !== 'image' && !isAddress && !isOurs(value);
     if (stored === null && (isBytes || /^data:/i.test(value) || (isAddress && !inline)))
       return { value };
@@ -88,20 +91,20 @@ async function withFile(
     if (typeof named !== 'string') return part;
     const field = file_id == null ? 'file_data' : 'file_id';
     const { value, file_name } = await handOver(named, `${at}.file.${field}`, 'file');
-    // Most servers take a file only with a name.
+    // Most servers accept a file only if it has a name.
     const filename = file.filename ?? file_name ?? (value === named ? undefined : 'file');
     return { ...part, file: { ...rest, file_data: value, ...(filename != null && { filename }) } };
   }
   if (isObject(audio) && typeof audio.data === 'string') {
     const { value } = await handOver(audio.data, `${at}.input_audio.data`, 'audio');
-    // Here the data has no type in front.
+    // `input_audio` has bare base64 without the `data:` prefix.
     const data = value === audio.data ? value : value.replace(/^data:[^,]*,/, '');
     return { ...part, input_audio: { ...audio, data } };
   }
   return part;
 }
 
-/** A name that only we know; base64 has neither an underscore nor a colon. */
+/** Whether the value names one of our files. Base64 contains neither an underscore nor a colon. */
 function isOurs(value: string): boolean {
   return /^(file_|sandbox:)/.test(value);
 }

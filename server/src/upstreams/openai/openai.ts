@@ -21,12 +21,12 @@ const videoTasks = new Set([
   'video-to-video/edit',
   'video-extend',
 ]);
-/** Tasks that it has a call for. */
+/** Tasks that this adapter has a call for. */
 export const openaiTasks: ReadonlySet<string> = new Set(['chat', ...imageTasks, ...videoTasks]);
 
 /**
- * OpenAI and every server that speaks like it: chat, images and videos. The differences are data,
- * in the definition's `options`. Throws if those are invalid.
+ * OpenAI and compatible servers: chat, images and videos. The definition's `options` describe the
+ * differences. Throws if they are invalid.
  */
 export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const { name, secret, concurrency } = settings;
@@ -92,7 +92,7 @@ async function check(wire: Wire, path: string, signal: AbortSignal): Promise<str
   }
 }
 
-/** OpenRouter reports what is left of a key's limit. */
+/** Whether a key's spending limit is used up; OpenRouter reports what is left. */
 function isSpent(value: unknown): boolean {
   const data = isObject(value) ? value.data : undefined;
   const left = isObject(data) ? data.limit_remaining : undefined;

@@ -1,20 +1,20 @@
 import { hasKey, isOneOf } from '../../lib/records.ts';
 
-/** Differences between OpenAI-compatible servers, from the definition's `options`. */
+/** The differences between OpenAI-compatible servers, from the definition's `options`. */
 export interface Options {
-  /** Appended to an address that does not end with it, such as `/v1`. */
+  /** A path such as `/v1`, appended to the address unless the address already ends with it. */
   base_path: string;
   /** The server's name for the limit of completion tokens. */
   token_limit: 'max_tokens' | 'max_completion_tokens';
-  /** Asks each stream for its usage; otherwise some servers report none. */
+  /** Ask for the usage of each stream; some servers report it only then. */
   include_usage: boolean;
-  /** Images of chat calls are downloaded here, through the guard, and sent as data. */
+  /** Download the images of chat calls with the guarded fetch, and send them as data. */
   inline_images: boolean;
-  /** Until the first byte of a reply; a model may have to be loaded first. */
+  /** Time limit for the first byte of a reply; the server may have to load the model first. */
   first_byte_seconds: number;
-  /** Between two bytes of a stream. */
+  /** Time limit between two bytes of a stream. */
   idle_seconds: number;
-  /** For an image, which comes in the answer to its start. */
+  /** Time limit of an image's start, whose answer contains the image. */
   start_seconds: number;
   /** A path that costs nothing and answers only to a valid key. */
   check_path: string;
@@ -27,7 +27,7 @@ const usual: Options = {
   token_limit: 'max_tokens',
   include_usage: true,
   inline_images: false,
-  // The row bounds the time: a model that thinks may rightly be silent for many minutes.
+  // Long, because a reasoning model may be silent for many minutes; the row has its own limit.
   first_byte_seconds: 3600,
   idle_seconds: 300,
   start_seconds: 300,
@@ -41,7 +41,7 @@ const words: Partial<Record<keyof Options, readonly string[]>> = {
 };
 const secondsMax = 3600;
 
-/** Throws if an option is unknown or invalid. Usually the schema has reported it before. */
+/** Throws if an option is unknown or invalid. The catalog's schema usually reports it earlier. */
 export function optionsOf(given: Record<string, unknown>): Options {
   for (const [name, value] of Object.entries(given)) {
     if (!hasKey(usual, name)) throw new Error(`there is no option ${String(name)}`);

@@ -6,18 +6,18 @@ import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
 
-/** The body of a video request, in each of its forms. */
+/** Makes the body of a video request in the server's form. */
 
 type Medium = { field: string; url: string };
 type UploadCall = { headers: Record<string, string>; body: RequestCall['body'] };
 
 const fileMaxBytes = 50 * 1024 * 1024;
-/** Sent as data in JSON; larger files are sent as a link, if we have one. */
+/** Largest file sent as data inside the JSON; larger ones are sent as a link, if we have one. */
 const dataMaxBytes = 8 * 1024 * 1024;
 /** Fields that a caller must not set. */
 const keptBack = new Set(['model', 'callback_url', 'stream', 'n']);
 
-/** The body of a start. `callback_url` is for the upstream to call. Throws `InputRefused`. */
+/** The body of a start; the upstream calls `callback_url` back. Throws `InputRefused`. */
 export function videoBody(
   job: StartJob,
   kind: Options['videos'],
@@ -53,7 +53,7 @@ async function json(
     return null;
   });
   const isRouter = kind === 'openrouter';
-  // OpenAI writes the seconds as a text, and takes nothing else.
+  // OpenAI accepts the seconds only as a text.
   if (!isRouter && typeof fields.seconds === 'number') fields.seconds = String(fields.seconds);
   const body = {
     ...fields,
@@ -77,7 +77,7 @@ async function addressOf(
   return dataUri(file, field, dataMaxBytes);
 }
 
-/** The input without fields that a caller must not set; media as `handOver` returns them. */
+/** The input without the fields that a caller must not set; media as `handOver` returns them. */
 async function fieldsOf(
   job: StartJob,
   handOver: (value: string, field: string) => Promise<null>,
@@ -99,7 +99,7 @@ function reference(media: Medium[]): Json {
   return first ? { input_reference: { image_url: first.url } } : {};
 }
 
-/** OpenRouter's: a first and a last frame, and other references. */
+/** The media fields of OpenRouter: a first and a last frame, and other references. */
 function frames(media: Medium[]): Json {
   const frame_images: Json[] = [];
   const input_references: Json[] = [];

@@ -16,12 +16,12 @@ import { costIn, errorIn, type Wire } from './wire.ts';
 
 const replyMaxBytes = 1024 * 1024;
 const callMs = 60_000;
-/** A form with a video in it takes its time. */
+/** Long, because the form may contain a video. */
 const startMs = 120_000;
 
 /**
- * Videos in OpenAI's form and its variants: start, poll, fetch. `callsBack`: a job states where it
- * is to be called back.
+ * Videos in OpenAI's form and its variants: start, poll, fetch. `callsBack`: a start contains our
+ * callback address.
  */
 export function createVideos(
   wire: Wire,
@@ -54,7 +54,8 @@ export function createVideos(
 
     async poll({ id, polling_url }: Handle, signal: AbortSignal): Promise<JobState> {
       const own = `/videos/${encodeURIComponent(String(id))}`;
-      // Our key is sent along, and the definition may have moved since then.
+      // The origin is checked again: our key is sent along, and the definition may have changed
+      // since.
       const isOwn = typeof polling_url === 'string' && wire.isOwn(polling_url);
       const url = isOwn ? polling_url : wire.url + own;
       const headers = { ...wire.headers, accept: 'application/json' };
@@ -67,7 +68,7 @@ export function createVideos(
       if (!isSuccess(reply.status))
         throw pollFault(wire.refusal(reply, String(id)), said(`answered ${reply.status}`));
       if (!value) throw new Error('its answer could not be read');
-      // An error without a job around it is about the call, not about the job.
+      // An error outside a job object is about the call, not about the job.
       if (value.status === undefined) {
         const outcome = wire.inBand(errorIn(value), reply.headers, String(id));
         throw pollFault(outcome, said('its answer has no state'));
@@ -77,7 +78,7 @@ export function createVideos(
   };
 }
 
-/** OpenRouter refuses any address but https; in the own network both are fine. */
+/** OpenRouter accepts only https callbacks; a server at an http address may be given either. */
 function reaches(callback: string | null, wire: Wire): boolean {
   return callback !== null && (callback.startsWith('https:') || wire.url.startsWith('http:'));
 }
@@ -111,7 +112,7 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): Output
   const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
   const field = urls.length > 1 ? 'videos' : 'video';
   return urls.map((url) => {
-    // Our key is sent to nobody but the upstream itself.
+    // Our key is sent only to the upstream itself.
     const source = wire.isOwn(url) ? { url, headers: { ...wire.headers } } : { url };
     return { field, source, content_type: 'video/mp4' };
   });
@@ -128,7 +129,7 @@ function failureIn(value: Json, wire: Wire): JobState {
 const inputToBlame =
   /moderation|policy|policies|safety|content_filter|flagged|prohibited|invalid_(request|input|prompt)|sensitive/i;
 
-/** From 0 to 100, a text in some servers. */
+/** Progress as a share; servers report 0 to 100, some of them as a text. */
 function progressIn(value: unknown): number | undefined {
   const percent = typeof value === 'string' ? Number.parseFloat(value) : value;
   if (typeof percent !== 'number' || !(percent >= 0 && percent <= 100)) return undefined;

@@ -12,10 +12,10 @@ import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstr
 
 type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
 
-/** A call that made nothing, or whose outcome is unknown, for starts and chat calls alike. */
+/** The outcome of a start or chat call that failed or whose outcome is unknown. */
 export type Refused = Rejection | NotAccepted | LostAnswer;
 
-/** The address, the key, and what its errors mean. */
+/** Makes calls to the server, and explains its errors. */
 export type Wire = ReturnType<typeof createWire>;
 
 const errorBytes = 64 * 1024;
@@ -25,7 +25,7 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
   const url = given.endsWith(basePath) ? given : given + basePath;
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
 
-  /** The server's text without our key and without addresses. */
+  /** Removes our key and all addresses from a text of the server. */
   function clean(text: string): string {
     const shown = key === null ? text : text.replaceAll(key, '***');
     return shown.replaceAll(/\bhttps?:\/\/\S+/gi, '…').trim();
@@ -49,14 +49,16 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
     headers,
     clean,
     refusal,
-    /** The outcome of a missing reply. Throws on anything but a network fault. */
+    /**
+     * The outcome of a call without a reply. Rethrows errors that did not come from the network.
+     */
     fault: (error: unknown): Refused => cleaned(outcomeOfFault(error)),
     /** The outcome of an error that came with status 200. */
     inBand(error: unknown, replyHeaders: Record<string, string>, model: string): Refused {
       const body = Buffer.from(JSON.stringify({ error }));
       return refusal({ status: statusOf(error), headers: replyHeaders, body }, model);
     },
-    /** `path` is below the server's address. */
+    /** `path` is appended to the server's address. */
     request: (path: string, call: Omit<RequestCall, 'url'>): Promise<Reply> =>
       tools.fetch.request({
         ...call,
@@ -69,13 +71,13 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
   };
 }
 
-/** The error of a body, in any of the usual shapes, or null. */
+/** The error in a body of any of the usual shapes, or null. */
 export function errorIn(value: unknown): Json | null {
   if (!isObject(value)) return null;
   const { error = null } = value;
   if (isObject(error)) return error;
   if (typeof error === 'string') return { message: error };
-  // Older vLLM writes it flat.
+  // In older vLLM the body itself is the error.
   return value.object === 'error' ? value : null;
 }
 
@@ -89,13 +91,13 @@ function specialRefusal(status: number, error: Json, model: string): Refused | n
     return { outcome: 'not_accepted', why: 'account', message };
   if (status < 500 && (code === 'model_not_found' || lacks(model, status, message)))
     return { outcome: 'not_accepted', why: 'model', message };
-  // For example if no endpoint supports what this caller asks for.
+  // A 404 here is about the input, for example if no endpoint supports a field of the call.
   return status === 404 ? { outcome: 'rejected', message } : null;
 }
 
 /**
- * Whether the text says that the server has no such model. An error may repeat what the caller
- * wrote, so it is believed only if it names the very model that was called.
+ * Whether an error text says that the server does not have the model. An error may repeat what the
+ * caller wrote, so it counts only if it names the model that was called.
  */
 function lacks(model: string, status: number, message: string): boolean {
   const [before = '', ...behind] = message.split(model);
@@ -116,7 +118,7 @@ const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
 };
 
-/** The status that an error stands for; 500, which says nothing, if it states none. */
+/** The status that an error states; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
   const code = Number(error.code);
@@ -124,7 +126,7 @@ function statusOf(error: unknown): number {
   return statuses[String(error.code)] ?? statuses[String(error.type)] ?? 500;
 }
 
-/** The beginning of an error's body, as far as it came. */
+/** The beginning of an error's body, as far as it arrived. */
 export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
