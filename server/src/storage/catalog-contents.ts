@@ -4,12 +4,12 @@ import type { Model } from '../core/catalog/catalog.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { Folder, LoadedFile } from './catalog-folder.ts';
 
-/** Everything that the files hold, including what callers do not see. */
+/** Everything in the catalog files, including what callers do not see. */
 export interface CatalogContents {
-  /** For each file the comment at its head, and whether it has a problem now. */
+  /** Each file, with the comment at its head and whether it has a problem now. */
   files: { file: string; note: string; rows: number; has_problem: boolean }[];
   rows: FiledRow[];
-  /** Rows of the files that are not used, and the problem that keeps them out. */
+  /** Rows that are not used, and the problem that prevents it. */
   left_out: { id: string; file: string; line: number; problem: Problem }[];
   upstreams: { file: string; definition: UpstreamDefinition }[];
 }
@@ -18,10 +18,10 @@ export interface CatalogContents {
 export interface FiledRow {
   model: Model;
   file: string;
-  /** Null: the file no longer has it, or cannot be read. */
+  /** Null: the file no longer contains the row, or cannot be read. */
   line: number | null;
   note: string;
-  /** The present problem of its file: the row is as it was before. */
+  /** The present problem of the row's file; the row is kept as it was before the problem. */
   problem: Problem | null;
 }
 
@@ -53,7 +53,10 @@ export function contentsOf({
   };
 }
 
-/** Only a file with a problem has such rows: its new ones, or all if it was never good. */
+/**
+ * The unused rows of a file. Only a file with a problem has any: its new rows, or all if the file
+ * was never valid.
+ */
 function leftOutOf(
   { file, parsed, problems }: LoadedFile,
   owners: Owners,

@@ -4,7 +4,7 @@ import type { Problem } from '../core/catalog/catalog-file.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { emptyText, parseCatalogText, type ParsedText } from './catalog-text.ts';
 
-/** A file of the folder, as it is now. */
+/** The present contents of a file in the folder. */
 export interface ReadFile {
   file: string;
   /** Null: it could not be read. */
@@ -31,7 +31,7 @@ async function readOne(path: string, file: string, old?: ReadFile): Promise<Read
   } catch (error) {
     return { file, text: null, parsed: emptyText([unreadable(file, error)], null) };
   }
-  // The same row objects, so that values cached per row (a compiled schema) stay usable.
+  // An unchanged file keeps its row objects, and so the values cached for each (a compiled schema).
   const parsed = old?.text === text ? old.parsed : parseCatalogText(text, file);
   return { file, text, parsed };
 }
@@ -40,9 +40,7 @@ export function unreadable(file: string, error: unknown): Problem {
   return { file, path: '', message: `cannot be read: ${messageOf(error)}.` };
 }
 
-/**
- * A text that changes whenever a file of the folder changes, or the folder appears or disappears.
- */
+/** A string that changes when a file of the folder changes, or the folder appears or disappears. */
 export async function signatureOf(dir: string): Promise<string> {
   const names = await fileNames(dir).catch(() => ['?']);
   const marks = names.map(async (name) => {

@@ -15,27 +15,27 @@ export interface FolderOptions {
   /** Folder of the `.yaml` and `.yml` files; other files and subfolders are ignored. */
   dir: string;
   /**
-   * Upstreams that need no definition in a file: a row that names neither one of them nor a defined
-   * one is wrong. Left out: any name is allowed.
+   * Upstreams that need no definition in a file. A row that names any other undefined upstream has
+   * a problem. If omitted, any name is allowed.
    */
   knownUpstreams?: readonly string[];
-  /** Why a definition cannot be used as it is written; null if it can. */
+  /** Why a definition is invalid; null if it is valid. */
   definitionFault?: (upstream: UpstreamDefinition) => string | null;
-  /** Checks the rows that name the upstream of a definition. */
+  /** Checks the rows that name the defined upstream. */
   unsupportedRowOf?: (upstream: UpstreamDefinition) => FindUnsupported;
 }
 
 /** A warning about the row with this id. */
 export type Warning = Problem & { id: string };
 
-/** The used contents of a file: if it has become bad, those from before. */
+/** The contents of a file that are used: the earlier ones if the file has become invalid. */
 export interface LoadedFile extends ReadFile, ParsedFile {}
 
 export interface Folder {
   files: LoadedFile[];
   /** The used rows of all files. */
   rows: Model[];
-  /** The file in which each id is used. */
+  /** The file of each used row, by the row's id. */
   owners: Owners;
   /** The used definitions of all files. */
   upstreams: UpstreamDefinition[];
@@ -43,7 +43,7 @@ export interface Folder {
   upstreamOwners: Owners;
   /** Present problems of the files. */
   problems: Problem[];
-  /** Likely mistakes in rows that are used nevertheless. */
+  /** Probable mistakes in rows; the rows are used even so. */
   warnings: Warning[];
 }
 
@@ -89,7 +89,7 @@ export async function readFolder(
 }
 
 interface JudgedFile extends ReadFile {
-  /** Problems that show without the other files. */
+  /** Problems that can be found without the other files. */
   problems: Problem[];
   old: LoadedFile | null;
 }
@@ -104,13 +104,18 @@ function definitionProblems(
   return [parsed.locate({ file, path: '/upstream', message })];
 }
 
-/** Includes the upstream that a bad file defined while it was good, because it stays in use. */
+/**
+ * Includes the upstream that an invalid file defined earlier, because that definition stays in use.
+ */
 function definedIn({ parsed, problems, old }: JudgedFile): string[] {
   const kept = problems.length > 0 ? old?.upstream?.name : null;
   return [parsed.defines, kept].filter((name) => typeof name === 'string');
 }
 
-/** By upstream, from the definitions that would be used; for a bad file from its earlier one. */
+/**
+ * The row checks by upstream, made from the definitions in use: for an invalid file, its earlier
+ * one.
+ */
 function judgesOf(
   judged: JudgedFile[],
   owners: Owners,
@@ -124,7 +129,7 @@ function judgesOf(
   return new Map(upstreams.map((each) => [each.name, unsupportedRowOf(each)]));
 }
 
-/** With any problem in it, a file keeps its earlier contents. */
+/** The contents of a file to use: the earlier ones if the file has any problem. */
 function loadedOf(
   { old, ...read }: JudgedFile,
   judges: ReadonlyMap<string, FindUnsupported>,
@@ -132,7 +137,7 @@ function loadedOf(
 ): LoadedFile {
   const { file, parsed } = read;
   const problems = [...read.problems];
-  // A bad row is missing from the rows, so their positions are right only without problems.
+  // Invalid rows are missing from `rows`, so the positions are right only if there are no problems.
   if (known && problems.length === 0)
     problems.push(...unknownUpstreams(file, parsed.rows, known).map(parsed.locate));
   if (problems.length === 0)
@@ -141,7 +146,10 @@ function loadedOf(
   return { ...read, upstream, rows, problems };
 }
 
-/** A problem of a row that the files alone do not show; `path` is a JSON pointer within it. */
+/**
+ * Makes a problem of a row that was found outside the files; `path` is a JSON pointer within the
+ * row.
+ */
 export function rowProblem(
   { files, owners }: Pick<Folder, 'files' | 'owners'>,
   id: string,
@@ -151,11 +159,11 @@ export function rowProblem(
   const file = files.find((each) => each.file === owners.get(id))!;
   const at = file.rows.findIndex((row) => row.id === id);
   const problem = { file: file.file, path: `/models/${at}${path}`, message };
-  // In a file that has become bad, a kept row may have moved or be gone.
+  // In a file that has become invalid, a kept row may have moved or be gone, so it gets no line.
   return file.problems.length === 0 ? file.parsed.locate(problem) : problem;
 }
 
-/** Rows that may lose money with some or all requests; that may be intended. */
+/** Rows that may lose money with some or all requests. This may be intended, so it is a warning. */
 function lossWarnings(folder: Pick<Folder, 'files' | 'rows' | 'owners'>): Warning[] {
   return folder.rows.flatMap((row) => {
     const { id, cost_may_exceed } = row;

@@ -8,11 +8,11 @@ export interface CatalogLog {
   warn(fields: object, message: string): void;
 }
 
-/** Limit of rows named in one line of the log. */
+/** Most entries in one line of the log. */
 const rowsLogged = 20;
 const idsLogged = 3;
 
-/** Logs new problems and resolved ones; a problem that stays is not repeated. */
+/** Logs new and resolved problems; a lasting problem is logged once. */
 export function report(
   { files, problems, warnings }: Folder,
   before: Folder,
@@ -26,7 +26,7 @@ export function report(
     log.warn(shown, 'catalog rows can cost more than they are sold for');
   }
   const bad = new Set(problems.map(({ file }) => file));
-  // While the folder cannot be read, nothing is known of its files.
+  // While the folder cannot be read, nothing is known about its files.
   if (bad.has('')) return;
   const had = before.problems.map(({ file }) => file || '.');
   const mended = new Set(had.filter((file) => !bad.has(file)));
@@ -60,7 +60,7 @@ export function reportHidden(
     ({ id, reason }) => !before.some((each) => each.id === id && each.reason === reason),
   );
   if (rows.length === 0) return;
-  // Many rows share a reason: a line for each would bury the other lines of the log.
+  // Grouped by reason, because a line for each row would bury the other lines of the log.
   const hidden = [...Map.groupBy(rows, ({ reason }) => reason)].map(([reason, of]) => {
     return { reason, count: of.length, ids: of.slice(0, idsLogged).map(({ id }) => id) };
   });

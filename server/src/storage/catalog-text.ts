@@ -4,30 +4,30 @@ import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 import { messageOf } from '../lib/unknown.ts';
 
-/** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
+/** Most uses of YAML aliases in a file, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;
-/** Length of a comment that is shown. */
+/** Most characters of a comment that are shown. */
 const noteMax = 2_000;
 
 export interface ParsedText extends ParsedFile {
-  /** The name of the upstream that it defines, even if its other contents are bad. */
+  /** The name of the upstream that the file defines, even if its other contents are invalid. */
   defines: string | null;
   /** Adds the line to a problem that was found later. */
   locate: (problem: Problem) => Problem;
-  /** The file's description of itself: the comment at its head. */
+  /** The comment at the file's head, which describes it. */
   note: string;
-  /** Every row of the file in order, including bad ones. */
+  /** Every row of the file in order, including invalid ones. */
   outline: RowOutline[];
 }
 
 export interface RowOutline {
   id: string;
   line: number;
-  /** Its comments about its price and its cost. */
+  /** The comments before the row and beside its price and its cost. */
   note: string;
 }
 
-/** Parses one file's text: YAML 1.2, strict, no key twice. Never throws. */
+/** Parses one file's text as strict YAML 1.2 without duplicate keys. Never throws. */
 export function parseCatalogText(text: string, file: string): ParsedText {
   const lines = new LineCounter();
   const doc = parseDocument(text, {
@@ -40,7 +40,7 @@ export function parseCatalogText(text: string, file: string): ParsedText {
   });
   const named = doc.getIn(['upstream', 'name']);
   const defines = typeof named === 'string' ? named : null;
-  // Later errors mostly follow from the first: after a tab everything is misplaced.
+  // Only the first error is reported, because it usually causes the others, as a tab does.
   const [fault] = [...doc.errors, ...doc.warnings];
   if (fault) {
     const { line } = lines.linePos(fault.pos[0]);
@@ -68,7 +68,7 @@ export function emptyText(problems: Problem[], defines: string | null): ParsedTe
   return { upstream: null, defines, rows: [], problems, locate, note: '', outline: [] };
 }
 
-/** If no empty line follows it, YAML attaches the comment at the head to the first key. */
+/** The comment at the head; YAML attaches it to the first key if no empty line follows it. */
 function headNote({ commentBefore, contents }: Document.Parsed): string {
   const first = isMap(contents) ? contents.items[0]?.key : null;
   return plain([commentBefore, contents?.commentBefore, isScalar(first) && first.commentBefore]);
@@ -97,7 +97,7 @@ function rowNote(row: Node): string {
   return plain(said);
 }
 
-/** Comments for readers: without lines that are meant for editors. */
+/** The comments without lines that are meant for editors. */
 function plain(comments: readonly (string | null | undefined | false)[]): string {
   const text = comments.filter((each) => typeof each === 'string').join('\n');
   const lines = text.split('\n').map((line) => line.trim());
@@ -108,7 +108,7 @@ function plain(comments: readonly (string | null | undefined | false)[]): string
     .slice(0, noteMax);
 }
 
-/** The line of the problem's own node, or of the nearest node around it. */
+/** Adds the line of the problem's node, or of the nearest node around it. */
 function withLine(problem: Problem, doc: Document.Parsed, lines: LineCounter): Problem {
   const keys = problem.path
     .split('/')

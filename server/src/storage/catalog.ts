@@ -15,7 +15,9 @@ import { report, reportHidden, type CatalogLog } from './catalog-report.ts';
 import { watchFolder, type WatchOptions } from './watch-folder.ts';
 
 export interface LiveOptions {
-  /** True, or the reason in words for the operator. Called at every reload. */
+  /**
+   * True, or why the upstream cannot be used, in words for the operator. Called at every reload.
+   */
   usableUpstreams: (name: string) => true | string;
   /** Called with the files' definitions, before `usableUpstreams` is called. */
   define?: (upstreams: UpstreamDefinition[]) => void;
@@ -29,9 +31,9 @@ export interface CatalogStore {
   current(): Catalog;
   /** Present problems of the files; empty if there are none. */
   problems(): readonly Problem[];
-  /** Likely mistakes in rows that are used nevertheless. */
+  /** Probable mistakes in rows; the rows are used even so. */
   warnings(): readonly Warning[];
-  /** Everything that the files hold, including what callers do not see. */
+  /** Everything in the files, including what callers do not see. */
   contents(): CatalogContents;
   /**
    * Reads the folder again; resolves when the result is live. Never rejects: errors appear in
@@ -42,9 +44,9 @@ export interface CatalogStore {
 }
 
 /**
- * Loads the folder of catalog files and watches it until `close`. A catalog is replaced whole, so a
- * reader never sees half of a change. Rejects only if the folder cannot be read; problems of a file
- * are in `problems`.
+ * Loads the folder of catalog files and watches it until `close`. A catalog is replaced as a whole,
+ * so readers never see half of a change. Rejects only if the folder cannot be read; problems of a
+ * file are in `problems`.
  */
 export async function openCatalog(options: CatalogOptions): Promise<CatalogStore> {
   const { dir, log } = options;
@@ -53,7 +55,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   let folder = await readFolder(options);
   let catalog = liveCatalog(folder, options);
   report(folder, emptyFolder, log);
-  // Not a warning: the catalog that comes with Farebox has many services that are not set up.
+  // Logged as info, because most services in Farebox's own catalog are usually not set up.
   reportHidden(catalog.hidden, [], (...said) => log.info(...said));
   log.info(shown(catalog), 'catalog loaded');
 
@@ -70,7 +72,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
     if (next.version !== catalog.version) log.info(shown(next), 'catalog changed');
     catalog = next;
   };
-  // One reading after the other, so that an older one never overwrites a newer one.
+  // Reads run one after another, so that an older result never overwrites a newer one.
   let last: Promise<void> = Promise.resolve();
   const reload = () => {
     const result = last.then(load);
@@ -107,7 +109,7 @@ function liveCatalog(folder: Folder, { usableUpstreams, define }: CatalogOptions
   return { models, hidden, version };
 }
 
-/** For the log. */
+/** The catalog's facts for the log. */
 function shown({ version, models, hidden }: Catalog): object {
   return { version, models: models.size, hidden: hidden.length };
 }

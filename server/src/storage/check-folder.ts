@@ -4,10 +4,10 @@ import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts'
 import type { LiveOptions } from './catalog.ts';
 import { readFolder, rowProblem, type Folder, type FolderOptions } from './catalog-folder.ts';
 
-/** Contents of a folder, for a check without a running service. */
+/** The contents of a folder that is checked without a running service. */
 export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problems' | 'warnings'> {
   files: string[];
-  /** Rows that would not be live, and why. */
+  /** Rows that would be hidden, and why. */
   hidden: Catalog['hidden'];
   /** The upstreams that its files define, each with a function that locates its problems. */
   upstreams: {
@@ -15,7 +15,10 @@ export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problem
     definition: UpstreamDefinition;
     problemOf: (message: string) => Problem;
   }[];
-  /** A problem of a row that the files alone do not show; `path` is a JSON pointer within it. */
+  /**
+   * Makes a problem of a row that was found outside the files; `path` is a JSON pointer within the
+   * row.
+   */
   problemOf: (id: string, path: string, message: string) => Problem;
 }
 

@@ -20,9 +20,9 @@ type CreateFile = (path: string) => Promise<FileHandle>;
 const createFile: CreateFile = (path) => open(path, 'wx', 0o600);
 
 /**
- * Objects as files below one folder. Several processes may share it. An object is written under a
- * temporary name on the same file system and renamed when it is whole and durable, so the last
- * completed one wins. A key may not go below another object's key: `put` rejects it.
+ * Stores objects as files below one folder, which several processes may share. An object is written
+ * under a temporary name on the same file system and renamed when it is complete and durable, so
+ * the last completed write wins. `put` rejects a key that lies below another object's key.
  */
 export class DiskStorage implements Storage {
   readonly #root: string;
@@ -30,9 +30,9 @@ export class DiskStorage implements Storage {
   readonly #createFile: CreateFile;
 
   /**
-   * Makes the folder if needed and sweeps what crashes left. Throws if the folder cannot be used.
-   * `isKnown`: the folder was used before. If it has no `.temp` then, its disk is probably not
-   * mounted: nothing is made, and the store counts as unavailable.
+   * Makes the folder if needed and removes leftovers of crashes. Throws if the folder cannot be
+   * used. `isKnown`: the folder was used before. If it then lacks `.temp`, its disk is probably not
+   * mounted, so nothing is created and the store counts as unavailable.
    */
   constructor(root: string, options: { createFile?: CreateFile; isKnown?: boolean } = {}) {
     this.#root = resolve(root);
@@ -50,7 +50,7 @@ export class DiskStorage implements Storage {
       await this.#moveTo(temp, target);
       return stored;
     } catch (error) {
-      // If it cannot be removed now, the next start sweeps it.
+      // If the file cannot be removed now, the next start removes it.
       await rm(temp, { force: true }).catch(() => {});
       throw asStorageError(error);
     }
@@ -123,18 +123,19 @@ export class DiskStorage implements Storage {
         await rename(temp, target);
         break;
       } catch (error) {
-        // A concurrent removal may delete an empty folder before either call is done.
+        // A concurrent removal may delete the empty folder before it is used, so try again.
         if (attempt === 10 || !hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
       }
     }
-    // Every folder up to the root, because another put may have made one and not synced it yet.
+    // Sync every folder up to the root, because another `put` may have made one without syncing it
+    // yet.
     for (let each = folder; each !== this.#root; each = dirname(each)) await syncFolder(each);
     await syncFolder(this.#root);
   }
 
   /**
-   * Removes the folders that became empty, and makes the removal durable, because nothing would
-   * check them later.
+   * Removes the folders that became empty, and makes the removal durable: nothing would repeat it
+   * later.
    */
   async #tidy(from: string): Promise<void> {
     let folder = from;
@@ -192,7 +193,7 @@ async function syncFolder(path: string): Promise<void> {
   try {
     handle = await open(path, 'r');
   } catch (error) {
-    // Removed in the meantime, and its entries with it.
+    // The folder was removed in the meantime, and its entries with it.
     if (hasCode(error, 'ENOENT')) return;
     throw error;
   }

@@ -6,12 +6,12 @@ import type { Storage } from './storage.ts';
 const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
 
 /**
- * Opens the store of an address: `disk:PATH`, relative to the working folder or absolute;
- * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; `s3+http://…` without TLS.
- * The secret is percent-encoded. Without a bucket in the path, the host begins with it.
- * `tempFolder` is where S3 objects are downloaded for tools that need a file. `isKnown`: the folder
- * was used before, so it is not created. Throws `TypeError` for any other address, without
- * repeating it, because it may hold a secret.
+ * Opens the store at an address: `disk:PATH`, relative to the working folder or absolute;
+ * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; or `s3+http://…` without TLS.
+ * The secret is percent-encoded. If the path has no bucket, the host name begins with it. S3
+ * objects are downloaded to `tempFolder` for tools that need a file. `isKnown`: the folder was used
+ * before, so it is not created. Throws `TypeError` for any other address; the message omits the
+ * address, which may contain a secret.
  */
 export function openStorage(
   address: string,

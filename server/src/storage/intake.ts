@@ -4,7 +4,7 @@ import { abortable, pieces, type Bytes } from '../lib/streams.ts';
 import { StorageFull, TooLarge, type StoredObject } from './storage.ts';
 
 /**
- * Treatment of each body that a store takes in: obey the signal, keep the limit, count and hash.
+ * Reads a body for a store: obeys the signal, enforces the size limit, counts and hashes the bytes.
  */
 export interface Intake {
   /** The body in pieces of `pieceBytes`; throws `TooLarge` or the signal's reason. */
@@ -37,7 +37,7 @@ export function intake(body: Bytes, pieceBytes: number, options: PutOptions): In
   };
 }
 
-/** Small enough to hold for many files at a time, large enough to be worth a system call. */
+/** Small enough to buffer for many files at once, large enough to be worth a system call. */
 const writeBytes = 256 * 1024;
 
 /** Streams a body into an open file. The file is neither synced nor closed. */
@@ -51,7 +51,9 @@ export async function writeBody(
   return stored();
 }
 
-/** A single write may take only a part, as on a disk that is almost full. */
+/**
+ * Repeats the write until all is written: one write may take only a part, as on a nearly full disk.
+ */
 async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
   let done = 0;
   while (done < piece.length) {

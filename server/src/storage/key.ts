@@ -1,13 +1,15 @@
 /**
- * Keys are made by this service from ids, so a bad one is its own mistake. It is refused before it
- * can name anything outside the store. Parts do not begin with a dot: that excludes `..` and the
+ * This service makes keys from ids, so an invalid key is a bug. It is refused here, before it can
+ * name anything outside the store. No part may begin with a dot, which excludes `..` and the
  * store's own hidden folders.
  */
 
 const part = '[a-z0-9_-][a-z0-9_.-]*';
 const shape = new RegExp(`^${part}(?:/${part})*$`);
 
-/** S3 allows 1024 bytes, a file system 255 a part; the operator's prefix needs room as well. */
+/**
+ * S3 allows 1024 bytes, a file system 255 in each part; the operator's prefix needs room as well.
+ */
 const maxLength = 512;
 const maxPartLength = 200;
 

@@ -1,14 +1,14 @@
 /**
- * Runs in a worker thread only: a hostile file can keep the parser busy for ever, and a thread can
- * be ended from outside. Takes `Task`s, answers each with an `Answer`.
+ * Runs in a worker thread, which can be ended from outside, because a hostile file can keep the
+ * parser busy for ever. Answers each `Task` with an `Answer`.
  */
 import { parentPort } from 'node:worker_threads';
 import * as mediabunny from 'mediabunny';
 import type { Answer, Measures, Task } from './measure.ts';
 
 /**
- * Only the format that the first bytes showed, which leaves less to attack. Playlists, which would
- * make the parser open other files and addresses, are never among them.
+ * The formats that the parser may try for each detected type; fewer formats leave less to attack.
+ * Playlists are excluded, because they make the parser open other files and addresses.
  */
 const formats: Record<string, mediabunny.InputFormat[]> = {
   'video/mp4': [mediabunny.MP4, mediabunny.QTFF],
@@ -23,10 +23,10 @@ const formats: Record<string, mediabunny.InputFormat[]> = {
   'audio/aac': [mediabunny.ADTS],
 };
 
-// The parser logs remarks on strange files, so uploads could flood the service's log.
+// Silent, because the parser logs remarks on strange files, and uploads could flood our log.
 mediabunny.Logging.level = mediabunny.LogLevel.Silent;
 
-/** Longer than any real file; a header can claim anything. */
+/** Limit for the claim of a header; longer than any real file. */
 const maxDurationSeconds = 30 * 24 * 60 * 60;
 
 parentPort?.on('message', (task: Task) => {

@@ -6,7 +6,10 @@ import { hasCode } from './intake.ts';
 import { plainText } from './plain-text.ts';
 import { isTruncated } from './truncation.ts';
 
-/** In whole pixels, as displayed: rotation is applied. Measures that the type lacks are absent. */
+/**
+ * Sizes are whole pixels as displayed, after rotation. Measures that the file's type lacks are
+ * absent.
+ */
 export interface Measures {
   width?: number;
   height?: number;
@@ -21,20 +24,20 @@ export class Unmeasurable extends Error {
   }
 }
 
-/** A thread's task and its answer. A `fault` is the machine's, not the file's. */
+/** A thread's task and its answer. A `fault` is a failure of the machine, not of the file. */
 export interface Task {
   path: string;
   content_type: string;
 }
 export type Answer = { measures: Measures } | { error: string; fault: boolean };
 
-/** 32,768 × 32,768: none of the tools used here would take a larger image. */
+/** 32,768 × 32,768: no tool used here accepts a larger image. */
 const maxPixels = 2 ** 30;
 const headBytes = 256 * 1024;
 
 /**
- * Parsers of audio and video run here: a hostile file can keep one busy for ever, or make it fill
- * the memory.
+ * Audio and video are parsed in these threads, because a hostile file can keep a parser busy for
+ * ever or make it fill the memory.
  */
 const threads = new Threads<Task, Answer>(new URL('./measure-worker.ts', import.meta.url), {
   size: 2,
@@ -44,7 +47,7 @@ const threads = new Threads<Task, Answer>(new URL('./measure-worker.ts', import.
 /**
  * Measures a file of a type that `sniff` returned, from its headers; nothing is decoded. Plain text
  * is read to the end, because its head says nothing about the remaining bytes. Throws
- * `Unmeasurable` if the file is at fault, after `limitMs` at the latest, not counting the wait for
+ * `Unmeasurable` if the file is at fault or takes longer than `limitMs`, not counting the wait for
  * a free thread; throws the system's error if the machine is at fault.
  */
 export async function measure(
@@ -65,7 +68,10 @@ export async function measure(
   }
 }
 
-/** Vector images may have fractions of a pixel, and any header can claim an absurd size. */
+/**
+ * Rounds to whole pixels, because vector images may have fractions; refuses absurd sizes, because a
+ * header can claim anything.
+ */
 function inPixels({ width, height, ...rest }: Measures): Measures {
   if (width === undefined || height === undefined) return rest;
   if (Math.max(width, height) > maxPixels) throw new Unmeasurable(`${width} × ${height} pixels`);
@@ -86,8 +92,8 @@ async function measureStill(
 }
 
 /**
- * Separates faults of the file from failures of the machine, which must not make a good file
- * unusable.
+ * Turns an error that the file caused into `Unmeasurable`. Failures of the machine stay as they
+ * are, because they must not make a good file unusable.
  */
 function judged(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unmeasurable) return error;
@@ -106,7 +112,7 @@ async function imageSize(path: string, content_type: string): Promise<Measures> 
   return { width: found.autoOrient.width, height: found.autoOrient.height };
 }
 
-/** From the root element alone: an SVG is never parsed. Empty if no size is stated in pixels. */
+/** Reads only the root element; an SVG is never parsed. Empty if no size is stated in pixels. */
 function svgSize(head: Buffer): Measures {
   const root = /<(?:[\w.-]+:)?svg\b[^<>]*>/i.exec(head.toString('utf8'))?.[0];
   if (!root) throw new Unmeasurable('no svg element');
@@ -123,8 +129,8 @@ function svgSize(head: Buffer): Measures {
 }
 
 /**
- * Read here, because sharp comes without HEVC. Tiles and thumbnails have extents as well: the
- * largest is the image's. A rotation applies to all of them.
+ * Reads a HEIC image's size here, because sharp is built without HEVC. Tiles and thumbnails have
+ * sizes (`ispe`) too: the largest one is the image's. A rotation applies to all of them.
  */
 function heicSize(head: Buffer): Measures {
   let width = 0;

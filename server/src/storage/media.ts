@@ -4,7 +4,7 @@ import { plainText } from './plain-text.ts';
 
 export { measure, Unmeasurable, type Measures } from './measure.ts';
 
-/** One container, several names: the first bytes do not tell whether it holds video. */
+/** Types that share a container; the first bytes do not show whether it contains video. */
 const containers: Record<string, string> = {
   'video/mp4': 'mp4',
   'video/quicktime': 'mp4',
@@ -21,7 +21,7 @@ export const sniffBytes = 4100;
 /**
  * The content type that the first bytes show, by the name we store; null for types that are not
  * accepted. Markup that a browser would run gets its real type, `image/svg+xml` or `text/html`, so
- * that it can be refused or served as an attachment. For a text only the given bytes are judged;
+ * that it can be refused or served as an attachment. Only the given bytes of a text are checked;
  * `measure` reads it to the end.
  */
 export async function sniff(head: Uint8Array): Promise<string | null> {
@@ -45,15 +45,15 @@ export function agrees(declared: string, sniffed: string): boolean {
 async function magicType(head: Uint8Array): Promise<string | null> {
   const found = await fileTypeFromBuffer(head);
   if (found) return usualType(found.mime);
-  // The tag before the audio, with a cover image for example, may be longer than the head.
+  // An MP3's ID3 tag may be longer than the head, for example with a cover image.
   const [i, d, three, version = 0] = head;
   const tagged = i === 0x49 && d === 0x44 && three === 0x33 && version >= 2 && version <= 4;
   return tagged ? 'audio/mpeg' : null;
 }
 
 /**
- * Recognises HTML as the WHATWG's rules for unknown types do; the tag must end, so that `<b` does
- * not match `<bang`.
+ * Recognises HTML by the WHATWG's rules for unknown types. The tag's name must end there, so that
+ * `<b` does not match `<bang`.
  */
 const htmlStart =
   /^<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>]|^<!--/i;

@@ -1,9 +1,9 @@
 /**
- * Judges a text chunk by chunk: UTF-8 without control characters other than tab, line feed and
- * carriage return.
+ * Checks chunk by chunk that a file is plain text: UTF-8 without control characters other than tab,
+ * line feed and carriage return.
  */
 export interface TextCheck {
-  /** False once the bytes so far cannot begin a plain text. */
+  /** False as soon as the bytes so far cannot be the beginning of a plain text. */
   takes(chunk: Uint8Array): boolean;
   /** False if the text stops in the middle of a character. */
   ends(): boolean;

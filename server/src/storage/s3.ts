@@ -10,21 +10,26 @@ import { sweepTemp } from './temp.ts';
 
 export interface S3Options {
   /**
-   * With the bucket: `https://host/bucket`, or `https://bucket.host/` if the service requires it.
+   * Includes the bucket: `https://host/bucket`, or `https://bucket.host/` if the service requires
+   * it.
    */
   endpoint: string;
   accessKeyId: string;
   secretAccessKey: string;
   region: string;
-  /** Put before every key, such as `farebox/`, so that one bucket can serve other programs too. */
+  /** Prepended to every key, such as `farebox/`, so that other programs can share the bucket. */
   prefix?: string;
   /** Folder on this machine for `asPath`. */
   tempFolder: string;
-  /** A body is sent in parts of this size, two of them in memory. S3 requires at least 5 MiB. */
+  /**
+   * A body is sent in parts of this size, with two in memory at a time. S3 requires at least 5 MiB.
+   */
   partBytes?: number;
-  /** Time limit of one call; for reading, until the first byte, and then between two. */
+  /**
+   * Time limit of one call. When reading an object: until the first byte, then between two bytes.
+   */
   callMs?: number;
-  /** Wait before the first repetition; doubles each time. */
+  /** Wait before the first retry; doubles each time. */
   retryMs?: number;
 }
 
@@ -32,7 +37,7 @@ const tempPrefix = 'farebox-s3-';
 const staleTempMs = 24 * 60 * 60 * 1000;
 const attempts = 3;
 const removalsAtOnce = 8;
-/** Codes that services answer with when they are full. */
+/** Error codes of services that are full. */
 const fullCodes = new Set([
   'XMinioStorageFull',
   'QuotaExceeded',
@@ -41,9 +46,9 @@ const fullCodes = new Set([
 ]);
 
 /**
- * Objects in an S3-compatible bucket. S3 shows an object only when its upload is complete. A crash
- * during an upload leaves parts that no key shows: a lifecycle rule of the bucket should abort
- * those after a day.
+ * Stores objects in an S3-compatible bucket. S3 shows an object only when its upload is complete. A
+ * crash during an upload leaves invisible parts, so a lifecycle rule of the bucket should abort
+ * incomplete uploads after a day.
  */
 export class S3Storage implements Storage {
   readonly #options: Required<S3Options>;
@@ -66,7 +71,8 @@ export class S3Storage implements Storage {
     let upload: Multipart | null = null;
     try {
       for await (const piece of stream) {
-        // Only the last piece is short: a body that fits into one piece goes up in a single call.
+        // Only the last piece is short, so a short first piece is the whole body and is sent in one
+        // call.
         if (!upload && piece.length < this.#options.partBytes) {
           last = piece;
           continue;
@@ -135,7 +141,7 @@ export class S3Storage implements Storage {
     await this.#call((client) => client.deleteObject(name).catch(unlessMissing));
   }
 
-  /** One by one, because deleting many in one call differs between services. */
+  /** Deletes objects one by one, because services differ in how they delete many in one call. */
   async removeAll(prefix: string): Promise<void> {
     const below = `${this.#nameOf(prefix)}/`;
     let token: string | undefined;
@@ -153,8 +159,8 @@ export class S3Storage implements Storage {
   }
 
   /**
-   * Asks for an object that does not exist: a list would look the same for a missing bucket and an
-   * empty one.
+   * Asks for an object that does not exist, because a list would look the same for a missing bucket
+   * and an empty one.
    */
   async answers(signal?: AbortSignal): Promise<void> {
     const name = this.#nameOf('farebox/none');
@@ -172,14 +178,16 @@ export class S3Storage implements Storage {
     return this.#options.prefix + key;
   }
 
-  /** s3mini has no signals, so each call gets a client whose `fetch` obeys this one. */
+  /** s3mini does not take signals, so each call gets a client whose `fetch` obeys `signal`. */
   #client(signal: AbortSignal): S3mini {
     const { endpoint, accessKeyId, secretAccessKey, region } = this.#options;
     const obedient: typeof fetch = (input, init) => fetch(input, { ...init, signal });
     return new S3mini({ endpoint, accessKeyId, secretAccessKey, region, fetch: obedient });
   }
 
-  /** Repeats passing failures. Only for calls that may be done twice with the same effect. */
+  /**
+   * Retries after temporary failures. Only for calls that may be made twice with the same effect.
+   */
   async #call<T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const limit = AbortSignal.timeout(this.#options.callMs);
@@ -203,8 +211,8 @@ export class S3Storage implements Storage {
 type Call = <T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /**
- * An upload in parts, driven here because s3mini's own leaves parts in flight, and their rejections
- * unseen, when the body fails. One part travels while the next is gathered.
+ * An upload in parts. We do this ourselves, because when the body fails s3mini's own upload leaves
+ * parts in flight and their rejections unhandled. One part is sent while the next is being read.
  */
 class Multipart {
   readonly #name: string;
@@ -226,20 +234,23 @@ class Multipart {
     await this.#sending;
     const number = this.#parts.length + 1;
     this.#sending = this.#send(piece, number);
-    // The next call checks its result; until then it must not count as unhandled.
+    // The next call checks this result; until then its rejection must not count as unhandled.
     this.#sending.catch(() => {});
   }
 
   async complete(): Promise<void> {
     await this.#sending;
-    // S3 may fail after it has answered 200, and then reports it in the body.
+    // S3 may fail after it has answered 200; the body then contains the error.
     const result = await this.#call(async (client) => {
       return await client.completeMultipartUpload(this.#name, this.#id, this.#parts);
     }, this.#signal);
     if (!result.etag) throw new Error('the store did not complete the upload');
   }
 
-  /** Best effort. Waits for the part that is being sent, which would otherwise stay behind. */
+  /**
+   * Aborts the upload, best effort. Waits for the part that is being sent, which would otherwise
+   * remain in the bucket.
+   */
   async abandon(): Promise<void> {
     this.#stop.abort();
     await this.#sending.catch(() => {});
@@ -268,7 +279,7 @@ function unlessMissing(error: unknown): void {
 
 function isPassing(error: unknown): boolean {
   if (error instanceof S3ServiceError) return error.status >= 500 || error.status === 429;
-  // `fetch` throws a `TypeError` if the connection failed; the other name is the client's.
+  // If the connection failed, `fetch` throws a `TypeError`, and s3mini an `S3NetworkError`.
   return error instanceof TypeError || (error instanceof Error && error.name === 'S3NetworkError');
 }
 

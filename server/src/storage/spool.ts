@@ -6,11 +6,11 @@ import type { Bytes } from '../lib/streams.ts';
 import { DiskStorage } from './disk.ts';
 import { fromJson } from '../lib/json.ts';
 
-/** A result that was fetched but not stored yet: the bytes, and the details that came with them. */
+/** A result that was fetched but not stored yet: its bytes and its details. */
 export interface SpooledResult {
   attempt: number;
   kept_at: number;
-  /** JSON, as it was given. */
+  /** The details, as JSON. */
   told: unknown;
   /** The bytes of each medium, in order. */
   files: (() => Promise<Bytes>)[];
@@ -35,7 +35,7 @@ interface Marker {
 
 export interface SpoolOptions {
   maxBytes: number;
-  /** Bytes that have to stay free on its disk. */
+  /** Bytes that must stay free on the spool's disk. */
   keepFreeBytes: number;
 }
 
@@ -48,16 +48,16 @@ export class SpoolFull extends Error {
 }
 
 /**
- * Keeps results on this machine's own disk until the storage takes them. An entry is durable before
- * `keep` returns, and complete or absent: its marker is written last. However much one account has
- * in it, half of the remaining room is left for the others.
+ * Keeps results on this machine's disk until the storage takes them. An entry is durable before
+ * `keep` returns, and it is complete or absent, because its marker is written last. One account can
+ * take at most half of the room that the others leave.
  */
 export class Spool {
   readonly #disk: DiskStorage;
   readonly #dir: string;
   readonly #budget: Budget;
   readonly #keepFreeBytes: number;
-  /** Each entry's part of the budget. */
+  /** Bytes of the budget that each entry takes. */
   readonly #entries = new Map<string, { account_id: string; bytes: number }>();
 
   private constructor(dir: string, { maxBytes, keepFreeBytes }: SpoolOptions) {
@@ -74,14 +74,14 @@ export class Spool {
       if (id.startsWith('.')) continue;
       const marker = await spool.#marker(id);
       if (marker) spool.#enter(id, marker.account_id, marker.bytes);
-      // Another process may be writing it; after this long that process has died.
+      // Another process may still be writing this entry, but not for this long: it must have died.
       else if (Date.now() - statSync(join(dir, id)).mtimeMs > brokenMs)
         await spool.#disk.removeAll(id);
     }
     return spool;
   }
 
-  /** Throws `SpoolFull`, or errors of reading a file or writing to the disk. */
+  /** Throws `SpoolFull`, or an error from reading a file or writing to the disk. */
   async keep({ id, attempt, account_id, told, files }: SpoolEntry): Promise<void> {
     const held = { bytes: 0 };
     try {
@@ -148,7 +148,7 @@ export class Spool {
     }
   }
 
-  /** Existing entries count even if the bound was lowered since. */
+  /** Adds an existing entry to the budget, as 0 bytes if a lowered limit leaves no room for it. */
   #enter(id: string, account_id: string, bytes: number): void {
     const counted = this.#budget.take(account_id, bytes) ? bytes : 0;
     this.#entries.set(id, { account_id, bytes: counted });

@@ -1,12 +1,12 @@
 /**
- * Storage of media bytes. A key is a path-like name made by this service from ids only, never from
- * a caller's text. An object appears complete or not at all: readers never see half of one, and a
- * crash leaves no half under its key.
+ * Storage of media bytes. A key is a path-like name that this service makes from ids only, never
+ * from a caller's text. An object appears complete or not at all: no reader sees a part of one, and
+ * a crash leaves no part under its key.
  */
 export interface Storage {
   /**
-   * Streams into the store; rejects with `TooLarge` once `maxBytes` is passed, leaving nothing.
-   * Replaces an older object.
+   * Streams a body into the store and replaces an older object. Rejects with `TooLarge`, and stores
+   * nothing, once the body exceeds `maxBytes`.
    */
   put(
     key: string,
@@ -22,7 +22,7 @@ export interface Storage {
     range?: { start: number; end: number },
   ): Promise<AsyncIterable<Uint8Array> | null>;
   /**
-   * A path on this machine's disk with the whole object, for tools that need a file; call `done`
+   * The path of a local file with the whole object, for tools that need a file; call `done`
    * afterwards.
    */
   asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null>;
@@ -30,7 +30,7 @@ export interface Storage {
   remove(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   removeAll(prefix: string): Promise<void>;
-  /** A cheap read without data. Rejects with the reason if the store cannot be read. */
+  /** Tries a cheap read. Rejects with the reason if the store cannot be read. */
   answers(signal?: AbortSignal): Promise<void>;
   /** Free bytes; null if the store cannot tell. */
   freeBytes(): Promise<number | null>;
@@ -51,7 +51,7 @@ export class TooLarge extends Error {
   }
 }
 
-/** The store is full. Nothing is kept of the object that was being put. */
+/** The store is full. Nothing of the object that was being written is kept. */
 export class StorageFull extends Error {
   constructor(options?: { cause?: unknown }) {
     super('the storage is full', options);
@@ -59,7 +59,7 @@ export class StorageFull extends Error {
   }
 }
 
-/** The store cannot be used at the moment. Nothing is kept of the object that was being put. */
+/** The store is unavailable at the moment. Nothing of the object that was being written is kept. */
 export class StorageAway extends Error {
   constructor(options?: { cause?: unknown }) {
     super('the storage is away', options);

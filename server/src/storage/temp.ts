@@ -2,9 +2,9 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes leftovers of crashes in a folder of temporary files: entries that begin with `prefix`
- * and were not written to for `staleMs`. Younger ones may belong to another running process. An
- * entry that cannot be removed stays: it is not worth failing a start.
+ * Removes leftovers of crashes from a folder of temporary files: entries whose names begin with
+ * `prefix` and that nobody has written to for `staleMs`. Younger entries may belong to another
+ * running process. An entry that cannot be removed is left there and does not fail the start.
  */
 export function sweepTemp(folder: string, prefix: string, staleMs: number): void {
   for (const name of readdirSync(folder)) {

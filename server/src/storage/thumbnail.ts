@@ -4,7 +4,7 @@ import type { Storage } from './storage.ts';
 
 /** Small versions of images, for lists: a page of originals would be tens of megabytes. */
 export interface Thumbnails {
-  /** WebP; null if the bytes are gone or not an image that can be made small. */
+  /** Returns a WebP; null if the bytes are gone, or cannot be made into a thumbnail. */
   of(picture: Picture, size: ThumbnailSize): Promise<Buffer | null>;
 }
 
@@ -15,8 +15,8 @@ interface Picture {
 }
 
 /**
- * A square for a line of a list, and the whole image for a card; twice the displayed size, for
- * screens with two dots a pixel.
+ * `square` is for a line of a list, `card` shows the whole image. Both have twice the displayed
+ * size, for screens with two dots per pixel.
  */
 const sizes = {
   square: { width: 128, height: 128, fit: 'cover' },
@@ -25,15 +25,15 @@ const sizes = {
 export type ThumbnailSize = keyof typeof sizes;
 export const thumbnailSizes = keysOf(sizes);
 const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
-/** Limits the decoder's memory; larger images are shown as an icon of their kind. */
+/** Limits the decoder's memory; pages show an icon for larger images. */
 const pixelsMax = 50_000_000;
 const seconds = 5;
-/** Thumbnails made at the same time; decoding shares its threads with the disk. */
+/** Most thumbnails made at the same time, because decoding shares its threads with disk access. */
 const togetherMax = 2;
 const waitingMax = 200;
 /**
- * Thumbnails kept in memory, up to some tens of KB each, so that showing a list again costs
- * nothing.
+ * Most thumbnails kept in memory, so that showing a list again costs nothing. Each has at most some
+ * tens of KB.
  */
 const keptMax = 500;
 

@@ -1,9 +1,8 @@
 import { open, type FileHandle } from 'node:fs/promises';
 
 /**
- * Recognises a file that ends before its own headers say it should: the result of a broken
- * transfer, which a header alone does not show. Only lengths are read, nothing is decoded. Formats
- * that do not state lengths count as whole.
+ * Whether a file is shorter than its own headers say, as after a broken transfer. Only lengths are
+ * read, nothing is decoded. Files of formats that state no lengths count as complete.
  */
 export async function isTruncated(
   path: string,
@@ -24,7 +23,8 @@ export async function isTruncated(
 }
 
 /**
- * For the unit that begins with `head`: its length including the head; null if the walk is over.
+ * The length, including the head, of the unit that begins with `head`; null if no more units
+ * follow.
  */
 type MeasureUnit = (head: Buffer, left: number) => number | null;
 
@@ -39,8 +39,8 @@ const walked: Record<string, MeasureUnit> = {
 const matroska = new Set(['video/webm', 'video/x-matroska']);
 const pngSignatureBytes = 8;
 /**
- * More units than any real file has; a file made to keep the walk busy is left to the tools that
- * come next.
+ * More units than any real file has. A file with more, made to keep us busy, is left to later
+ * checks.
  */
 const maxUnits = 50_000;
 
@@ -54,7 +54,8 @@ async function walkEndsEarly(
   for (let unit = 0; unit < maxUnits; unit += 1) {
     signal.throwIfAborted();
     const head = await read(handle, position, 16);
-    // A PNG ends with its IEND. Boxes end with the file, apart from a few bytes that players skip.
+    // A PNG must end with its IEND chunk; boxes end with the file, apart from a few bytes that
+    // players skip.
     if (head.length < 8) return measureUnit === pngChunk;
     const length = measureUnit(head, size - position);
     if (length === null) return false;
@@ -73,7 +74,7 @@ function isoBox(head: Buffer, left: number): number | null {
   const length = head.readUInt32BE(0);
   if (length === 0) return left;
   if (length === 1) return head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
-  // No box is shorter than its head; trailing bytes are ignored, as players do.
+  // No box is shorter than its head, so these are trailing bytes, which players ignore too.
   return length < 8 ? null : length;
 }
 
@@ -81,7 +82,7 @@ function riffLength(head: Buffer): number {
   return head.length < 12 ? Infinity : head.readUInt32LE(4) + 8;
 }
 
-/** The segment's end; 0 if it is not stated, as in a recording that was streamed. */
+/** Where the segment ends; 0 if that is not stated, as in a streamed recording. */
 function matroskaLength(head: Buffer): number {
   const header = element(head, 0);
   if (!header || header.length === null) return Infinity;

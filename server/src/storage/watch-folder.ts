@@ -2,24 +2,27 @@ import { watch, type FSWatcher } from 'node:fs';
 
 export interface WatchOptions {
   dir: string;
-  /** Called once nothing has changed for a while, so that no half-saved file is read. */
+  /**
+   * Called after a change, once nothing more has changed for `debounceMs`, so that no half-saved
+   * file is read.
+   */
   onChange: () => void;
-  /** Whether something changed since the caller's last reading; called now and then. */
+  /** Whether something has changed since the caller's last read; called every `pollMs`. */
   differs: () => Promise<boolean>;
-  /** The system reports no changes; the folder is only polled. */
+  /** Called if the system cannot report changes; then the folder is only polled. */
   onSilence: (error: unknown) => void;
-  /** Quiet time after a change. Default 100. */
+  /** Time without further changes before `onChange` is called. Default 100. */
   debounceMs?: number;
   /** How often `differs` is called. Default 5000. */
   pollMs?: number;
-  /** False: only polls, for file systems with unreliable notices. */
+  /** False: only polls, for file systems with unreliable change notifications. */
   watch?: boolean;
 }
 
 /**
- * Watches a folder in two ways at once: the system's notices are quick, but do not exist on every
- * file system and may fail silently; polling is slow and always works. Returns a function that ends
- * it.
+ * Watches a folder in two ways at once: the system's change notifications are quick, but some file
+ * systems lack them and they may fail silently; polling is slow and always works. Returns a
+ * function that stops both.
  */
 export function watchFolder({
   dir,

@@ -11,24 +11,27 @@ export interface WatchedStorage extends Storage {
 }
 
 interface Watch {
-  /** Time between two probes of a storage that works. */
+  /** Time between two probes while the storage works. */
   everyMs: number;
-  /** Called when it becomes unavailable, with the probe's error, and when it is back. */
+  /**
+   * `onAway` is called with the probe's error when the storage becomes unavailable, `onBack` when
+   * it is back.
+   */
   onAway: (err: unknown) => void;
   onBack: (seconds: number) => void;
 }
 
-/** While something is wrong it is probed this many times as often. */
+/** While something is wrong, the storage is probed this many times as often. */
 const hurry = 5;
-/** Consecutive probes that change the state: a single one may have met a passing fault. */
+/** How many probes in a row change the state; a single one may have met a temporary fault. */
 const inARow = 2;
 const probeMs = 5_000;
 
 /**
- * A working storage is probed by a cheap read. Once a probe or a call has failed, it is probed by a
- * small object that is written and removed: a storage that cannot be written counts as unavailable
- * too. While it is, calls fail at once with `StorageAway`; reads go on as long as the storage
- * answers them.
+ * Probes a working storage with a cheap read. After a failed probe or call, probes also write and
+ * remove a small object, because a storage that cannot be written to counts as unavailable too.
+ * While it is unavailable, calls fail at once with `StorageAway`, but reads go on as long as the
+ * storage answers them.
  */
 export function watchStorage(storage: Storage, watch: Watch): WatchedStorage {
   return new Watched(storage, watch);
@@ -38,14 +41,14 @@ class Watched implements WatchedStorage {
   readonly #inner: Storage;
   readonly #watch: Watch;
   #awaySince: number | null = null;
-  /** It answered the newest probe, even if only to reads. */
+  /** Whether the storage answered the newest probe, even if only its read. */
   #isReadable = true;
   /** Consecutive probes that contradict the present state. */
   #against = 0;
-  /** A call has failed since the newest probe. */
+  /** Whether a call has failed since the newest probe. */
   #isSuspect = false;
   #probing = false;
-  /** An aborted probe has not returned yet. */
+  /** Whether an aborted probe has not returned yet. */
   #hangs = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -124,7 +127,10 @@ class Watched implements WatchedStorage {
     }
   }
 
-  /** A probe, which is started at once, decides whether the storage is unavailable. */
+  /**
+   * The error for a failed call. Also starts a probe at once, to decide whether the storage is
+   * unavailable.
+   */
   #fault(error: unknown): Error {
     this.#isSuspect = true;
     this.#probeIn(0);
@@ -153,7 +159,7 @@ class Watched implements WatchedStorage {
   }
 
   async #look(): Promise<void> {
-    // Each call to a file system that hangs keeps one of the few threads.
+    // No further probe: each call to a file system that hangs occupies one of the few threads.
     if (this.#hangs) throw new Error('the storage has not answered the last probe yet');
     const isThorough = this.#isSuspect || this.#against > 0 || this.isAway();
     this.#isSuspect = false;
@@ -168,7 +174,7 @@ class Watched implements WatchedStorage {
     });
   }
 
-  /** Also ends the wait for work that ignores its signal. */
+  /** Runs work with a time limit, and stops waiting even for work that ignores its signal. */
   async #bounded(work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const limit = new AbortController();
     const late = Promise.withResolvers<never>();
@@ -210,7 +216,7 @@ async function* probeBody(): Bytes {
   yield Buffer.from('probe');
 }
 
-/** Distinguishes an error of a source from one of the storage that reads it. */
+/** Wraps a source so that its errors can be told from those of the storage that reads it. */
 function observed(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
   const inner = source[Symbol.asyncIterator]();
   let failed = false;
@@ -223,7 +229,7 @@ function observed(source: Bytes): { body: Bytes; failed: () => boolean; release:
     return: async () => (await inner.return?.()) ?? { done: true, value: undefined },
     [Symbol.asyncIterator]: () => body,
   };
-  // Not awaited: many sources only return once a pending read has ended.
+  // Not awaited, because many sources return only once a pending read has ended.
   const release = () => void inner.return?.().catch(() => {});
   return { body, failed: () => failed, release };
 }
