@@ -3,14 +3,16 @@ import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
 
-/** Common parts of all benches of HTTP calls. */
+/** Shared by all benches of HTTP calls. */
 
 export const connections = 64;
-/** Time in which the compiler optimises the hot paths; a running service is past it. */
+/** Uncounted time at the start, in which the compiler optimises the hot paths. */
 const warmupSeconds = 8;
-/** A machine's speed rarely stays equal for longer, so the contenders alternate this often. */
+/**
+ * The contenders alternate this often, because a machine's speed rarely stays the same for longer.
+ */
 const sliceSeconds = 0.5;
-/** Beginning of each slice that does not count: its connections are opened then. */
+/** Uncounted beginning of each slice, in which its connections are opened. */
 const sliceWarmupSeconds = 0.1;
 
 export const model = 'bench/flux/dev/text-to-image';
@@ -28,7 +30,7 @@ export function submitRequest(key: string, path = `/v1/queue/${model}`): Buffer 
   return httpRequest('POST', path, headers(key), input);
 }
 
-/** One of the compared contenders: a server, and the n-th request to it. */
+/** One of the compared contenders: a server, and the bytes of the n-th request to it. */
 export interface Contender {
   what: string;
   start: () => Promise<Process>;
@@ -41,7 +43,7 @@ interface Effort {
   rounds: number;
 }
 
-/** A running contender, and what it used so far in the present round. */
+/** A running contender, and its slices of the present round. */
 interface Line extends Contender {
   process: Process;
   slices: Slice[];
@@ -53,7 +55,7 @@ interface Slice extends LoadResult {
   postgres: number;
 }
 
-/** Result of one contender in one round. */
+/** The result of one contender in one round. */
 interface Measured {
   requests: number;
   /** Replies with an unexpected status or none. */
@@ -68,9 +70,9 @@ interface Measured {
 }
 
 /**
- * Measures all contenders side by side, the first one being the reference, and prints the medians
- * of the rounds. All run at the same time and are loaded alternately for half a second, in rotating
- * order, so that each ratio covers the same moments. `beforeRound` removes leftovers.
+ * Measures all contenders and prints the medians of the rounds; the first contender is the
+ * reference. All run at the same time and are loaded in turn for half a second each, in rotating
+ * order, so that each ratio covers the same period. `beforeRound` removes leftovers.
  */
 export async function compare(
   bench: Bench,

@@ -4,8 +4,7 @@ import { messageSize } from './load.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 /**
- * Answers every chat call at once with the same completion: prepared bytes, so that it takes little
- * of the machine.
+ * Answers every chat call at once with the same completion, as prepared bytes, to use little CPU.
  */
 const reply = JSON.stringify({
   id: 'chatcmpl-1',

@@ -58,7 +58,7 @@ const question: Question = {
 };
 export default question;
 
-/** In its own thread, so that the load does not slow it down. */
+/** Starts the chat upstream in its own thread, so that the load generator does not slow it down. */
 async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {
   const worker = new Worker(new URL('./chat-upstream.ts', import.meta.url));
   const port = await new Promise<number>((resolve) => worker.once('message', resolve));

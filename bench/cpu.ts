@@ -18,7 +18,7 @@ export function cpuSeconds(pid: number): number {
       );
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
-      // It ended in the meantime.
+      // The process ended in the meantime.
     }
   }
   const sum = (id: number): number =>

@@ -10,7 +10,7 @@ import { nodeFlags } from './service.ts';
 
 const main = join(import.meta.dirname, '../server/src/main.ts');
 const demo = 'demo@farebox.local';
-/** Time for what a page still requests and moves after its largest part is shown. */
+/** Time for a page's further requests and layout shifts after its largest part is shown. */
 const settleMs = 1_500;
 
 const question: Question = {
@@ -74,7 +74,7 @@ async function startTrial(): Promise<Trial> {
   };
 }
 
-/** One visit in a fresh browser profile, measured by the browser itself. */
+/** Visits a page in a fresh browser profile; the browser measures the visit. */
 async function look(browser: Browser, { url, password }: Trial, path: string, signedIn: boolean) {
   const { context, page } = await visitor(browser);
   if (signedIn) {
@@ -101,7 +101,7 @@ async function look(browser: Browser, { url, password }: Trial, path: string, si
   };
 }
 
-/** Transferred bytes, compressed. */
+/** Counts the transferred (compressed) bytes by type. */
 async function countBytes(page: Page) {
   const bytes = { Script: 0, Stylesheet: 0, Font: 0 };
   const session = await page.context().newCDPSession(page);

@@ -3,8 +3,8 @@ import type { Upstream } from '../server/src/upstreams/upstream.ts';
 import { objectOf } from '../server/src/lib/json.ts';
 
 /**
- * An upstream that finishes at once, so that only the service is measured. Chat goes to a local
- * server.
+ * An upstream that finishes jobs at once, so that only the service is measured. Chat calls go to a
+ * local server.
  */
 export function createInstant(chatUrl: string | null): Upstream {
   const http = createFetch({ guard: false });
@@ -34,12 +34,12 @@ export function createInstant(chatUrl: string | null): Upstream {
   };
 }
 
-/** When each job is ready: 5 to 15 s after its start. */
+/** A job is ready 5 to 15 s after its start. */
 const shortestMs = 5_000;
 const spreadMs = 10_000;
 const slowMs = 20_000;
 
-/** One upstream whose jobs take time, and three that behave like upstreams in trouble. */
+/** One upstream whose jobs take time, and three that behave like failing upstreams. */
 export function createWaiting(): Upstream[] {
   const base = { class: 'C' as const, concurrency: 100_000 };
   const never = (signal: AbortSignal) =>

@@ -1,17 +1,16 @@
 import net from 'node:net';
 
 /**
- * Keeps this many HTTP/1.1 connections busy with one request each for a while, and counts. It
- * writes prepared bytes and reads just enough of each reply to know its status and its end, so that
- * the load takes little of the machine.
+ * Keeps a number of HTTP/1.1 connections busy with one request each, and counts the replies. To use
+ * little CPU, it writes prepared bytes and reads only the status and the end of each reply.
  */
 export interface LoadOptions {
   port: number;
   connections: number;
   seconds: number;
-  /** Limit of the rate; without it, as many as the connections can carry. */
+  /** Most requests per second; if absent, as many as the connections can carry. */
   perSecond?: number;
-  /** Not counted; code and caches warm up. */
+  /** Uncounted time at the start, to warm up code and caches. */
   warmupSeconds?: number;
   /** Bytes of the n-th request. */
   request: (n: number) => Buffer;
@@ -21,13 +20,13 @@ export interface LoadOptions {
 
 export interface LoadResult {
   requests: number;
-  /** Including the warm-up. */
+  /** Requests sent, including those of the warm-up. */
   sent: number;
-  /** Replies a second. */
+  /** Replies per second. */
   rate: number;
-  /** Milliseconds of each reply, ascending. */
+  /** Milliseconds until each reply, in ascending order. */
   latencies: number[];
-  /** Replies by status. */
+  /** Number of replies by status. */
   statuses: Record<string, number>;
   errors: number;
 }
@@ -82,14 +81,14 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
-/** Milliseconds within which this share of the replies had come. */
+/** Milliseconds within which this share of the replies arrived. */
 export function within(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
 /**
- * Bytes of the first message in the buffer, or null while its head is incomplete; Content-Length
- * states its length.
+ * Length in bytes of the first message in the buffer, by its Content-Length; null while its head is
+ * incomplete.
  */
 export function messageSize(buffer: Buffer): number | null {
   const head = buffer.indexOf('\r\n\r\n');

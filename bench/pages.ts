@@ -10,7 +10,7 @@ import type { Bench, Process } from './service.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const pages = 1_000;
-/** Pages of one person, opened together; with more of them the listen queue would be measured. */
+/** One person's pages, opened together. More at a time would measure the listen queue. */
 const stride = openMax;
 const busyPerSecond = 300;
 
@@ -28,7 +28,7 @@ const question: Question = {
       cookies.push(await signedIn(bench, process.port, accounts.slice(i, i + stride), password));
     const open = (i: number, hear: (text: string) => void) =>
       openPage(process.port, accounts[i]!, cookies[Math.floor(i / stride)]!, hear);
-    // The first page loads data that all others share.
+    // The first page loads data that all pages share, so it is not measured.
     const first = await open(0, () => {});
     first.destroy();
     const rest = await settled(process.rssMb);
@@ -72,13 +72,13 @@ export default question;
 const told = /"request_id":"([^"]+)","model_id":"[^"]+","kind":"[^"]+","status":"([^"]+)"/g;
 const now = () => performance.now();
 
-/** When a page received each state of a request, and who waits for it. */
+/** When a page received each state of a request, and the callbacks that wait for one. */
 interface Heard {
   at: Map<string, number>;
   waiting: Map<string, () => void>;
 }
 
-/** From the answer to a submit or a cancel to the event on the page of that account. */
+/** Measures from the answer to a submit or cancel to the event on the account's page. */
 async function measureDelays(
   what: string,
   { port }: Process,
@@ -112,7 +112,7 @@ async function measureDelays(
     await all.at(-1);
     await fetch(`${base}/requests/${id}/cancel`, { method: 'POST', headers: headers(key) });
     shown(id, 'CANCELLED');
-    // Spread over the pauses between two polls.
+    // Spread over the time between two polls.
     await new Promise((resolve) => setTimeout(resolve, (i * 53) % 200));
   }
   await Promise.all(all);
@@ -157,7 +157,7 @@ async function signedIn(
   const origin = `http://localhost:${port}`;
   const reply = await fetch(`${origin}/api/auth/sign-in/email`, {
     method: 'POST',
-    // Each from its own network, because many sign-ins from one are slowed down.
+    // Each sign-in comes from its own network, because many from one network are slowed down.
     headers: {
       'content-type': 'application/json',
       origin,
@@ -172,7 +172,7 @@ async function signedIn(
     .join('; ');
 }
 
-/** In the order of their keys. */
+/** The accounts in the order of their keys. */
 async function accountsOf({ db }: Bench): Promise<string[]> {
   const rows = await db.run<{ id: string }>(rawSql('select id from accounts order by id'));
   return rows.slice(0, pages).map(({ id }) => id);
@@ -196,7 +196,7 @@ function openPage(
       text += chunk;
       if (!text.startsWith('HTTP/1.1 200')) return reject(new Error(text));
       if (text.includes('event: balance')) resolve(socket);
-      // Reads only whole events, each once.
+      // Reads each event once, when it is complete.
       const at = text.lastIndexOf('\n\n');
       if (at === -1) return;
       hear(text.slice(0, at));

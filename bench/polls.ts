@@ -6,7 +6,7 @@ import type { Question, Row } from './run.ts';
 
 /** Concurrent jobs at one upstream, each polled every 2 s. */
 const jobs = 500;
-/** Jobs at each of the disturbing upstreams. */
+/** Jobs at each of the failing upstreams. */
 const disturbing = 150;
 const goalMs = 3_000;
 
@@ -48,7 +48,7 @@ async function picked(bench: Bench, what: string, others: string[]): Promise<Row
 
 async function submit(port: number, keys: string[], name: string, count: number): Promise<void> {
   const each = keys.map((key) => submitRequest(key, `/v1/queue/bench/${name}`));
-  // A few at a time until there are enough.
+  // Submit a few at a time until there are enough.
   let sent = 0;
   const request = (n: number) => {
     sent++;
@@ -74,8 +74,8 @@ interface Picked {
 }
 
 /**
- * Resolves when all jobs of the paced upstream are over. The upstream writes the time at which a
- * result was ready into it.
+ * Resolves when all jobs of the paced upstream have ended. That upstream writes into each result
+ * when it was ready.
  */
 async function finished(bench: Bench): Promise<Picked[]> {
   for (;;) {

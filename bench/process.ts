@@ -64,7 +64,7 @@ const urls = {
   response_url: `${base}/response`,
   cancel_url: `${base}/cancel`,
 };
-/** Replies have headers too: those of every call with a key. */
+/** Headers like those of the service's replies to calls with a key. */
 const replyHeaders = {
   'x-request-id': 'req_ZmFyZWJveGZhcmVi',
   'ratelimit-policy': '"calls";q=1000000000;w=60',
@@ -73,7 +73,7 @@ const replyHeaders = {
   'ratelimit-remaining': '999999999',
   'ratelimit-reset': '60',
 };
-/** A submit's reply with the size and shape of the service's reply. */
+/** A reply of the size and shape of the service's reply to a submit. */
 const submitReply = {
   status: 'IN_QUEUE',
   request_id: id,

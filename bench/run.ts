@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { openBench, type Bench } from './service.ts';
 
 /**
- * `npm run bench [-- NAME… --seconds N --rounds N]`: one file a question. Every figure is printed
- * beside a reference that was measured in the same run on the same machine; only the ratio between
- * the two is valid elsewhere.
+ * `npm run bench [-- NAME… --seconds N --rounds N]`. Each file answers one question. Every number
+ * is printed beside a reference measured in the same run on the same machine; only the ratio
+ * between the two is valid elsewhere.
  */
 export interface Question {
   asks: string;
@@ -18,7 +18,7 @@ export interface Question {
 export interface Effort {
   /** Duration of each measurement, without its warm-up. */
   seconds: number;
-  /** If two or more are compared: how often each is measured. */
+  /** How often each contender is measured, if several are compared. */
   rounds: number;
 }
 

@@ -10,20 +10,17 @@ import { deposit } from '../server/src/operations/accounts/deposit.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
-/**
- * The environment of a bench: PostgreSQL with durable settings, and processes of the service beside
- * it.
- */
+/** The environment of a bench: PostgreSQL with durable settings, and processes of the service. */
 export interface Bench {
   db: Database;
   dir: string;
-  /** PID of PostgreSQL's first process. */
+  /** PID of PostgreSQL's main process. */
   databasePid: number;
-  /** Keys of separate accounts, with balances that do not run out. */
+  /** `key` and `keys` create keys of separate accounts, whose balances do not run out. */
   key(): Promise<string>;
   keys(count: number): Promise<string[]>;
   start(options: ProcessOptions): Promise<Process>;
-  /** Empties the tables of requests between two measurements. */
+  /** Empties the request tables between two measurements. */
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -32,7 +29,7 @@ export interface ProcessOptions {
   role: 'empty' | 'service';
   http?: boolean;
   worker?: boolean;
-  /** Size limit of each batch; 1: a transaction a call. */
+  /** Most calls in one batch; 1 gives each call its own transaction. */
   batchMax?: number;
   env?: Record<string, string>;
 }
@@ -45,12 +42,12 @@ export interface Process {
 }
 
 /**
- * As `npm start` runs the service: a larger heap costs a third more memory and saves next to
- * nothing.
+ * The flags with which `npm start` runs the service. A larger heap would take a third more memory
+ * and save next to nothing.
  */
 export const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=100'];
 
-/** `settings` are further settings of PostgreSQL, to inspect it while it works. */
+/** `settings`: further settings of PostgreSQL, to inspect it during a bench. */
 export async function openBench(settings: Record<string, string> = {}): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'farebox-bench-'));
   chmodSync(dir, 0o755);

@@ -4,7 +4,7 @@ import { headers } from './calls.ts';
 import { httpRequest } from './load.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
-/** The attacker of `shares`, in its own thread and from its own address. */
+/** The attacker of the bench `shares`, in its own thread and from its own address. */
 export interface Attack {
   port: number;
   keys: string[];
@@ -19,7 +19,8 @@ export interface Held {
 
 const localAddress = '127.0.0.2';
 /**
- * Wait after a refusal or an end, so that held calls are measured and not a flood of connections.
+ * Wait after a call was refused or ended, so that the bench measures open calls and not a flood of
+ * connections.
  */
 const againMs = 5_000;
 
@@ -34,12 +35,12 @@ for (let i = 0; i < wanted.streams; i++) later(() => keep('streams', stream));
 for (let i = 0; i < wanted.bodies; i++) later(() => keep('bodies', slowBody));
 setInterval(() => parentPort!.postMessage(held), 200);
 
-/** Spreads them over a few seconds, so that the listen queue is not measured. */
+/** Spreads the calls over a few seconds, so that the bench does not measure the listen queue. */
 function later(begin: () => void): void {
   setTimeout(begin, Math.random() * againMs);
 }
 
-/** Opens it repeatedly; it counts as held while it is open and was not refused. */
+/** Opens a call again and again; it counts as held while it is open and not refused. */
 function keep(what: keyof Held, bytes: () => Buffer): void {
   const socket = net.connect({ port, host: '127.0.0.1', localAddress });
   let holds = false;
@@ -53,7 +54,7 @@ function keep(what: keyof Held, bytes: () => Buffer): void {
     socket.write(bytes());
   });
   socket.on('data', (chunk) => {
-    // The first bytes are the status; events follow.
+    // The first bytes contain the status; events follow.
     const isFirst = !isAnswered;
     isAnswered = true;
     if (isFirst && !chunk.toString('latin1').startsWith('HTTP/1.1 200')) socket.destroy();
@@ -79,7 +80,7 @@ function chat(): Buffer {
   return httpRequest('POST', '/v1/chat/completions', headers(key()), JSON.stringify(body));
 }
 
-/** A job that is never started, to be watched. */
+/** Submits a job that is never started, to stream its status. */
 async function submit(): Promise<string> {
   const reply = await fetch(`http://127.0.0.1:${port}/v1/queue/bench/hanging`, {
     method: 'POST',

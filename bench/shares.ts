@@ -12,11 +12,11 @@ import { fieldOf } from '../server/src/lib/unknown.ts';
 import { fromJson } from '../server/src/lib/json.ts';
 
 const keyCount = 1_000;
-/** How much the attacker tries to hold open at once. Refused and ended calls are repeated. */
+/** How many calls the attacker tries to keep open. Refused and ended calls are repeated. */
 const wanted = { bodies: 2_000, streams: 2_000, chats: 500 };
-/** Until everything was tried at least once, and most of it twice. */
+/** By then every call was tried at least once, and most calls twice. */
 const settleSeconds = 25;
-/** The ordinary traffic of the other account. */
+/** Calls per second of the other account. */
 const perSecond = 100;
 
 const question: Question = {
@@ -78,7 +78,7 @@ function rowOf(what: string, result: LoadResult, reference: LoadResult, held: He
 
 const round = (ms: number) => Math.round(ms * 10) / 10;
 
-/** The balance, an estimate, a submit and the list, in rotation. */
+/** Ordinary calls in rotation: the balance, an estimate, a submit and the list of requests. */
 function ordinary(key: string): (n: number) => Buffer {
   const estimate = JSON.stringify({
     model_id: 'bench/flux/dev/text-to-image',
@@ -93,7 +93,7 @@ function ordinary(key: string): (n: number) => Buffer {
   return (n) => calls[n % calls.length]!;
 }
 
-/** Keys as an account's people create them, with the service's usual limits. */
+/** Keys with the service's usual limits, as an account's people create them. */
 async function attackerKeys({ db }: Bench): Promise<string[]> {
   const { id: account_id } = await createAccount(db, {
     email: 'attacker@example.com',

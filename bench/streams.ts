@@ -5,7 +5,7 @@ import type { Question, Row } from './run.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const streams = 10_000;
-/** Streams opened at a time, so that the listen queue is not measured. */
+/** Streams opened at a time. More would measure the listen queue. */
 const stride = 200;
 
 const question: Question = {

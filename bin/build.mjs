@@ -23,7 +23,7 @@ make(
 );
 make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', ...packed, 'src'], client);
 
-/** Calls `work` to fill the folder `aside` of the workspace, then makes it the new dist. */
+/** Calls `work` to fill the workspace's folder `aside`, which then becomes the new `dist`. */
 function make(workspace, name, sources, work) {
   const folder = path.join(root, workspace);
   const dist = path.join(folder, 'dist');
@@ -31,7 +31,7 @@ function make(workspace, name, sources, work) {
   const wanted = sourcesHash(folder, ['package.json', 'tsconfig.json', ...sources]);
   if (fs.existsSync(record) && fs.readFileSync(record, 'utf8') === wanted) return;
   const startedAt = Date.now();
-  // Built aside and then renamed, so that a concurrent reader never sees half-written files.
+  // Built beside `dist` and then renamed, so that no reader sees half-written files.
   const aside = `dist.${process.pid}`;
   const whole = path.join(folder, aside);
   try {
@@ -72,7 +72,7 @@ function library(folder, aside) {
   }
 }
 
-/** Packs the package as npm publishes it; the service offers it for download. */
+/** Packs the client as `npm publish` would; the service offers the package for download. */
 function pack(folder, aside) {
   const whole = path.join(folder, aside);
   const staged = fs.mkdtempSync(path.join(os.tmpdir(), 'farebox-pack-'));
@@ -93,9 +93,9 @@ function vite(cwd, args) {
 }
 
 function run(command, args, cwd) {
-  // Node 24 first, because the system's may be too old for the tools.
+  // Our Node 24 comes first, because the system's Node may be too old for the tools.
   const env = { ...process.env, PATH: `${own}${path.delimiter}${process.env.PATH ?? ''}` };
-  // Output only describes failures, and stdout belongs to the caller.
+  // All output goes to stderr, because it only describes failures and stdout belongs to the caller.
   const { status } = spawnSync(command, args, { cwd, env, stdio: ['ignore', 2, 2] });
   if (status !== 0) throw new Error(`${path.basename(args[0])} failed.`);
 }

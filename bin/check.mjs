@@ -1,5 +1,5 @@
-// Runs every check that needs no running service, or those that are named. All of them run, even
-// after a failure; each says how it went when it ends.
+// Runs the named checks, or every check that needs no running service. A failure does not stop the
+// others; each check prints its result when it ends.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -9,14 +9,14 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const tools = path.join(root, 'node_modules', '.bin');
 const env = {
   ...process.env,
-  // The packaged tools and the packaged Node come first, however this was started.
+  // The installed tools and the installed Node come first, however this script was started.
   PATH: `${tools}${path.delimiter}${process.env.PATH ?? ''}`,
-  // Redocly would otherwise report this run to its makers and look for updates.
+  // Stops Redocly from reporting this run to its makers and from looking for updates.
   REDOCLY_TELEMETRY: 'off',
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
 };
 
-// The quick ones first.
+// Quick checks come first.
 const checks = [
   ['format', 'oxfmt', ['--check']],
   ['lint', 'oxlint', ['--deny-warnings']],

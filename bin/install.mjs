@@ -22,7 +22,8 @@ let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stopped = true;
-    // Waits for a running npm: the next install must not meet its last writes.
+    // Stop a running npm first and wait for its end, so that the next install does not meet its
+    // last writes.
     if (child) return child.kill(signal);
     leave();
     process.exit(1);
@@ -53,14 +54,14 @@ function isCurrent(wanted) {
   return read(record) === wanted && hasNode();
 }
 
-// The packaged Node is only needed if the system's is too old.
+// The installed Node is needed only if the system's Node is too old.
 function hasNode() {
   return nodeMajor >= wantedNode || fs.existsSync(ownNode);
 }
 
 async function install(wanted) {
   await enter();
-  // Another process may have done it while this one waited.
+  // Another process may have finished the install while this one waited.
   if (isCurrent(wanted)) return;
   if (read(record) !== wanted && !wasInstalledByHand()) await npmCi();
   if (!hasNode()) await repairNode();
@@ -70,7 +71,7 @@ async function install(wanted) {
 async function npmCi() {
   console.error('Installing the packages that Farebox needs: about a minute, and only this once …');
   const startedAt = Date.now();
-  // Warnings about engines and deprecations do not help a user who only wants to start it.
+  // Quiet, because warnings about engines and deprecations do not help a user who starts Farebox.
   const quiet = ['--loglevel=error', '--no-progress', '--no-audit', '--no-fund'];
   const code = await run('npm', ['ci', '--include=dev', ...quiet], root);
   if (stopped) throw new Error('Stopped before the packages were installed.');
@@ -84,8 +85,8 @@ async function npmCi() {
 }
 
 /**
- * npm may be set to run no install scripts, by its own default or by the user's settings. Farebox's
- * code needs one of them: the script that installs Node 24.
+ * Installs Node 24 if npm did not. An install script does that, and npm may skip install scripts by
+ * default or by the user's settings.
  */
 async function repairNode() {
   console.error(
@@ -104,7 +105,7 @@ async function repairNode() {
   }
 }
 
-// npm leaves out the link in .bin when its target does not exist yet.
+// Makes the link in .bin, which npm omits if the link's target does not exist yet.
 function linkNode() {
   const link = path.join(modules, '.bin', 'node');
   fs.mkdirSync(path.dirname(link), { recursive: true });
@@ -135,8 +136,8 @@ function packagesOf(file) {
 async function enter() {
   for (let told = false; ; told = true) {
     try {
-      // A link appears in one step, with the holder's process id as its target; a file could be
-      // read half-written.
+      // The lock is a symbolic link whose target is the holder's process id. A link appears in one
+      // step, while a file could be read half-written.
       fs.symlinkSync(String(process.pid), turnstile);
       holdsTurnstile = true;
       return;
@@ -146,7 +147,7 @@ async function enter() {
     const holder = holderOfTurnstile();
     if (holder === undefined) continue;
     if (!isAlive(holder)) {
-      // Left behind by an install that was killed.
+      // The lock was left by an install that was killed.
       fs.rmSync(turnstile, { force: true });
       continue;
     }
@@ -182,7 +183,7 @@ function isAlive(pid) {
   }
 }
 
-/** Runs a program with its errors shown, and returns its exit code. */
+/** Runs a program, shows its errors, and returns its exit code. */
 function run(command, args, cwd) {
   return new Promise((resolve, reject) => {
     child = spawn(command, args, {

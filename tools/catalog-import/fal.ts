@@ -13,7 +13,7 @@ import {
   type Vendor,
 } from './vendor.ts';
 
-/** fal's own limit of models whose schemas one call returns. */
+/** fal's limit of models in a call that returns schemas. */
 const modelsOfCall = 10;
 
 const tasks: Readonly<Record<string, { kind: 'image' | 'video'; task: string }>> = {
@@ -24,7 +24,7 @@ const tasks: Readonly<Record<string, { kind: 'image' | 'video'; task: string }>>
   'video-to-video': { kind: 'video', task: 'video-edit' },
   'audio-to-video': { kind: 'video', task: 'talking-avatar' },
 };
-/** Tasks that a model's name shows better than its category. */
+/** Tasks that a model's name shows better than its category does. */
 const named: readonly [RegExp, task: string, kinds: string[]][] = [
   [/upscal|super-resolution/, 'upscale', ['image', 'video']],
   [/reframe|outpaint/, 'reframe', ['image', 'video']],
@@ -82,7 +82,7 @@ async function* foundIn(call: Call, models: string[], terms: Terms): AsyncGenera
       : { model, reason: 'fal does not list it' };
 }
 
-/** A single model without a price makes the whole answer a 404. */
+/** One model without a price makes the whole answer a 404, so the list is then split. */
 async function pricesOf(call: Call, models: string[]): Promise<Map<string, Json>> {
   if (models.length === 0) return new Map();
   const reply = await ask(call, '/models/pricing', endpoints(models));
@@ -116,7 +116,7 @@ function foundOf(model: string, entry: Json, listed: Json | undefined, terms: Te
   return mediaRow({ model, id: model, kind, task, ...texts, price, counted, input_schema }, terms);
 }
 
-/** The request body of the call that creates a job, from the model's OpenAPI document. */
+/** The schema of a submit's body, from the model's OpenAPI document. */
 function inputOf(model: string, openapi: unknown): Json | null {
   const { paths, components } = objectOf(openapi);
   const posts = Object.entries(objectOf(paths)).filter(([, path]) => objectOf(path).post);

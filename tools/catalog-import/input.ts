@@ -1,6 +1,6 @@
 /**
- * Converts a model's input schema to the input of a row: only fields of a simple form, none that
- * could produce more than the row's price covers, and no additional fields. Pure.
+ * Converts a model's input schema to the input of a row. Only fields of a simple form are kept, no
+ * field that could produce more than the row's price covers, and no additional fields. Pure.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -14,15 +14,15 @@ export interface ImportedInput {
   input_schema: Json;
   input_mapping: Record<string, string>;
   example: Json;
-  /** Seconds, or images, of one request; 0: not stated. */
+  /** Most seconds or images of one request; 0: not stated. */
   max: number;
-  /** The upstream's fields that the row does not have. */
+  /** The upstream's fields that are left out of the row. */
   left: string[];
 }
 
 const durationNames = new Set(['duration', 'duration_seconds', 'seconds', 'video_duration']);
 const countNames = new Set(['num_images', 'num_outputs', 'number_of_images', 'n']);
-/** Higher values of these usually cost more, and no price list says how much. */
+/** Fields whose higher values usually cost more, though no price list says how much. */
 const dear = new RegExp(
   [
     'audio$|_audio_|service_tier|enable_web_search|max_images|num_(videos|generations|samples)',
@@ -31,12 +31,15 @@ const dear = new RegExp(
     '^(custom_)?(width|height)$',
   ].join('|'),
 );
-/** The operator decides how strictly the model filters, and in which form it answers. */
+/**
+ * Fields that callers must not set: the operator decides how strictly the model filters and how it
+ * answers.
+ */
 const withheld = /safety|nsfw|moderation|^sync_mode$|webhook|^api_key$|_api_key$/;
 const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
 const descriptionMax = 300;
 const itemsMax = 10;
-/** The limits of a field that are kept, by its type; fields of other types are left out. */
+/** The limits that are kept, by the field's type. Fields of other types are left out. */
 const limitsOf: Readonly<Record<string, string[]>> = {
   array: ['minItems', 'maxItems'],
   boolean: [],
@@ -46,7 +49,7 @@ const limitsOf: Readonly<Record<string, string[]>> = {
 };
 const ajv = new Ajv2020();
 
-/** The input of a row priced by this unit. A text says why it is impossible. */
+/** The input of a row priced by this unit. Returns a string with the reason if none can be made. */
 export function importInput(schema: Json, unit: Unit): ImportedInput | string {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
@@ -79,7 +82,10 @@ function missingOf(unit: Unit, fields: Field[]): string | null {
   return null;
 }
 
-/** The field as a row has it; null: left out. A text: it is required, and cannot be converted. */
+/**
+ * The field in a row's form; null: it is left out. A string says why a required field cannot be
+ * converted.
+ */
 function fieldOf(
   name: string,
   value: Json,
@@ -119,12 +125,12 @@ function mediaField(name: string, value: Json, isRequired: boolean): Field | nul
   };
 }
 
-/** Only values, and lists of values; null for anything else. */
+/** The schema of a plain value or of a list of plain values; null for anything else. */
 function simple(value: Json): Json | null {
   const form = Array.isArray(value.enum) ? choice(value.enum) : typed(value);
   if (form === null) return null;
   const { default: given } = value;
-  // Some vendors write an empty text for no default.
+  // Some vendors write an empty text if there is no default.
   const fits = given !== undefined && given !== '' && ajv.validate(form, given);
   return { ...form, ...(fits && { default: given }), ...described(value) };
 }
@@ -171,13 +177,13 @@ function assembled(fields: Field[], left: string[], unit: Unit): ImportedInput {
     },
     input_mapping: Object.fromEntries(mapped.map(({ ours, theirs }) => [ours, theirs])),
     example: exampleOf(fields),
-    // Without a field for the number of outputs, a request makes one.
+    // A request without a field for the number of outputs makes one.
     max: counted ?? (unit === 'image' || unit === 'MP' ? 1 : 0),
     left,
   };
 }
 
-/** The fields that a call needs at least. */
+/** An example input with only the required fields and the prompt. */
 function exampleOf(fields: Field[]): Json {
   const shown = fields.filter(({ ours, required }) => required || ours === 'prompt');
   return Object.fromEntries(shown.map(({ ours, schema }) => [ours, exampleValue(ours, schema)]));

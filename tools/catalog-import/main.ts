@@ -1,7 +1,7 @@
 /**
- * Prints a catalog file made from a vendor's own list of models and prices. docs/catalog.md
- * explains its use. Exit 0: it has rows; 1: no model could become a row; 2: the vendor could not be
- * read, or the arguments are wrong.
+ * Prints a catalog file made from a vendor's list of models and prices; docs/catalog.md explains
+ * its use. Exits with 0 if there are rows, 1 if no model could become a row, 2 if the vendor could
+ * not be read or the arguments are wrong.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -89,7 +89,7 @@ interface Surroundings {
   only: string[];
 }
 
-/** The usable rows, and the reasons why others are not. */
+/** The usable rows, and the reasons why other models have none. */
 function select(found: Found[], { taken, upstream, only }: Surroundings) {
   const rows: Row[] = [];
   const left_out: LeftOut[] = [];
@@ -116,7 +116,7 @@ function faultOf(row: Json, taken: Map<unknown, string>, upstream: string): stri
   return problem === null ? null : `it makes no valid row: ${problem}`;
 }
 
-/** The upstreams that the files of a folder define, and the file of each row's id. */
+/** The upstreams that a folder's files define, and the file of each row's id. */
 function readFolder(folder: string) {
   const upstreams = new Map<unknown, DefinitionForm>();
   const ids = new Map<unknown, string>();

@@ -35,7 +35,7 @@ function found(model: string, entry: Json, terms: Terms): Found {
     return { model, reason: 'it does not answer with text' };
   const listed = tokens(context_length);
   if (listed === null) return { model, reason: 'its context length is not listed' };
-  // The host that takes most of the calls may have a smaller window than the model.
+  // The host that gets most calls may have a smaller context window than the model.
   const top = objectOf(top_provider);
   const window = Math.min(listed, tokens(top.context_length) ?? listed);
   const context_tokens = Math.min(window, (price.dearer_from ?? Infinity) - 1);
@@ -54,7 +54,7 @@ function found(model: string, entry: Json, terms: Terms): Found {
     context_tokens,
     ...(isCut && { refuse_longer_prompts: true }),
     max_output_tokens: Math.min(tokens(top.max_completion_tokens) ?? window, window),
-    // No list says whether a model thinks without showing it.
+    // Set for all, because no list says whether a model's reasoning is hidden.
     hidden_tokens: true,
     upstream_model: model,
   };

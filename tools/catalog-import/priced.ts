@@ -1,4 +1,4 @@
-/** The fields of an upstream's input that decide the price, as a row has them. Pure. */
+/** Converts the fields of an upstream's input that determine the price. Pure. */
 
 import { COUNT_MAX, DURATION_SECONDS_MAX } from '../../server/src/core/price/priced-fields.ts';
 import { imageSizeNames } from '../../server/src/core/price/size.ts';
@@ -8,7 +8,7 @@ import type { Json } from './vendor.ts';
 /** One field of a row's input. */
 export interface Field {
   ours: string;
-  /** The upstream's name for it, with a form if the upstream takes a number as a text. */
+  /** The upstream's name of the field, with a form if the upstream takes a number as a text. */
   theirs: string;
   schema: Json;
   required: boolean;
@@ -20,7 +20,7 @@ export interface Field {
 const usualSeconds = 5;
 const countUsual = 4;
 
-/** `duration_seconds`, a number, for a field that takes a number or one of a few texts. */
+/** Makes `duration_seconds`, a number, from a field that takes a number or one of a few texts. */
 export function durationField(theirs: string, value: Json): Field | string {
   const ours = 'duration_seconds';
   const { enum: options } = value;
@@ -45,7 +45,10 @@ export function durationField(theirs: string, value: Json): Field | string {
   return duration({ ours, theirs, schema, required: false, max });
 }
 
-/** Without a default the upstream might choose a longer one than is priced, so it is required. */
+/**
+ * A duration without a default is required, because the upstream might choose a longer one than is
+ * priced.
+ */
 function duration(field: Field): Field {
   const schema = { ...field.schema, description: 'Length in seconds.' };
   return { ...field, schema, required: field.schema.default === undefined };
@@ -57,8 +60,8 @@ function defaultSeconds(seconds: number | null, max: number): { default?: number
 }
 
 /**
- * Options such as 5, "5" or "5s"; words such as "auto" do not count, because they determine no
- * price.
+ * The form of options such as 5, "5" or "5s". Words such as "auto" are ignored, because they
+ * determine no price.
  */
 function formOf(options: unknown[]) {
   const texts = options.filter((option) => typeof option === 'string');
@@ -70,7 +73,7 @@ function formOf(options: unknown[]) {
   return seconds.length === 0 ? null : { isText, ending, seconds };
 }
 
-/** Only if the number will be written in the same way again. */
+/** The seconds of an option; null if the number would not be written back in the same way. */
 function secondsOf(value: unknown, ending: string): number | null {
   const text = typeof value === 'string' ? value : `${String(value)}${ending}`;
   if (!text.endsWith(ending)) return null;
@@ -79,7 +82,7 @@ function secondsOf(value: unknown, ending: string): number | null {
   return isWritten && seconds > 0 && seconds <= DURATION_SECONDS_MAX ? seconds : null;
 }
 
-/** `num_images`, from one on. */
+/** Makes `num_images`, which is at least one. */
 export function countField(theirs: string, value: Json): Field | null {
   if (value.type !== 'integer' && value.type !== 'number') return null;
   const most = Math.floor(numberOr(value.maximum, countUsual));
@@ -88,7 +91,7 @@ export function countField(theirs: string, value: Json): Field | null {
   return { ours: 'num_images', theirs, schema, required: false, max };
 }
 
-/** Only named sizes: none has more than one megapixel as it is billed. */
+/** Keeps only named sizes, since each of them is billed as one megapixel at most. */
 export function sizeField(value: Json, isRequired: boolean): Field | string {
   const options = Array.isArray(value.enum) ? value.enum : [];
   const known = options.filter((option) => isOneOf(imageSizeNames, option));

@@ -6,7 +6,7 @@ import type { Found, Json, Terms, Vendor } from './vendor.ts';
 
 type Kind = 'image' | 'video';
 
-/** Models of Replicate; patterns select official ones only. */
+/** Models of Replicate; patterns select only official models. */
 export const replicate: Vendor = {
   source: 'Replicate',
   takesPrice: true,
@@ -35,7 +35,7 @@ export const replicate: Vendor = {
 
 function foundOf(id: string, entry: Json, terms: Terms): Found {
   const { id: version = 'hidden', openapi_schema } = objectOf(entry.latest_version);
-  // Only an official model is called by its name alone.
+  // Only official models are called by name alone; others need a version.
   const isNamed = entry.is_official === true || version === 'hidden';
   const model = isNamed ? id : `${id}:${String(version)}`;
   const schemas = objectOf(objectOf(objectOf(openapi_schema).components).schemas);

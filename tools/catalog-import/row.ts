@@ -1,4 +1,4 @@
-/** Catalog rows, made from a vendor's list. Pure. */
+/** Makes catalog rows from a vendor's list. Pure. */
 
 import type { Unit } from '../../server/src/core/catalog/catalog.ts';
 import { parseCatalogFile } from '../../server/src/core/catalog/catalog-file.ts';
@@ -9,7 +9,7 @@ import type { Found, Json, Offer, Terms } from './vendor.ts';
 
 const nameMax = 200;
 const descriptionMax = 600;
-/** The price with which an unpriced row is checked. */
+/** The price that is filled in to check an unpriced row. */
 const trialPrice = '1';
 
 /** The units of a price that fit the kind of output. */
@@ -34,7 +34,7 @@ export function headOf(
   };
 }
 
-/** The row of an image or video model, or why it has none. */
+/** The row of an image or video model, or why there is none. */
 export function mediaRow(offer: Offer, terms: Terms): Found {
   const { model, price } = offer;
   const leftOut = (reason: string) => ({ model, reason });
@@ -73,13 +73,16 @@ function notesOf({ price, counted }: Offer, { left }: ImportedInput, { source }:
   ];
 }
 
-/** Megapixels are billed whole, and the sizes of a row have at most one. */
+/**
+ * Megapixels become images, because megapixels are billed whole and a row's sizes have at most one.
+ */
 function rowUnit(unit: Unit): Unit {
   return unit === 'MP' ? 'image' : unit;
 }
 
 /**
- * Without a price: images are counted, videos are priced by the second if the input has a duration.
+ * The input of a row without a listed price: images are priced each, videos by the second if the
+ * input has a duration.
  */
 function unpricedInput(offer: Offer): ImportedInput | string {
   if (offer.kind === 'image') return importInput(offer.input_schema, 'image');
@@ -107,7 +110,7 @@ export function roundedUp({ n, d }: Fraction): string {
   return formatUsd(divideUp(n, d));
 }
 
-/** On one line, without control characters. */
+/** The text on one line, without control characters. */
 export function plain(text: string, max: number): string {
   const line = text
     .toWellFormed()

@@ -5,8 +5,8 @@ const depthMax = 8;
 const scalars = new Set<unknown>(['string', 'number', 'integer', 'boolean']);
 
 /**
- * A JSON Schema with its references resolved, the simplest of several forms of a value, and its
- * fields in the vendor's order; null if it is not a schema. `schemas`: the targets of
+ * A JSON Schema with references resolved, alternative forms reduced to the simplest, and fields in
+ * the vendor's order; null if the value is not a schema. `schemas`: the targets of
  * `#/components/schemas/…`.
  */
 export function plainSchema(value: unknown, schemas: Json, depth = 0): Json | null {
@@ -34,14 +34,16 @@ export function plainSchema(value: unknown, schemas: Json, depth = 0): Json | nu
   return schema;
 }
 
-/** Prefers an enumeration to a number, and a number to an object; ignores null. */
+/**
+ * The simplest form: an enumeration before a number, a number before an object; null is ignored.
+ */
 function simplest(forms: Json[]): Json | undefined {
   const real = forms.filter(({ type }) => type !== 'null');
   const words = real.find((form) => Array.isArray(form.enum));
   return words ?? real.find(({ type }) => scalars.has(type)) ?? real[0];
 }
 
-/** fal states the order beside the fields, Replicate in each field. */
+/** The fields in order: fal states it beside the fields, Replicate in each field. */
 function inOrder({ properties, 'x-fal-order-properties': listed }: Json): [string, unknown][] {
   const order = Array.isArray(listed) ? listed : [];
   const placeOf = ([name, field]: [string, unknown]) => {

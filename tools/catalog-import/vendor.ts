@@ -9,7 +9,7 @@ export interface Row {
   row: Json;
   /** Lines of the comment above it. */
   notes: string[];
-  /** It becomes valid once the operator replaces the price. */
+  /** The row becomes valid once the operator replaces the price. */
   unpriced: boolean;
 }
 
@@ -35,14 +35,14 @@ export interface Offer {
   price: ListedPrice | null;
   /** The vendor's word for the unit of the price. */
   counted: string;
-  /** JSON Schema of its input in the vendor's names, without references. */
+  /** JSON Schema of the input with the vendor's names and without references. */
   input_schema: Json;
 }
 
 export interface Terms {
   /** Added to the cost, in percent. */
   margin: Fraction;
-  /** Price of a unit in micro-USD if the vendor lists none; null: not given. */
+  /** Price of a unit in micro-USD, used if the vendor lists none; null: not given. */
   price: bigint | null;
   /** Source of the costs, with the day. */
   source: string;
@@ -67,11 +67,11 @@ export interface Wanted {
 export interface Vendor {
   /** Source of the costs, in words. */
   source: string;
-  /** Its list can be read without a key. */
+  /** Whether the list can be read without a key. */
   isPublic?: boolean;
-  /** It lists no prices, so they may be given. */
+  /** Whether the vendor lists no prices, so that a price may be given. */
   takesPrice?: boolean;
-  /** Why models have to be named. */
+  /** Why models must be selected; absent: all of them may be imported. */
   needsNames?: string;
   /** Lines for the head of the file. */
   notes: string[];
@@ -80,7 +80,7 @@ export interface Vendor {
 
 const timeoutMs = 60_000;
 
-/** The JSON object at an address; null for a 404. Throws an Error in words. */
+/** The JSON object at an address; null for a 404. Throws an Error with words for the operator. */
 export async function getJson(url: string, authorization: string | null): Promise<Json | null> {
   const { host, pathname } = new URL(url);
   const headers = { accept: 'application/json', ...(authorization !== null && { authorization }) };
@@ -99,7 +99,7 @@ export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The value as an object; anything else becomes an empty one. */
+/** The objects in a list; empty if the value is not a list. */
 export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -7,9 +7,9 @@ const columns = 100;
 const commentMax = 400;
 
 export interface CatalogFile {
-  /** Lines of the comment at its top. */
+  /** Lines of the comment at the file's head. */
   head: string[];
-  /** A definition, or the name of an upstream that another file defines. */
+  /** The upstream's definition, or the name of an upstream that another file defines. */
   upstream: string | Json;
   rows: Row[];
   left_out: LeftOut[];
