@@ -1,6 +1,6 @@
 /**
- * Faults on request, by words in a prompt or in the last user message: `sandbox:fail` and so on.
- * Words can be combined, as in `sandbox:slow=3 sandbox:fail`.
+ * Faults that a caller requests by words such as `sandbox:fail` in a prompt or in the last user
+ * message. Words can be combined, as in `sandbox:slow=3 sandbox:fail`.
  */
 export interface Faults {
   fail: boolean;
@@ -11,7 +11,7 @@ export interface Faults {
   lost: boolean;
   /** Chat only: the stream breaks off half-way. */
   breaks: boolean;
-  /** Chat only: the reply carries no usage. */
+  /** Chat only: the reply contains no usage. */
   noUsage: boolean;
   /** Seconds until the job is ready, or until the first word of a chat. Null: a natural time. */
   slowSeconds: number | null;

@@ -1,4 +1,4 @@
-/** Repeatable randomness: everything the sandbox draws follows from a text and a number. */
+/** Repeatable randomness: all that the sandbox draws depends only on a text and a number. */
 
 export type Random = () => number;
 
@@ -36,7 +36,7 @@ export function lattice(x: number, y: number): number {
   return scramble(Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1)) / 4294967296;
 }
 
-/** Smooth noise along a line, in [0, 1); each row is another line. */
+/** Smooth noise along a line, in [0, 1); each `row` is a different line. */
 export function noise(x: number, row: number): number {
   const cell = Math.floor(x);
   const share = x - cell;

@@ -1,4 +1,4 @@
-/** The caller's input cannot be worked with. The message is for the caller. */
+/** Thrown if the caller's input cannot be used. The message is for the caller. */
 export class Refusal extends Error {
   override name = 'Refusal';
 }

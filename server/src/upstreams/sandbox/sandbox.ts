@@ -10,19 +10,22 @@ import { Workshop } from './jobs/workshop.ts';
 import { createChat } from './replies/chat.ts';
 
 /**
- * The sandbox upstream: takes every task with no network and no GPU, and makes real media. Any
- * number of processes on one machine may share its folder; a job accepted by one is known to all,
- * even after that one has died.
+ * The sandbox upstream: does every task without a network or GPU, and makes real media. Any number
+ * of processes on one machine may share its folder; all of them know a job that one has accepted,
+ * even after that process has died.
  */
 
 export interface SandboxOptions {
-  /** Its folder; made when needed. */
+  /** The sandbox's folder; created when needed. */
   dir: string;
   name?: string;
   concurrency?: number;
-  /** How many times faster than natural jobs get ready and chats talk; `Infinity`: at once. */
+  /** Speed of jobs and chats, as a multiple of the natural speed; `Infinity`: at once. */
   speed?: number;
-  /** Fetches a caller's address, guarded; without it only uploaded files are taken. */
+  /**
+   * Downloads a caller's address with the guarded fetch; if absent, only uploaded files are
+   * accepted.
+   */
   download?: UpstreamTools['download'];
 }
 
@@ -38,7 +41,7 @@ export interface Parts {
 const pruneEveryMs = 10 * 60 * 1000;
 const hangPollMs = 2_000;
 const unfinishedPollMs = 500;
-/** A process that has not rendered a job for this long after it was ready is taken for dead. */
+/** If a job is not rendered within this time after its `ready_at`, its process is assumed dead. */
 const overdueMs = 60_000;
 
 export function createSandbox(options: SandboxOptions): Upstream {
@@ -94,7 +97,7 @@ async function pollJob(parts: Parts, handle: Handle, signal: AbortSignal): Promi
   return { state: 'done', result: await resultOf(job, result.made, store) };
 }
 
-/** Whether another living process renders the job. */
+/** Whether another running process renders the job. */
 function isElsewhere({ pid, ready_at }: Job): boolean {
   if (pid === process.pid || Date.now() - Date.parse(ready_at) > overdueMs) return false;
   try {
@@ -109,12 +112,12 @@ function failed(message: string): JobState {
   return { state: 'failed', code: 'upstream_failed', message };
 }
 
-/** Best effort: a result that exists already stays unread. */
+/** Best effort: an existing result is simply not fetched. */
 async function cancelJob(store: Store, handle: Handle): Promise<void> {
   try {
     const job = await store.read(handle.job);
     if (job) await store.cancel(job.key);
   } catch {
-    // The job runs on, and nobody asks for it.
+    // The job runs on, but nobody fetches its result.
   }
 }

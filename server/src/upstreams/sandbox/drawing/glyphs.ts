@@ -1,7 +1,7 @@
 /**
- * A small stroke alphabet, so that letters show on machines without a single font.
- * A line is a character, its width and an SVG path in units of a seventh of the cap height; y grows
- * downwards, 0 is the top of a capital and 7 the line it stands on.
+ * A small stroke alphabet, so that letters can be drawn on machines without fonts. A line contains
+ * a character, its width and an SVG path. The unit is a seventh of a capital's height; y grows
+ * downwards from 0 at a capital's top to 7 at the baseline.
  */
 const strokes = String.raw`
 A 5 M0 7L2.5 0L5 7M.9 4.6L4.1 4.6
@@ -114,14 +114,14 @@ const glyphs = new Map<string, Glyph>([[' ', [1.6, '']]]);
 for (const [, char, width, path] of strokes.matchAll(/^(\S) ([\d.]+) (.+(?:\n {4}.+)*)$/gm))
   glyphs.set(char!, [Number(width), path!.replaceAll('\n    ', '')]);
 
-/** Characters that look like another one here, each before the one it looks like. */
+/** Pairs of a character and the similar character that is drawn for it. */
 const alike = new Map<string, string>(
   'АA ВB ЕE З3 КK МM НH ОO РP СC ТT ХX ІI ЈJ ’\' ‘\' `\' “" ”" «" »" –- —- −- {[ }] •·'
     .split(' ')
     .map(([char, other]) => [char!, other!]),
 );
 
-/** The glyph of one character; a middle dot stands for what the alphabet lacks. */
+/** The glyph of a character; a middle dot if the alphabet lacks it. */
 export function glyphOf(char: string): Glyph {
   return glyphs.get(alike.get(char) ?? char) ?? glyphs.get('·')!;
 }

@@ -2,10 +2,10 @@ import { drawLine, lineWidth, wrap, writable } from './lettering.ts';
 import { element, gradient, svgDocument } from './svg.ts';
 import type { Size } from '../orders/size.ts';
 
-/** The texts in every image and video: the word "sandbox", and the prompt at its foot. */
+/** The texts in every image and video: the word "sandbox", and the prompt at the bottom. */
 
 export interface Label {
-  /** Even numbers of pixels, so that it can be laid over a video. */
+  /** Position and size are even numbers of pixels, so that the label can be drawn over a video. */
   left: number;
   top: number;
   width: number;
@@ -16,7 +16,10 @@ export interface Label {
 
 const lineHeight = 1.75;
 
-/** `note` says what was done, such as `edit`; it may be empty, and so may the text. */
+/**
+ * The labels of an image. `note` names the operation, such as `edit`; `note` and `text` may be
+ * empty.
+ */
 export function labelsOf(size: Size, note: string, text: string): Label[] {
   const capital = Math.max(7, Math.round(Math.min(size.width, size.height * 1.5) * 0.0215));
   const lines =
@@ -25,7 +28,7 @@ export function labelsOf(size: Size, note: string, text: string): Label[] {
       : wrap(text, capital, size.width - 3 * capital, 2);
   const made = [badge(size, capital, note)];
   if (lines.length > 0) made.push(caption(size, capital, lines));
-  // An image of a few pixels has no room for any.
+  // An image of a few pixels has no room for labels.
   return made.filter(({ width, height }) => width > 0 && height > 0);
 }
 

@@ -3,18 +3,18 @@ import { mix } from './scene.ts';
 import type { Scene, SceneKind } from './scene.ts';
 import { element, gradient, rounded } from './svg.ts';
 
-/** Lines of land, one before the other, in the units of the landscape. */
+/** Ridges of land, one in front of another, in the landscape's units. */
 
 type Shape = 'peaks' | 'soft' | 'trees' | 'houses';
 
 interface Ridge {
   shape: Shape;
-  /** y of its foot, and how far its tops rise above that. */
+  /** y of the ridge's foot, and the height of its tops above the foot. */
   base: number;
   height: number;
-  /** Features a thousand units. */
+  /** Features per thousand units. */
   density: number;
-  /** Which line of noise it follows. */
+  /** The row of noise that it follows. */
   row: number;
   top: string;
   bottom: string;
@@ -39,10 +39,10 @@ const plans: Record<SceneKind, Plan> = {
   lights: { count: 0, far: 'soft', near: 'soft', density: 1, height: 0 },
 };
 const step = 5;
-/** Land goes on beyond both sides, so that it can be drawn a little aside. */
+/** Land extends beyond both sides, so that its outline can be drawn shifted. */
 const margin = 80;
 
-/** All land of a scene from -half to half, the farthest first. */
+/** Draws all land of a scene from -half to half, the farthest first. */
 export function drawLand(scene: Scene, half: number): string {
   return ridgesOf(scene)
     .map((ridge, i) => drawRidge(scene, ridge, half, `ridge${i}`))
@@ -54,7 +54,7 @@ function ridgesOf({ kind, palette, horizon, seed }: Scene): Ridge[] {
   const shore = horizon * 1000;
   return Array.from({ length: count }, (_, i) => {
     const depth = i / (count - 1);
-    // Forests close in: every line but the two farthest carries trees.
+    // In a forest every ridge but the two farthest has trees.
     const shape = (kind === 'forest' ? i >= 2 : i === count - 1) ? near : far;
     const isSea = kind === 'sea';
     const top = mix(palette.far, palette.near, isSea ? 0.15 + depth * 0.3 : depth ** 1.1);
@@ -82,7 +82,7 @@ function drawRidge(scene: Scene, ridge: Ridge, half: number, id: string): string
   const fill = `url(#${id})`;
   const parts = [ridgeFill(id, ridge, base + height * 0.2), element('path', { d, fill })];
   if (ridge.shape === 'peaks') {
-    // The same outline again, away from the sun, is the shaded side of the slopes.
+    // The same outline, shifted away from the sun, shades the far side of the slopes.
     const transform = `translate(${scene.sun.x < 0 ? 60 : -60} ${rounded(height * 0.22)})`;
     const clip = element('clipPath', { id: `${id}-clip` }, element('path', { d }));
     const shade = element('path', { d, transform, fill: scene.palette.near, 'fill-opacity': 0.1 });

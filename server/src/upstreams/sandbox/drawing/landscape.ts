@@ -8,8 +8,8 @@ import type { Scene } from './scene.ts';
 import { element, gradient, rounded, svgDocument } from './svg.ts';
 
 /**
- * Draws the landscape of a prompt and a seed as SVG. Lengths are thousandths of the height; x is
- * measured from the middle, so another width shows more or less of the same landscape.
+ * Draws the landscape for a prompt and a seed as SVG. Lengths are thousandths of the height, and x
+ * is measured from the middle, so another width shows more or less of the same landscape.
  */
 
 const layers = [
@@ -25,7 +25,7 @@ const layers = [
   drawLighthouse,
 ];
 
-/** An SVG document, labelled with the prompt. Letters are paths, so no font is needed. */
+/** An SVG document that shows the prompt as a label. Letters are paths, so no font is needed. */
 export function drawLandscape(prompt: string, seed: number, size: Size): string {
   const title = element('title', {}, escaped(`Farebox sandbox: ${prompt}`));
   const labels = labelsOf(size, '', prompt).map(({ left, top, svg }) =>
@@ -35,7 +35,7 @@ export function drawLandscape(prompt: string, seed: number, size: Size): string 
   return svgDocument(size.width, size.height, inner);
 }
 
-/** The same without a title or labels. */
+/** The landscape without a title and labels. */
 export function drawBareLandscape(prompt: string, seed: number, size: Size): string {
   return svgDocument(size.width, size.height, landscape(sceneOf(prompt, seed), size));
 }
@@ -67,7 +67,7 @@ function drawStars({ palette, seed }: Scene, half: number): string {
   return element('g', { fill: palette.light }, stars.join(''));
 }
 
-/** Curtains of light: many overlapping strips, bright at their lower hem. */
+/** Curtains of light: many overlapping strips that are bright at the lower edge. */
 function drawAurora({ aurora, palette, seed }: Scene, half: number): string {
   if (!aurora) return '';
   const veil = gradient('linearGradient', { id: 'veil' }, [
@@ -137,7 +137,7 @@ function drawClouds({ kind, palette, horizon, seed }: Scene, half: number): stri
   return soft + puffs.join('');
 }
 
-/** Lights out of focus, large and soft behind small and sharp ones. */
+/** Lights out of focus: large, soft lights behind small, sharp ones. */
 function drawLights({ kind, palette, seed }: Scene, half: number): string {
   if (kind !== 'lights') return '';
   const random = randomOf('lights', seed);
@@ -206,7 +206,10 @@ function drawWater({ kind, palette, horizon, sun, seed }: Scene, half: number): 
   );
 }
 
-/** On the side where the sun is not; drawn in shares of its own height, from the lantern. */
+/**
+ * A lighthouse on the side opposite the sun. Lengths are shares of its height, measured from the
+ * lantern.
+ */
 function drawLighthouse({ lighthouse, palette, horizon, sun }: Scene, half: number): string {
   if (!lighthouse) return '';
   const tall = 420;
@@ -245,12 +248,12 @@ function strokes(d: string, stroke: string, width: number, opacity: number): str
   return element('path', { d, fill: 'none', ...line, ...round });
 }
 
-/** Each layer has its own random numbers, so one can change without the others. */
+/** Each layer has its own random numbers, so a layer can change without changing the others. */
 function randomOf(layer: string, seed: number): Random {
   return randomFrom(hashText(layer, seed));
 }
 
-/** An x somewhere in the image, and beyond its sides where it is narrow. */
+/** A random x in the image, or in a narrow image also beyond its sides. */
 function across(random: Random, half: number): number {
   return between(random, -1, 1) * Math.max(half, 900);
 }

@@ -1,13 +1,16 @@
 import { glyphOf } from './glyphs.ts';
 import { element, rounded } from './svg.ts';
 
-/** Text as strokes, for machines without fonts. `size` is the height of a capital in pixels. */
+/**
+ * Draws text as strokes, because a machine may have no fonts. `size` is the height of a capital
+ * letter in pixels.
+ */
 
 const capUnits = 7;
 const gap = 1.7;
 const strokeWidth = 1;
 
-/** Capitals without accents: what the stroke alphabet can write. */
+/** The text in capitals without accents, which the stroke alphabet can write. */
 export function writable(text: string): string {
   const plain = text.normalize('NFD').replace(/\p{M}/gu, '').toUpperCase();
   return plain.replace(/\s+/g, ' ').trim();
@@ -21,8 +24,8 @@ export function lineWidth(text: string, size: number): number {
 }
 
 /**
- * Breaks a text into at most `most` lines no wider than `width`; what does not fit ends in an
- * ellipsis.
+ * Breaks a text into at most `most` lines of at most `width` pixels; a text that does not fit ends
+ * in an ellipsis.
  */
 export function wrap(text: string, size: number, width: number, most: number): string[] {
   const lines: string[] = [];
@@ -40,7 +43,7 @@ export function wrap(text: string, size: number, width: number, most: number): s
   return line === '' ? lines : [...lines, line];
 }
 
-/** One line in white; (x, y) is the top left corner of its first capital. */
+/** Draws one line in white; (x, y) is the top left corner of its first letter. */
 export function drawLine(text: string, size: number, x: number, y: number): string {
   let at = 0;
   let paths = '';
@@ -60,7 +63,10 @@ export function drawLine(text: string, size: number, x: number, y: number): stri
   return element('g', { ...style, transform }, paths);
 }
 
-/** Looks no further than the width reaches: a prompt without spaces is one word of any length. */
+/**
+ * Shortens a word to the width. Reads no further than needed, because a prompt without spaces is
+ * one word of any length.
+ */
 function shorten(text: string, size: number, width: number): string {
   const ellipsis = glyphOf('…')[0];
   let units = 0;

@@ -1,19 +1,19 @@
 import { between, hashText, pick, randomFrom } from '../random.ts';
 
-/** The scene of an image. Everything follows from the prompt and the seed, at any size. */
+/** The scene of an image, which depends only on the prompt and the seed, not on the size. */
 
 export type SceneKind = 'mountains' | 'forest' | 'hills' | 'sea' | 'dunes' | 'city' | 'lights';
 
 /** Colours as `#rrggbb`. */
 export interface Palette {
-  /** From the top of the sky down to the horizon. */
+  /** Colours from the top of the sky down to the horizon. */
   sky: [string, string, string, string];
-  /** The sun or the moon, and the light it gives. */
+  /** The sun or the moon, and its light. */
   light: string;
   /** The farthest and the nearest land. */
   far: string;
   near: string;
-  /** Few bright spots: windows, aurora, lights. */
+  /** A few bright spots: windows, aurora, lights. */
   accent: string;
   dark: boolean;
 }
@@ -21,7 +21,7 @@ export interface Palette {
 export interface Scene {
   kind: SceneKind;
   palette: Palette;
-  /** Height of the horizon, 0 to 1 from the top; below it lies land or water. */
+  /** The horizon as a share of the height from the top, 0 to 1; below it is land or water. */
   horizon: number;
   /** x runs from -1 at the left edge to 1 at the right; y and radius are shares of the height. */
   sun: { x: number; y: number; radius: number };
@@ -120,7 +120,7 @@ export function sceneOf(prompt: string, seed: number): Scene {
   };
 }
 
-/** A colour some way from one to another; 0 is the first. */
+/** Mixes two colours; a share of 0 gives the first, 1 the second. */
 export function mix(from: string, to: string, share: number): string {
   const other = rgbOf(to);
   const parts = rgbOf(from).map((part, i) => Math.round(part + (other[i]! - part) * share));

@@ -1,6 +1,7 @@
 /**
- * One SVG element; numbers are rounded to what can be seen. Transparent shapes have `fill-opacity`:
- * with `opacity` each would be drawn into an image of its own, many times slower.
+ * One SVG element; numbers are rounded to a visible precision. For transparent shapes use
+ * `fill-opacity`: with `opacity`, each shape would be drawn into a separate image, many times
+ * slower.
  */
 export function element(
   name: string,
@@ -15,7 +16,7 @@ export function element(
     : `<${name}${list.join('')}>${inner}</${name}>`;
 }
 
-/** A whole document of the given size in pixels. */
+/** An SVG document of the given size in pixels. */
 export function svgDocument(width: number, height: number, inner: string): string {
   const xmlns = 'http://www.w3.org/2000/svg';
   const viewBox = `0 0 ${width} ${height}`;
@@ -31,7 +32,7 @@ export function gradient(
   const made = stops.map(([offset, colour, opacity = 1]) =>
     element('stop', { offset, 'stop-color': colour, 'stop-opacity': opacity }),
   );
-  // By default a linear gradient runs to the right; here all run downwards.
+  // Linear gradients run downwards here; SVG's default is to the right.
   const down = name === 'linearGradient' && { x2: 0, y2: 1 };
   return element(name, { ...down, ...attributes }, made.join(''));
 }

@@ -12,7 +12,7 @@ import type { Job } from './store.ts';
 
 const busyRetryMs = 2_000;
 
-/** Takes a job once for each idempotency key; another start with the key gets the same handle. */
+/** Accepts one job per idempotency key; another start with the key gets the same handle. */
 export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOutcome> {
   const { store, renderer } = parts;
   const key = keyOf(start.idempotency_key);
@@ -24,7 +24,7 @@ export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOut
     return { outcome: 'unknown', message: 'The sandbox could not look the job up.' };
   }
   if (known) return accepted(known);
-  // One caller asked for it, so no other job has to wait.
+  // No `limited` or retry time: one caller asked for this fault, so other jobs must not wait.
   if (faults.busy) return { outcome: 'not_accepted', message: 'The sandbox is busy, as asked.' };
   if (faults.reject)
     return { outcome: 'rejected', message: 'The sandbox refuses this prompt, as asked.' };
@@ -43,7 +43,7 @@ export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOut
   try {
     if (!(await store.accept(job, folder))) return accepted((await store.read(key)) ?? job);
   } catch {
-    // The disk failed, but it may have kept the job all the same.
+    // The disk failed, but may have stored the job even so.
     return { outcome: 'unknown', message: 'The sandbox does not know whether it kept the job.' };
   }
   renderer.begin(job);

@@ -7,12 +7,15 @@ import { WorkshopClosed, WorkshopDied } from './workshop.ts';
 import type { Workshop } from './workshop.ts';
 
 const pollWaitMs = 800;
-/** A job that kills the rendering process this often is to blame itself. */
+/** After it has killed the rendering process this often, a job fails. */
 const deathsMax = 2;
 
 export type Renderer = ReturnType<typeof createRenderer>;
 
-/** Renders each job once in this process. Two processes that render one job make the same bytes. */
+/**
+ * Renders each job once in this process. Another process that renders the same job makes the same
+ * bytes.
+ */
 export function createRenderer(store: Store, workshopFor: (order: Order) => Workshop) {
   const underWay = new Map<string, Promise<void>>();
 
@@ -20,7 +23,7 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
     const known = underWay.get(job.key);
     if (known || job.fault !== null) return known ?? Promise.resolve();
     const rendering = render(job).finally(() => underWay.delete(job.key));
-    // A failure of the machine: the next poll begins again.
+    // Only the machine can have failed; the next poll renders again.
     rendering.catch(() => undefined);
     underWay.set(job.key, rendering);
     return rendering;
@@ -37,7 +40,7 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
     }
   }
 
-  /** Throws if the machine failed; a failure of the job itself is its result. */
+  /** Throws if the machine failed; if the job itself failed, that is its result. */
   async function resultOf({ key, order }: Job, out: string): Promise<JobResult> {
     for (let deaths = 1; ; deaths++) {
       try {
@@ -57,7 +60,10 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
   return {
     /** Renders in the background. */
     begin: (job: Job): void => void begin(job),
-    /** Renders, and returns the result if it comes soon. Throws if the machine failed. */
+    /**
+     * Renders the job, and returns its result if that is ready within `pollWaitMs`. Throws if the
+     * machine failed.
+     */
     async result(job: Job, signal: AbortSignal): Promise<JobResult | null> {
       const late = wait(pollWaitMs, undefined, { signal, ref: false }).catch(() => undefined);
       await Promise.race([begin(job), late]);

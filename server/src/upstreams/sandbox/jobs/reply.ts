@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts';
 import { between, hashText, randomFrom } from '../random.ts';
 import type { Job, Store } from './store.ts';
 
-/** The sandbox's report on a job: when it is ready, how far it is, what came out. */
+/** The sandbox's replies about a job: when it is ready, its progress, its result. */
 
 export function isVideo({ task }: Order): boolean {
   return /video|animation|avatar|lip-sync|motion/.test(task);
@@ -45,7 +45,7 @@ export async function resultOf(job: Job, made: Rendering, store: Store): Promise
   return { media, fields, ...(quantity !== undefined && { quantity }) };
 }
 
-/** Claims to be an image, a video or audio, and is a sentence. */
+/** An output that claims to be an image, video or audio, but is a sentence. */
 export function badOutput(order: Order): Result {
   const field = order.task === 'video-to-audio' ? 'audio' : isVideo(order) ? 'video' : 'images';
   const content_type = { audio: 'audio/wav', video: 'video/mp4', images: 'image/png' }[field];
@@ -56,7 +56,7 @@ export function badOutput(order: Order): Result {
   };
 }
 
-/** A natural time to work: images 0.5 to 1.5 s, videos 2 to 4 s. */
+/** Milliseconds until the job is ready; by default 0.5 to 1.5 s for images, 2 to 4 s for videos. */
 export function readyAfterMs(order: Order, key: string, faults: Faults, speed: number): number {
   if (faults.slowSeconds !== null) return faults.slowSeconds * 1000;
   const random = randomFrom(hashText(key));

@@ -8,23 +8,23 @@ import type { Order } from '../orders/order.ts';
 import { fromJson } from '../../../lib/json.ts';
 
 /**
- * The sandbox's memory: a folder that the processes of one machine share.
+ * The sandbox's storage: a folder that the processes of one machine share.
  *
  *   jobs/<key>/job.json      an accepted job
  *   jobs/<key>/0, 1, …       the caller's files
- *   jobs/<key>/cancelled     the job was cancelled
+ *   jobs/<key>/cancelled     marks a cancelled job
  *   jobs/<key>/result/       result.json and the files that were made
- *   tmp/<uuid>/              what will become a job or a result
+ *   tmp/<uuid>/              a folder that will become a job or a result
  *
- * Jobs and results appear whole, by rename, so a process killed at any moment leaves no half of
- * one. Only this user can read them: prompts and callers' media are private.
+ * Jobs and results appear complete, by a rename, even if the process is killed at any moment. Only
+ * this system user can read them, because prompts and callers' media are private.
  */
 
 export interface Job {
   key: string;
   order: Order;
   fault: 'fail' | 'hang' | 'bad-output' | null;
-  /** PID of the process that accepted it, which renders it while it lives. */
+  /** PID of the process that accepted the job and renders it unless it dies. */
   pid: number;
   accepted_at: string;
   ready_at: string;
@@ -41,7 +41,7 @@ const readable = { mode: 0o600 };
 
 const plainKey = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 
-/** A file name for an idempotency key: plain keys as they are, others by their hash. */
+/** A file name for an idempotency key: a plain key is used unchanged, any other is hashed. */
 export function keyOf(idempotency_key: string): string {
   if (plainKey.test(idempotency_key)) return idempotency_key;
   return `~${createHash('sha256').update(idempotency_key).digest('hex')}`;
@@ -59,12 +59,12 @@ export function openStore(dir: string) {
       return path;
     },
     remove: (path: string): Promise<void> => rm(path, { recursive: true, force: true }),
-    /** Makes a new folder the job; false if the key was accepted before, by any process. */
+    /** Turns a new folder into the job; false if any process has already accepted the key. */
     async accept(job: Job, folder: string): Promise<boolean> {
       await writeFile(join(folder, 'job.json'), JSON.stringify(job), readable);
       return becomes(folder, folderOf(job.key));
     },
-    /** Null for an unknown job, and for a key that none could have. */
+    /** Null for an unknown job or an invalid key. */
     async read(key: unknown): Promise<Job | null> {
       const isKey = (name: string) => plainKey.test(name) || /^~[0-9a-f]{64}$/.test(name);
       return typeof key === 'string' && isKey(key)
@@ -82,12 +82,12 @@ export function openStore(dir: string) {
       readJson<JobResult>(join(folderOf(key), 'result', 'result.json')),
     resultFile: (key: string, file: string): Promise<Buffer> =>
       readFile(join(folderOf(key), 'result', file)),
-    /** Makes a new folder the result; if there is one already, that one stays. */
+    /** Turns a new folder into the job's result; an existing result is kept instead. */
     async keep(key: string, folder: string, result: JobResult): Promise<void> {
       await writeFile(join(folder, 'result.json'), JSON.stringify(result), readable);
       await becomes(folder, join(folderOf(key), 'result'));
     },
-    /** Removes what nobody has changed for two hours, with what older versions left. */
+    /** Removes everything unchanged for two hours, also files of older versions. */
     async prune(now: number): Promise<void> {
       for (const part of await readdir(dir)) {
         for (const name of await readdir(join(dir, part)).catch(() => [])) {
@@ -100,7 +100,7 @@ export function openStore(dir: string) {
   };
 }
 
-/** Gives a folder its final name; false, and the folder is removed, if the name is taken. */
+/** Gives a folder its final name. If the name is taken, removes the folder and returns false. */
 async function becomes(folder: string, name: string): Promise<boolean> {
   try {
     await rename(folder, name);

@@ -6,7 +6,7 @@ import { makeSample } from '../media/sample.ts';
 import { Refusal } from '../refusal.ts';
 import type { Answer, Work } from './workshop.ts';
 
-/** The program of the rendering process: takes work by message, answers each by its id. */
+/** The program of the rendering process: receives work as messages and answers each by its id. */
 
 sharp.cache(false);
 
@@ -16,9 +16,9 @@ process.on('message', ({ id, work }: { id: number; work: Work }) => {
     (error: unknown) => answer({ id, error: described(error) }),
   );
 });
-// Ctrl-C in a terminal reaches this process too, but the service decides when it ends.
+// Ctrl-C in a terminal reaches this process too, but the service decides when this process ends.
 process.on('SIGINT', () => undefined);
-// The service is gone; another process finds the work in its folder.
+// The service has ended; another process will find the work in the job's folder.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 function answer(message: Answer): void {

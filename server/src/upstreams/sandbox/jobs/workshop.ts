@@ -8,10 +8,10 @@ import type { Media, Order } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * A process of its own for everything heavy. It starts when there is work and ends when there has
- * been none for a while, which frees all memory that image and video libraries hold on to. It opens
- * callers' files, so it gets no environment and no secrets, and a file that crashes a decoder takes
- * nothing else down. It runs at low priority: answering calls comes first.
+ * A separate process for all heavy work. It starts when there is work and ends when it has been
+ * idle for a while, which frees the memory that image and video libraries keep. Because it opens
+ * callers' files, it gets no environment variables and no secrets, and a file that crashes a
+ * decoder harms nothing else. It runs at low priority, because answering calls comes first.
  */
 
 export type Work =
@@ -25,7 +25,7 @@ export type Answer =
 
 export class WorkshopClosed extends Error {}
 
-/** The process died or did not answer in time, whether by the fault of this work or not. */
+/** The process died or did not answer in time; this work may or may not be the cause. */
 export class WorkshopDied extends Error {}
 
 interface Pending {
@@ -49,19 +49,19 @@ export class Workshop {
   #closed = false;
   #renderings: Promise<unknown> = Promise.resolve();
 
-  /** Probes a file at once, beside a rendering that may be under way. Rejects with `Refusal`. */
+  /** Probes a file at once, also while a rendering runs. Rejects with `Refusal`. */
   probe(path: string, field: string, file: string): Promise<Media> {
     return this.#send({ kind: 'probe', path, field, file }, probeTimeoutMs);
   }
 
-  /** Makes one of the sandbox's own media at `path`. */
+  /** Makes one of the sandbox's sample media at `path`. */
   sample(sample: SampleKind, number: number, path: string): Promise<void> {
     return this.#send({ kind: 'sample', sample, number, path }, probeTimeoutMs);
   }
 
   /**
-   * Renders when all renderings asked for before are done. Rejects with `Refusal`, with
-   * `WorkshopClosed` or `WorkshopDied`, or with the system's error where it has a `code`.
+   * Renders when all earlier renderings are done. Rejects with `Refusal`, `WorkshopClosed` or
+   * `WorkshopDied`, or with a system error that has a `code`.
    */
   render(order: Order, folder: string, out: string): Promise<Rendering> {
     const work: Work = { kind: 'render', order, folder, out };
@@ -102,14 +102,14 @@ export class Workshop {
     const ended = (): void => {
       if (this.#child === fresh) this.#stop(new WorkshopDied('the rendering process ended'));
     };
-    // The workbench sends nothing else.
+    // The workbench sends only answers.
     fresh.on('message', (answer) => this.#answered(answer as Answer));
     fresh.on('error', ended);
     fresh.on('exit', ended);
     try {
       setPriority(fresh.pid!, niceness);
     } catch {
-      // Some systems do not allow it; and without a pid, `error` follows.
+      // Some systems do not allow this. If there is no pid, an `error` event follows.
     }
     return fresh;
   }
@@ -120,10 +120,10 @@ export class Workshop {
     this.#pending.delete(answer.id);
     clearTimeout(waiting.timer);
     if ('error' in answer) waiting.reject(errorOf(answer.error));
-    // Each kind of work has its own answer, which its method declares.
+    // The type of the answer depends on the kind of work; each method declares it.
     else waiting.resolve(answer.value as never);
     if (this.#pending.size > 0) return;
-    // With nothing to do it must not keep this process alive.
+    // An idle workshop must not keep this process alive.
     this.#child?.unref();
     this.#child?.channel?.unref();
     this.#idle = setTimeout(() => this.#stop(new WorkshopClosed('idle')), idleMs).unref();

@@ -1,6 +1,6 @@
 import { openMedia } from './probe.ts';
 
-/** A video's true properties, in words and in numbers. Its frames are not decoded. */
+/** Describes a video's true properties in words and numbers, without decoding frames. */
 export async function analyse(path: string, question: string): Promise<Record<string, unknown>> {
   const input = openMedia(path);
   try {

@@ -1,10 +1,10 @@
 import { between, hashText, pick, randomFrom } from '../random.ts';
 import type { Samples } from './flac.ts';
 
-/** A soft chord that swells and fades, the same for the same prompt and seed. */
+/** Makes a soft chord that swells and fades; the same prompt and seed give the same chord. */
 
 const sampleRate = 24_000;
-/** Semitones over the root. */
+/** Semitones above the root note. */
 const chords = [
   [0, 7, 12, 16],
   [0, 7, 12, 15],

@@ -8,16 +8,19 @@ import { openMedia } from './probe.ts';
 
 /** Cuts and joins the caller's video and audio without decoding them: whole frames are kept. */
 
-/** Packets read at most: ten minutes of 120 frames a second. */
+/** Most packets that are read: ten minutes at 120 frames per second. */
 const packetsMax = 72_000;
-/** Frames that may be waiting to be shown after later ones in decoding order; H.264 allows 16. */
+/**
+ * Packets to read past the end, because frames are not stored in display order; H.264 allows a
+ * distance of 16.
+ */
 const reorderMax = 32;
 const sampleRateMax = 192_000;
 const channelsMax = 2;
-/** Timestamps in files are rounded to less than this many seconds. */
+/** Seconds; the rounding of timestamps in files is smaller. */
 const tolerance = 0.002;
 
-/** Opens a file for the time of one use. */
+/** Opens a file for one use, and closes it afterwards. */
 export async function withTracks<T>(
   path: string,
   use: (video: InputVideoTrack | null, audio: InputAudioTrack | null) => Promise<T>,
@@ -32,13 +35,15 @@ export async function withTracks<T>(
 
 export interface Cut {
   video: VideoTrack;
-  /** Where in the source the cut begins: the key frame at or before the asked time. */
+  /** Where the cut begins in the source: the key frame at or before the requested time. */
   from: number;
-  /** Length of what was cut, in the source's own time. */
+  /** Length of the cut, in the source's time. */
   seconds: number;
 }
 
-/** Cuts at most `seconds` from the key frame at or before `start`; the cut begins at time 0. */
+/**
+ * Cuts at most `seconds` from the key frame at or before `start`; the cut's own time begins at 0.
+ */
 export async function cutVideo(
   track: InputVideoTrack,
   start: number,
@@ -48,7 +53,7 @@ export async function cutVideo(
   if (!codec || !new Mp4OutputFormat().getSupportedVideoCodecs().includes(codec))
     throw new Refusal('The codec of the video cannot be put into an MP4.');
   const sink = new EncodedPacketSink(track);
-  // Some files call every frame a key frame, so the frames themselves are asked.
+  // Some files mark every frame as a key frame, so the frames themselves are checked.
   const sure = { verifyKeyPackets: true };
   const key = (await sink.getKeyPacket(start, sure)) ?? (await sink.getFirstKeyPacket(sure));
   if (!key) throw new Refusal('The video has no key frame.');
@@ -56,7 +61,7 @@ export async function cutVideo(
   const read: EncodedPacket[] = [];
   let past = 0;
   for await (const packet of sink.packets(key)) {
-    // Frames shown before the key frame they follow depend on what is cut off.
+    // Frames that follow the key frame but are shown before it depend on frames that are cut off.
     if (packet.timestamp < key.timestamp) continue;
     read.push(packet);
     past = packet.timestamp >= end ? past + 1 : 0;
@@ -72,9 +77,8 @@ export async function cutVideo(
 }
 
 /**
- * How many packets can be kept so that nothing after `end` is shown and no frame between is
- * missing. The kept part is a beginning in decoding order, so every frame still finds the frames it
- * depends on.
+ * How many packets to keep so that nothing after `end` is shown and no frame before it is missing.
+ * The first packets in decoding order are kept, so every frame has the frames it depends on.
  */
 function closedLength(packets: EncodedPacket[], end: number): number {
   const earliestAfter = Array.from({ length: packets.length + 1 }, () => Infinity);
@@ -91,12 +95,12 @@ function closedLength(packets: EncodedPacket[], end: number): number {
   return best;
 }
 
-/** When the last frame ends. */
+/** The end of the last frame, in seconds. */
 export function endOf(packets: EncodedPacket[]): number {
   return packets.reduce((end, { timestamp, duration }) => Math.max(end, timestamp + duration), 0);
 }
 
-/** Shows the last frame until the very end. */
+/** Lengthens the last frame so that it is shown until the end. */
 function stretchLast(packets: EncodedPacket[], seconds: number): EncodedPacket[] {
   const last = packets.reduce((latest, packet) =>
     packet.timestamp > latest.timestamp ? packet : latest,
@@ -106,7 +110,7 @@ function stretchLast(packets: EncodedPacket[], seconds: number): EncodedPacket[]
   );
 }
 
-/** Repeats a video until `seconds` are full. */
+/** Repeats a video until it is `seconds` long. */
 export async function loopVideo(track: InputVideoTrack, seconds: number): Promise<Cut> {
   const once = await cutVideo(track, 0, seconds);
   const packets = [...once.video.packets];
@@ -123,7 +127,7 @@ export function moveBy(seconds: number, packets: EncodedPacket[]): EncodedPacket
   return packets.map((packet) => packet.clone({ timestamp: packet.timestamp + seconds }));
 }
 
-/** Slower or faster by showing each frame longer or shorter. */
+/** Changes the speed by showing each frame longer or shorter. */
 export function atSpeed(cut: Cut, speed: number): Cut {
   const packets = cut.video.packets.map((packet) =>
     packet.clone({ timestamp: packet.timestamp / speed, duration: packet.duration / speed }),
@@ -132,9 +136,9 @@ export function atSpeed(cut: Cut, speed: number): Cut {
 }
 
 /**
- * Cuts `seconds` of audio from `start`; the cut begins at time 0. Where no frame ends exactly
- * there, audio `under` a video stops before, and audio `alone` includes the whole frame.
- * Uncompressed audio becomes FLAC. Null if there is none, or MP4 does not take its codec.
+ * Cuts `seconds` of audio from `start`; the cut's own time begins at 0. If no frame ends exactly at
+ * the end, audio `under` a video stops before it, and audio `alone` includes the whole frame.
+ * Uncompressed audio becomes FLAC. Null if there is no audio, or MP4 does not support its codec.
  */
 export async function cutAudio(
   track: InputAudioTrack | null,
@@ -161,7 +165,9 @@ export async function cutAudio(
   return { codec, config: await track.getDecoderConfig(), packets: moveBy(-start, packets) };
 }
 
-/** Uncompressed audio as 16-bit samples; null if there is none, or its sample rate is too high. */
+/**
+ * Uncompressed audio as 16-bit samples; null if there is no audio, or its sample rate is too high.
+ */
 export async function samplesOf(
   track: InputAudioTrack,
   start: number,

@@ -10,16 +10,16 @@ import type { VideoTrack } from './mp4.ts';
 import { landscapeVideo } from './video.ts';
 
 /**
- * Makes a video longer. Where it came from this encoder at this size, new frames are drawn from
- * the prompt and joined on. Any other video is repeated from its start: frames of two encoders do
- * not join, and nothing here can decode.
+ * Makes a video longer. If it was made by this encoder at this size, new frames are drawn from the
+ * prompt and appended. Any other video is repeated from its start, because frames of two encoders
+ * cannot be joined and nothing here can decode.
  */
 
 const sourceSecondsMax = 120;
 
 export interface Extension {
   bytes: Uint8Array;
-  /** Seconds by which the video is longer now. */
+  /** Seconds that were added. */
   added: number;
 }
 
@@ -37,7 +37,7 @@ export function extendVideo(order: Order, path: string): Promise<Extension> {
   });
 }
 
-/** Whether a frame encoded here would have the same decoder settings, to the byte. */
+/** Whether frames encoded here would have exactly the same decoder settings as this track. */
 async function isOurs(track: InputVideoTrack): Promise<boolean> {
   const width = await track.getCodedWidth();
   const height = await track.getCodedHeight();

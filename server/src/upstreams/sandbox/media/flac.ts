@@ -2,12 +2,12 @@ import { EncodedPacket } from 'mediabunny';
 import type { AudioTrack } from './mp4.ts';
 
 /**
- * Uncompressed audio as a FLAC track, which browsers play inside MP4. Blocks are stored verbatim,
- * the simplest form that FLAC has (RFC 9639). MP3 would be smaller, but it is lossy and adds up to
- * 50 ms to the duration.
+ * Writes uncompressed audio as a FLAC track, which browsers play inside MP4. Blocks are stored
+ * verbatim, FLAC's simplest form (RFC 9639). MP3 would be smaller, but is lossy and adds up to 50
+ * ms to the duration.
  */
 
-/** 16-bit samples; one array a channel, all of one length. */
+/** 16-bit samples in one array per channel, all of the same length. */
 export interface Samples {
   sampleRate: number;
   channels: Int16Array[];
@@ -44,7 +44,8 @@ function headerOf(sampleRate: number, channels: number, length: number): Uint8Ar
 
 function frameOf(channels: Int16Array[], index: number): Uint8Array {
   const samples = channels[0]!.length;
-  // Frames are numbered in UTF-8; ten minutes have fewer than its surrogates begin at.
+  // Frame numbers are coded as UTF-8. Ten minutes have fewer frames than the first surrogate's
+  // number.
   const number = Buffer.from(String.fromCodePoint(index));
   const format = ((channels.length - 1) << 4) | 0x08;
   const size = Buffer.of((samples - 1) >> 8, samples - 1);
@@ -57,7 +58,7 @@ function frameOf(channels: Int16Array[], index: number): Uint8Array {
   return Buffer.concat([frame, Buffer.of(sum >> 8, sum)]);
 }
 
-/** The frame's CRC, most significant bit first, from 0. */
+/** A frame's CRC: most significant bit first, starting at 0. */
 export function checksum(bytes: Uint8Array, width: 8 | 16, polynomial: number): number {
   const top = 1 << (width - 1);
   const mask = (1 << width) - 1;

@@ -6,13 +6,13 @@ import { newPlanes } from './planes.ts';
 import type { Planes } from './planes.ts';
 
 /**
- * H.264 frames from raw planes, by the WASM encoder. Runs in the rendering process only: the
- * encoder is large, installs handlers of its own for uncaught errors, and its memory is freed with
- * the process.
+ * Encodes raw planes as H.264 with a WASM encoder. Runs only in the rendering process: the encoder
+ * is large, installs its own handlers for uncaught errors, and frees its memory only when the
+ * process ends.
  */
 
 export interface Encoding {
-  /** Even numbers of pixels. */
+  /** In pixels; width and height are even. */
   width: number;
   height: number;
   frames: number;
@@ -24,12 +24,12 @@ export interface Encoding {
 /** The same for every video, so that two videos of one size can be joined. */
 const quantizer = 27;
 const keyFrameEvery = 24;
-/** 0 is slowest and best; at 1080p a frame takes 18 ms at 10 and 64 ms at 5. */
+/** 0 is slowest and best. A 1080p frame takes 18 ms at speed 10 and 64 ms at speed 5. */
 const speed = 10;
 const idr = 5;
 const bt709 = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', fullRange: false };
 
-/** Encodes frames and spreads them over exactly the seconds asked for. */
+/** Encodes frames and spreads them over exactly `seconds`. */
 export async function encodeH264(video: Encoding): Promise<VideoTrack> {
   const mp4 = await encode(video);
   const input = new Input({ source: new BufferSource(mp4), formats: [MP4] });
@@ -38,7 +38,7 @@ export async function encodeH264(video: Encoding): Promise<VideoTrack> {
     const step = video.seconds / video.frames;
     const packets: VideoTrack['packets'] = [];
     for await (const packet of new EncodedPacketSink(track).packets()) {
-      // The encoder's file calls every frame a key frame, and players would seek wrongly.
+      // The encoder's file marks every frame as a key frame, with which players would seek wrongly.
       const type = isKeyFrame(packet.data) ? 'key' : 'delta';
       packets.push(packet.clone({ type, timestamp: packets.length * step, duration: step }));
     }
@@ -74,7 +74,7 @@ async function encode({ width, height, frames, seconds, draw }: Encoding): Promi
   }
 }
 
-/** Whether one of the packet's units, each after its length in four bytes, is an IDR frame. */
+/** Whether a packet contains an IDR frame. Each of its units follows its length in four bytes. */
 function isKeyFrame(data: Uint8Array): boolean {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   for (let at = 0; at + 5 <= data.length; at += 4 + view.getUint32(at)) {
@@ -86,7 +86,7 @@ function isKeyFrame(data: Uint8Array): boolean {
 let load: (() => Promise<H264MP4Encoder>) | undefined;
 
 function newEncoder(): Promise<H264MP4Encoder> {
-  // Loaded when first needed: compiling it costs a tenth of a second.
+  // Loaded when first needed, because compiling it takes 0.1 s.
   load ??= createRequire(import.meta.url)('h264-mp4-encoder').createH264MP4Encoder;
   return load!();
 }

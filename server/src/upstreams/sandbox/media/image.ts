@@ -10,14 +10,14 @@ import { planesOf } from './planes.ts';
 import type { Planes } from './planes.ts';
 import { imagePixelsMax } from './probe.ts';
 
-/** Images: drawn from a prompt, or the caller's own with a plain operation done to it. */
+/** Makes images: draws a prompt, or applies a simple operation to the caller's image. */
 
 export function drawImage(order: Order, seed: number): Promise<Buffer> {
   const svg = Buffer.from(drawLandscape(order.prompt, seed, order.size));
   return encode(sharp(svg).removeAlpha(), order.format);
 }
 
-/** The caller's image in other colours, or as the prompt's words say. */
+/** The caller's image changed as words in the prompt say, otherwise in other colours. */
 export function editImage(path: string, order: Order, seed: number): Promise<Buffer> {
   const resized = open(path).resize({ ...order.size, fit: 'cover' });
   const opaque = order.format === 'jpeg' ? resized.flatten({ background: '#fff' }) : resized;
@@ -25,13 +25,13 @@ export function editImage(path: string, order: Order, seed: number): Promise<Buf
   return labelled(edited, order, 'edit', order.prompt);
 }
 
-/** A larger image by Lanczos resampling. */
+/** Enlarges an image by Lanczos resampling. */
 export function upscaleImage(path: string, order: Order): Promise<Buffer> {
   const resized = open(path).resize({ ...order.size, fit: 'fill', kernel: 'lanczos3' });
   return labelled(resized, order, 'upscale');
 }
 
-/** Another aspect ratio: cropped to the most striking part, or set on a blurred ground. */
+/** Changes the aspect ratio: crops to the most striking part, or adds a blurred background. */
 export async function reframeImage(path: string, order: Order): Promise<Buffer> {
   const { size } = order;
   const cover = open(path).resize({
@@ -52,7 +52,7 @@ export async function reframeImage(path: string, order: Order): Promise<Buffer> 
   return labelled(sharp(await ground.png().toBuffer()).removeAlpha(), order, 'reframe');
 }
 
-/** The image taken apart by brightness: laid over one another, the layers restore the image. */
+/** Splits an image into layers by brightness; laid over one another, they restore the image. */
 export async function splitLayers(path: string, order: Order): Promise<Buffer[]> {
   const { width, height } = order.size;
   const opaque = () =>
@@ -79,7 +79,7 @@ export async function splitLayers(path: string, order: Order): Promise<Buffer[]>
   return layers;
 }
 
-/** An image, filling a frame of the given size, for a video. */
+/** An image cropped to fill a video frame of the given size. */
 export async function imagePlanes(source: string | Buffer, size: Size): Promise<Planes> {
   const pixels = await open(source)
     .flatten({ background: '#000' })
@@ -95,7 +95,8 @@ function open(source: string | Buffer): Sharp {
 }
 
 async function labelled(image: Sharp, order: Order, note: string, text = ''): Promise<Buffer> {
-  // Colour operations run after composition within one pipeline, so labels get their own.
+  // Within one pipeline, colour operations run after composition, so labels get a separate
+  // pipeline.
   const { data, info } = await image
     .toColourspace('srgb')
     .raw()
@@ -105,7 +106,7 @@ async function labelled(image: Sharp, order: Order, note: string, text = ''): Pr
   const done = sharp(data, { raw: { width, height, channels } }).composite(
     labels.map(({ svg, left, top }) => ({ input: Buffer.from(svg), left, top })),
   );
-  // The labels are transparent in parts, the image under them need not be.
+  // Labels add an alpha channel, which is removed if the image had none.
   return encode(channels === 3 ? done.removeAlpha() : done, order.format);
 }
 
@@ -122,7 +123,7 @@ const sepia: Matrix3x3 = [
   [0.272, 0.534, 0.131],
 ];
 
-/** Words in a prompt and what they do; the first that is found counts. */
+/** Words in a prompt and their operations. The first match is used. */
 const words: [RegExp, (image: Sharp, size: Size) => Sharp][] = [
   [/black.?and.?white|monochrome|gr[ae]y|ч[её]рно-бел/i, (image) => image.greyscale()],
   [/\b(sepia|vintage|retro|old photo)|сепия|ретро/i, (image) => image.recomb(sepia)],
@@ -140,7 +141,7 @@ function applyWords(image: Sharp, prompt: string, seed: number, size: Size): Sha
   if (known) return known[1](image, size);
   const palette = paletteOf(paletteNames[hashText(`${seed}:${prompt}`) % paletteNames.length]!);
   const [near, light] = [rgbOf(palette.near), rgbOf(palette.light)];
-  // Two colours: shadows in the palette's darkest, lights in its brightest.
+  // Two colours: shadows get the palette's darkest colour, lights its brightest.
   const grey = (c: 0 | 1 | 2): Matrix3x3[0] => {
     const span = light[c] - near[c];
     return [(0.2126 * span) / 255, (0.7152 * span) / 255, (0.0722 * span) / 255];
@@ -151,7 +152,9 @@ function applyWords(image: Sharp, prompt: string, seed: number, size: Size): Sha
     .linear([1, 1, 1], near);
 }
 
-/** Brightness values that divide the pixels into equal shares; the last is above all. */
+/**
+ * Brightness values that divide the pixels into equal shares; the last value is above all pixels.
+ */
 function quantiles(values: Uint8Array, count: number): number[] {
   const histogram = Array.from({ length: 256 }, () => 0);
   for (const value of values) histogram[value]!++;

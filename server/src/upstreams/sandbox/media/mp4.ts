@@ -7,7 +7,7 @@ import {
 } from 'mediabunny';
 import type { AudioCodec, EncodedPacket, VideoCodec } from 'mediabunny';
 
-/** Writes encoded video and audio into MP4 files whose bytes depend on their content alone. */
+/** Writes encoded video and audio into MP4 files whose bytes depend only on their content. */
 
 /** An encoded track; packets are in decoding order. */
 interface Track<Codec> {
@@ -23,7 +23,7 @@ export interface VideoTrack extends Track<VideoCodec> {
   rotation?: 0 | 90 | 180 | 270;
 }
 
-/** One MP4 with its index at the front; without a video it is an audio file (M4A). */
+/** Writes an MP4 with its index at the front; without a video, an audio file (M4A). */
 export async function writeMp4(
   video: VideoTrack | null,
   audio: AudioTrack | null,
@@ -40,12 +40,12 @@ export async function writeMp4(
   await output.finalize();
   const bytes = new Uint8Array(target.buffer!);
   clearTimes(bytes, 0, bytes.length);
-  // The file's own type says audio, or it would be taken for a video without frames.
+  // Sets the file's type to audio; otherwise it would be taken for a video without frames.
   if (!video) bytes.set(Buffer.from('M4A '), 8);
   return bytes;
 }
 
-/** The decoder's configuration goes with the first packet. */
+/** Adds all packets; the decoder's configuration is passed with the first. */
 async function addAll(
   track: Track<unknown> | null,
   source: { add(packet: EncodedPacket, meta?: object): Promise<void> } | null,
@@ -54,7 +54,7 @@ async function addAll(
     await source!.add(packet, i === 0 ? { decoderConfig: track!.config } : undefined);
 }
 
-/** Clears the times of writing inside an MP4: the same job gives the same bytes at any time. */
+/** Clears the creation times inside an MP4, so that the same job always gives the same bytes. */
 function clearTimes(bytes: Uint8Array, from: number, to: number): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = from; at + 8 <= to;) {

@@ -2,8 +2,8 @@ import sharp from 'sharp';
 import type { Label } from '../drawing/labels.ts';
 
 /**
- * Video frames as the encoder takes them: one plane of brightness at full size and two of colour
- * at half size (YUV 4:2:0, BT.709, studio range), one byte a sample. Width and height are even.
+ * A video frame in the encoder's form: one plane of brightness at full size and two of colour at
+ * half size (YUV 4:2:0, BT.709, studio range), one byte per sample. Width and height are even.
  */
 export interface Planes {
   width: number;
@@ -28,7 +28,7 @@ export function newPlanes(width: number, height: number): Planes {
   };
 }
 
-/** Packed RGB pixels as planes. */
+/** Converts packed RGB pixels to planes. */
 export function planesOf(pixels: Uint8Array, width: number, height: number): Planes {
   const planes = newPlanes(width, height);
   for (let i = 0, at = 0; i < pixels.length; i += 3, at++) {
@@ -48,7 +48,8 @@ export function planesOf(pixels: Uint8Array, width: number, height: number): Pla
 }
 
 /**
- * The part of an image that a frame shows: turned about its middle, magnified, and moved by shares.
+ * The part of an image that a frame shows: rotated about the middle, magnified, and moved by shares
+ * of the size.
  */
 export interface View {
   zoom: number;
@@ -57,7 +58,10 @@ export interface View {
   moveY: number;
 }
 
-/** Fills a frame from an image of any size, bilinear; beyond the image its edge continues. */
+/**
+ * Fills a frame from an image of any size with bilinear sampling; outside the image its edge pixels
+ * are repeated.
+ */
 export function showView(from: Planes, to: Planes, view: View): void {
   sample(from.y, from.width, from.height, to.y, to.width, to.height, view);
   for (const plane of ['u', 'v'] as const) {
@@ -105,14 +109,14 @@ function sample(
   }
 }
 
-/** Changes one frame into another; 0 leaves it as it is. */
+/** Blends `share` of the frame `from` into `to`; a share of 0 changes nothing. */
 export function crossFade(to: Planes, from: Planes, share: number): void {
   const weight = Math.round(share * 256);
   const [a, b] = [to.whole, from.whole];
   for (let i = 0; i < a.length; i++) a[i] = a[i]! + (((b[i]! - a[i]!) * weight) >> 8);
 }
 
-/** A label ready to be laid over every frame. */
+/** A label in pixels, ready to be drawn over every frame. */
 export interface Overlay extends Omit<Label, 'svg'> {
   rgba: Uint8Array;
 }
@@ -121,7 +125,10 @@ export async function overlayOf({ svg, ...place }: Label): Promise<Overlay> {
   return { ...place, rgba: await sharp(Buffer.from(svg)).ensureAlpha().raw().toBuffer() };
 }
 
-/** Labels are black, white and grey, which in planes is brightness only. */
+/**
+ * Draws a label. Labels are black, white and grey, so only brightness has a value; colour is
+ * neutral.
+ */
 export function layOver({ y: luma, u, v, width }: Planes, overlay: Overlay): void {
   for (let row = 0, i = 0; row < overlay.height; row++) {
     for (let column = 0; column < overlay.width; column++, i += 4) {

@@ -18,13 +18,16 @@ import sharp from 'sharp';
 import type { Media, MediaKind } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
 
-/** The true format of a caller's file, its size and its length. Runs in the rendering process. */
+/** Finds the true format, size and length of a caller's file. Runs in the rendering process. */
 
 const imageFormats = new Set(['jpeg', 'png', 'webp', 'gif', 'heif', 'tiff']);
 export const imagePixelsMax = 50e6;
 const secondsMax = 600;
 
-/** Without playlists: those name other files, which the caller may not read. */
+/**
+ * Playlists are excluded, because they name other files, which the caller may not be allowed to
+ * read.
+ */
 const formats = [MP4, QTFF, MATROSKA, WEBM, WAVE, MP3, OGG, FLAC, ADTS, MPEG_TS];
 
 /** Opens a video or audio file; dispose of it after use. */
@@ -47,7 +50,7 @@ const words: Record<MediaKind, string> = { image: 'an image', video: 'a video', 
 
 type MediaFacts = Omit<Media, 'field' | 'file'>;
 
-/** The kind a field's name promises; null if it promises none. */
+/** The kind of media that a field's name suggests; null if it suggests none. */
 function kindNamed(field: string): MediaKind | null {
   if (/image|mask|photo/i.test(field)) return 'image';
   if (/video/i.test(field)) return 'video';
@@ -68,7 +71,7 @@ async function probeImage(path: string, field: string): Promise<MediaFacts | nul
   const { width, height } = meta.autoOrient ?? meta;
   if (width * height > imagePixelsMax) throw tooLarge;
   try {
-    // The header may be intact and the rest missing: only decoding tells.
+    // Decodes the image, because its header may be intact while the rest is missing.
     await open().resize(32, 32, { fit: 'fill' }).raw().toBuffer();
   } catch {
     throw new Refusal(`${field} is a damaged image.`);
@@ -102,7 +105,10 @@ async function probeTracks(path: string, field: string): Promise<MediaFacts | nu
   }
 }
 
-/** The index of a file may be intact and the data missing. */
+/**
+ * Whether the first and the last packet can be read; a file's index may be intact while its data is
+ * missing.
+ */
 async function hasBothEnds(track: InputTrack): Promise<boolean> {
   const sink = new EncodedPacketSink(track);
   const first = await sink.getFirstPacket();

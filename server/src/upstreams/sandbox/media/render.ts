@@ -21,21 +21,21 @@ import type { Planes } from './planes.ts';
 import { imageVideo, landscapeVideo } from './video.ts';
 import type { Motion, VideoPlan } from './video.ts';
 
-/** Makes what an order asks for; the same order and files give the same bytes. */
+/** Makes the output of an order; the same order and files give the same bytes. */
 
 export interface Rendering {
   media: {
-    /** Field of the reply: a plural makes a list, a singular an object. */
+    /** The reply's field: a plural makes a list, a singular an object. */
     field: string;
     file: string;
     content_type: string;
   }[];
   fields: Record<string, unknown>;
-  /** Units delivered, if the files alone do not tell. */
+  /** Units delivered, if they cannot be measured from the files. */
   quantity?: number;
 }
 
-/** Images in one video; each is in memory at the video's size. */
+/** Most images in one video, because each is in memory at the video's size. */
 const imagesMax = 8;
 /** Tasks whose outcome depends on the seed. */
 const seeded = /^text-to-|-to-video$|^edit$/;
@@ -120,7 +120,7 @@ async function makeVideo(order: Order, folder: string): Promise<Uint8Array> {
   }
 }
 
-/** The caller's images in motion. */
+/** Makes a video from the caller's images. */
 async function animate(order: Order, folder: string, motion: Motion): Promise<Uint8Array> {
   const images: Planes[] = [];
   for (const { file } of order.media.filter(({ kind }) => kind === 'image').slice(0, imagesMax))
@@ -129,7 +129,9 @@ async function animate(order: Order, folder: string, motion: Motion): Promise<Ui
   return writeMp4(video, await audioFor(order, folder));
 }
 
-/** The audio of an animated image: the caller's if there is any, else made if asked for. */
+/**
+ * The audio of an animated image: the caller's if given, otherwise made if the order asks for it.
+ */
 async function audioFor(order: Order, folder: string): Promise<AudioTrack | null> {
   const source =
     order.media.find(({ kind }) => kind === 'audio') ??
@@ -139,13 +141,13 @@ async function audioFor(order: Order, folder: string): Promise<AudioTrack | null
   return order.sound || order.task === 'talking-avatar' ? madeAudio(order) : null;
 }
 
-/** The caller's video, shorter, slower, faster, turned or silent; its frames stay as they are. */
+/** Cuts, slows down, speeds up, rotates or mutes the caller's video without changing its frames. */
 function editVideo(order: Order, path: string): Promise<Uint8Array> {
   const { startSeconds, speed, mute, turn } = order.cut;
   return withTracks(path, async (track, audio) => {
     const cut = await cutVideo(track!, startSeconds, order.seconds * speed);
     const { video } = atSpeed(cut, speed);
-    // Audio cannot be played slower or faster without decoding it.
+    // Audio is dropped if the speed changes, because that would require decoding it.
     const kept = mute || speed !== 1 ? null : await cutAudio(audio, cut.from, cut.seconds);
     const turned = ((video.rotation ?? 0) + turn) % 360;
     const rotation = ([90, 180, 270] as const).find((each) => each === turned) ?? 0;
@@ -161,7 +163,7 @@ function dubVideo(order: Order, folder: string): Promise<Uint8Array> {
   });
 }
 
-/** The audio of the caller's video as it is coded there; WAV if it is uncompressed or made here. */
+/** The audio of the caller's video in its own codec; as WAV if it is uncompressed or made here. */
 async function audioPiece(order: Order, path: string): Promise<Piece> {
   const { seconds: length } = order.media.find(({ kind }) => kind === 'video')!;
   const seconds = Math.min(order.seconds, length);

@@ -8,9 +8,9 @@ import { landscapeVideo } from './video.ts';
 import { sampleKinds } from '../../../core/catalog/media-input.ts';
 
 /**
- * Media of the sandbox's own, for inputs that name `sandbox:photo`, `sandbox:film` or
- * `sandbox:voice`: models that need a file can be tried before there is one. Runs in the rendering
- * process; the same kind and number give the same bytes.
+ * Sample media for inputs that name `sandbox:photo`, `sandbox:film` or `sandbox:voice`, so that
+ * callers without a file can try models that need one. Runs in the rendering process; the same kind
+ * and number give the same bytes.
  */
 
 export type SampleKind = (typeof sampleKinds)[number];

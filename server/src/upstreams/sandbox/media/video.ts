@@ -8,7 +8,7 @@ import type { VideoTrack } from './mp4.ts';
 import { crossFade, layOver, newPlanes, overlayOf, showView } from './planes.ts';
 import type { Planes, View } from './planes.ts';
 
-/** Videos: the camera moves over one image after the other. */
+/** Makes videos in which the camera moves over one image after another. */
 
 export interface VideoPlan extends Size {
   seconds: number;
@@ -19,19 +19,19 @@ export interface VideoPlan extends Size {
 
 export type Motion = 'zoom' | 'sway' | 'orbit' | 'talk';
 
-/** The time a pixel of a frame takes on an ordinary core, and the most a video may take. */
+/** Time per pixel of a frame on an ordinary core, and the most time per video. */
 const pixelNs = 26;
 const videoNs = 3.5e9;
 const rates = [24, 20, 16, 12, 10, 8];
 
-/** Frames of a video: the larger and longer, the fewer a second, never below 8. */
+/** Number of frames of a video. A larger or longer video has fewer per second, but at least 8. */
 export function frameCount({ width, height, seconds }: VideoPlan): number {
   const secondsNs = width * height * pixelNs * seconds;
   const rate = rates.find((rate) => rate * secondsNs <= videoNs) ?? 8;
   return Math.max(1, Math.round(seconds * rate));
 }
 
-/** A landscape, slowly approached. */
+/** A video that slowly zooms into the prompt's landscape. */
 export async function landscapeVideo(
   prompt: string,
   seed: number,
@@ -41,7 +41,7 @@ export async function landscapeVideo(
   return imageVideo([await imagePlanes(svg, plan)], 'zoom', seed, plan);
 }
 
-/** Images of the video's size, each in motion, one after the other with a short cross-fade. */
+/** A video that moves over images of its size one after another, with short cross-fades. */
 export async function imageVideo(
   images: Planes[],
   motion: Motion,
@@ -70,7 +70,7 @@ export async function imageVideo(
   return encodeH264({ width, height, frames, seconds, draw });
 }
 
-/** The view at some time; `share` is how much of the image's time has passed. */
+/** The view at a time; `share` of the image's time has passed. */
 const motions: Record<Motion, (time: number, share: number, seed: number) => View> = {
   zoom: (_, share, seed) => ({
     zoom: 1.02 + 0.16 * share,
@@ -105,7 +105,7 @@ function sideOf(seed: number): 1 | -1 {
   return lattice(seed, 1) < 0.5 ? -1 : 1;
 }
 
-/** Bars that move like a voice, at the upper right: an image that speaks. */
+/** Draws bars that move like a voice at the upper right, for an image that speaks. */
 function drawVoice(planes: Planes, time: number, seed: number): void {
   const unit = Math.max(2, Math.round(Math.min(planes.width, planes.height) / 90));
   const bars = 9;

@@ -16,8 +16,8 @@ const fileBytesMax = 256 * 1024 * 1024;
 const jobBytesMax = 512 * 1024 * 1024;
 
 /**
- * Copies every media file an input names into `folder` and probes it. Throws `Refusal` or
- * `InputRefused` if that cannot be done.
+ * Copies every media file that an input names into `folder` and probes it. Throws `Refusal` or
+ * `InputRefused` if that fails.
  */
 export async function gatherInputs(
   job: StartJob,
@@ -65,7 +65,7 @@ async function copy(
   return size;
 }
 
-/** The main file first, closing images last; masks are checked, but nothing is drawn from them. */
+/** Sorts the main file first and closing images last. Leaves out masks, which are not drawn. */
 function inOrder(media: Media[]): Media[] {
   const rank = ({ field }: Media): number => {
     if (/^(image|video|audio)_url$/.test(field)) return 0;

@@ -5,17 +5,20 @@ import { Refusal } from '../refusal.ts';
 import { aspectOf, asksSize, isGiven, sideMax, sizeOf } from './size.ts';
 import type { Size, SizeRules } from './size.ts';
 
-/** A job worked out: the output, in numbers. Kept with the job, so that it can be made again. */
+/**
+ * An order describes a job's output in numbers. It is stored with the job, so that the output can
+ * be made again.
+ */
 
 export type MediaKind = 'image' | 'video' | 'audio';
 
 /** One of the caller's files, copied into the job's folder and probed. */
 export interface Media {
   field: string;
-  /** Its name in the job's folder. */
+  /** The file's name in the job's folder. */
   file: string;
   kind: MediaKind;
-  /** Pixels as shown, turned upright; 0 for audio. */
+  /** Pixels as displayed, after rotation; 0 for audio. */
   width: number;
   height: number;
   /** 0 for an image. */
@@ -30,11 +33,11 @@ export interface Order {
   count: number;
   format: 'png' | 'jpeg' | 'webp';
   size: Size;
-  /** Length of what is made; for an extension, the length that is added. */
+  /** Length of the output; for an extension, the added length. */
   seconds: number;
   /** Make audio for a video that has none. */
   sound: boolean;
-  /** Reframing only: fill up with a blurred ground instead of cropping. */
+  /** Reframing only: add a blurred background instead of cropping. */
   pad: boolean;
   cut: { startSeconds: number; speed: number; mute: boolean; turn: 0 | 90 };
   media: Media[];
@@ -42,7 +45,7 @@ export interface Order {
 
 type Input = Record<string, unknown>;
 
-/** As many as the service takes in one request. */
+/** The service's own limit of images in one request. */
 const imagesMax = 100;
 const layersMax = 16;
 const layerSide = 2048;
@@ -56,11 +59,11 @@ const videoRules: SizeRules = {
   pixels: videoPixelsMax,
   even: true,
 };
-/** An upscale of 1080p by four fits. */
+/** Room for 1080p upscaled by four. */
 const upscalePixelsMax = 36e6;
 const upscaleSideMax = 8192;
 
-/** Media that a task must be given; `|` separates kinds of which one is enough. */
+/** The media that a task requires; `|` separates alternatives. */
 const needs: Partial<Record<Task, (MediaKind | 'image|video')[]>> = {
   'image-to-video': ['image'],
   'reference-to-video': ['image'],
@@ -79,7 +82,7 @@ const needs: Partial<Record<Task, (MediaKind | 'image|video')[]>> = {
   'layer-decomposition': ['image'],
 };
 
-/** Works out a job. Throws `Refusal` if the input is not enough or asks too much. */
+/** Makes a job's order. Throws `Refusal` if the input lacks something or asks for too much. */
 export function orderOf(task: string, input: Input, media: Media[]): Order {
   if (!isTask(task) || task === 'chat')
     throw new Refusal(`The sandbox has no task called ${task}.`);
@@ -186,7 +189,9 @@ function scaled({ width, height }: Size, scale: number): Size {
   return { width: side(width), height: side(height) };
 }
 
-/** A video with the caller's audio, or moved by the caller's video, is no longer than that. */
+/**
+ * The output's length. A video made with the caller's audio or video is at most as long as that.
+ */
 function secondsOf(task: Task, input: Input, media: Media[]): number {
   const given = input.duration_seconds ?? input.duration;
   const asked = number(given, 'duration_seconds', 5, 0.1, secondsMax);
@@ -210,7 +215,7 @@ function cutOf(task: Task, input: Input, prompt: string, media: Media[]): Order[
   };
 }
 
-/** A cut from beyond the end would be the last frame only, and would still cost money. */
+/** Refuses a start beyond the video's end, which would cost money for only the last frame. */
 function startOf(task: Task, input: Input, media: Media[]): number {
   const start = number(input.start_seconds, 'start_seconds', 0, 0, 600);
   if (task !== 'video-edit' && task !== 'video-to-video/edit') return start;

@@ -6,20 +6,20 @@ import { objectOf } from '../../../lib/json.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * Which size in pixels an input asks for. In this order: `width` and `height`; `image_size` (an
- * object or one of fal's names); `resolution` with `aspect_ratio`. `0.5k` to `4k` is the long
- * side (512 to 4096); `480p` to `1080p` is the short side.
+ * The size in pixels that an input asks for, taken from the first of these: `width` and `height`;
+ * `image_size` (an object or one of fal's names); `resolution` with `aspect_ratio`. `0.5k` to `4k`
+ * means the long side (512 to 4096), `480p` to `1080p` the short side.
  */
 
 export type { Size };
 
 export interface SizeRules {
   resolution: Resolution;
-  /** Width over height if the input says nothing. */
+  /** Width over height if the input states none. */
   aspect: number;
   /** Most pixels. */
   pixels: number;
-  /** Both sides are made even, as H.264 needs. */
+  /** Make both sides even, as H.264 requires. */
   even: boolean;
 }
 
@@ -27,7 +27,7 @@ export const sideMax = 4096;
 const sideMin = 64;
 const aspectMax = 8;
 
-/** Throws `Refusal` for what is not a size, or is outside the limits. */
+/** Throws `Refusal` if the input's size is invalid or outside the limits. */
 export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   const asked = askedSize(input, rules);
   const unit = rules.even ? 2 : 1;
@@ -41,7 +41,7 @@ export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   return { width, height };
 }
 
-/** Whether the input itself says anything about the size. */
+/** Whether the input states a size. */
 export function asksSize(input: Record<string, unknown>): boolean {
   return ['width', 'height', 'image_size', 'resolution'].some((field) => isGiven(input[field]));
 }
@@ -58,7 +58,7 @@ export function aspectOf(input: Record<string, unknown>, other: number): number 
   return aspect;
 }
 
-/** Within a square of that side, the largest size of an aspect. */
+/** The largest size with this aspect ratio within a square of side `long`. */
 function fitted(long: number, aspect: number): Size {
   return { width: long * Math.min(1, aspect), height: long / Math.max(1, aspect) };
 }
@@ -92,7 +92,7 @@ function side(value: unknown, field: string): number {
   return pixels;
 }
 
-/** Null and the empty text are as if left out. */
+/** Whether a value is given; null and an empty text count as absent. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }

@@ -5,15 +5,15 @@ import { sampleOf } from './sample-json.ts';
 import { listOf, toolResults } from './tools.ts';
 import { countTokens } from './tokens.ts';
 
-/** The sandbox's answer: a few sentences that show what reached it. */
+/** The sandbox's answer: a few sentences that show the input it received. */
 
 const messageTokens = 4;
 const imageTokens = 256;
 const echoMax = 240;
 
 /**
- * Tokens of a message list: its texts, four for each message, 256 for each image. Counting stops
- * once there are `enough`.
+ * Tokens of a message list: those of its texts, plus four per message and 256 per image. Counting
+ * stops at `enough`.
  */
 export function promptTokens(messages: unknown, enough: number = Infinity): number {
   let count = 0;
@@ -81,7 +81,7 @@ const stock = (
   'compass winter engine'
 ).split(' ');
 
-/** A text of exactly so many words, for those who want a long reply. */
+/** A text of exactly `count` words, for tests with a long reply. */
 function manyWords(asked: string, count: number): string {
   const random = randomFrom(hashText(asked));
   return Array.from({ length: Math.floor(count) }, () => pick(random, stock)).join(' ');
@@ -109,7 +109,7 @@ function textOf(content: unknown): string {
 
 function shorten(text: string): string {
   const line = text.replace(/\s+/gu, ' ');
-  // Twice as many units hold so many characters; the rest may be megabytes.
+  // A character has at most two UTF-16 units, so this is enough; the rest may be megabytes.
   const chars = Array.from(line.slice(0, 2 * echoMax + 2));
   return chars.length <= echoMax ? line : `${chars.slice(0, echoMax - 1).join('')}…`;
 }

@@ -8,21 +8,21 @@ import { composeReply, lastUserText, promptTokens } from './answer.ts';
 import { countTokens, tokenise } from './tokens.ts';
 import { toolCalls, unknownTool, type ToolCall } from './tools.ts';
 
-/** Chat as OpenAI speaks it: deterministic, with true usage, and with faults on request. */
+/** Chat in OpenAI's form: deterministic, with true usage, and with faults on request. */
 
 type Chunk = Record<string, unknown>;
 
-/** One token of the reply, or the opening of a tool call, which counts as none. */
+/** One token of the reply, or the opening of a tool call, which counts as no token. */
 interface Piece {
   delta: Chunk;
   token: string;
 }
 
-/** A reply worked out, and how it is given. */
+/** A complete reply, and how it is sent. */
 interface Reply {
   call: ChatCall;
   faults: Faults;
-  /** Cut to `max_tokens` and at a stop text. */
+  /** Cut to `max_tokens` tokens and at a stop text. */
   pieces: Piece[];
   completion_tokens: number;
   finish: 'stop' | 'length' | 'tool_calls';
@@ -32,7 +32,7 @@ interface Reply {
 
 const firstTokenMs = 80;
 const tokenMs = 12;
-/** A reply that is not streamed takes no longer than this by itself. */
+/** Longest natural time of a reply that is not streamed. */
 const replyMsMax = 1_500;
 const busyRetryMs = 2_000;
 
@@ -64,7 +64,10 @@ function refusalOf(faults: Faults): ChatOutcome | null {
   return null;
 }
 
-/** Like every model, it refuses a prompt beyond its window; and a word for a tool not offered. */
+/**
+ * Refuses a prompt that is larger than the context window, and a `sandbox:tool` word whose tool the
+ * call does not offer.
+ */
 function rejectionOf(call: ChatCall, faults: Faults, tokens: number): ChatOutcome | null {
   const most = call.context_tokens;
   const message =
@@ -81,7 +84,7 @@ function replyOf(call: ChatCall, faults: Faults, prompt_tokens: number, speed: n
   const pieces: Piece[] = [];
   let completion_tokens = 0;
   for (const piece of all) {
-    // Counted from the text that is sent, so that a reader can count again and find the same.
+    // Tokens are counted from the sent text, so that a reader gets the same count.
     const tokens = countTokens(piece.token);
     if (completion_tokens + tokens > most) break;
     completion_tokens += tokens;
@@ -101,7 +104,9 @@ function piecesOfText({ model, body }: ChatCall, { words }: Faults): Piece[] {
   return tokenise(text).map((token) => ({ delta: { content: token }, token }));
 }
 
-/** As OpenAI streams a call: its name first, then its arguments bit by bit. */
+/**
+ * The pieces of a tool call as OpenAI streams them: the name first, then the arguments bit by bit.
+ */
 function piecesOfCall({ request_id }: ChatCall): (call: ToolCall, index: number) => Piece[] {
   return ({ type, name, input }, index) => {
     const id = `call_${request_id.replaceAll('-', '')}${index}`;
@@ -131,7 +136,7 @@ async function* stream(reply: Reply): AsyncIterable<Chunk> {
   await firstToken(reply);
   const breakAt = faults.breaks ? Math.floor(pieces.length / 2) : Infinity;
   for (const [i, chunk] of chunksOf(reply).entries()) {
-    // The first says who speaks; the pieces follow, then the end and the usage.
+    // The first chunk contains the role; then come the pieces, the finish reason and the usage.
     if (i > breakAt) throw new Error('The sandbox broke off, as asked.');
     if (i > 0 && i <= pieces.length) await pause(tokenMs / speed, call.signal);
     yield chunk;

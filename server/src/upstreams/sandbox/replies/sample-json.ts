@@ -3,9 +3,9 @@ import type { Json } from '../../../lib/json.ts';
 import { fieldOf } from '../../../lib/unknown.ts';
 
 /**
- * A value that fits a caller's JSON Schema, the same one every time. `pattern`, `not` and
- * conditions are ignored. The schema is untrusted: depth, size and lengths are bounded, and a
- * schema beyond them gets a value that may not fit.
+ * A value that fits a caller's JSON Schema, the same value every time. `pattern`, `not` and
+ * conditions are ignored. The schema is untrusted, so depth, size and lengths are limited; for a
+ * schema beyond the limits the value may not fit.
  */
 export function sampleOf(schema: unknown): unknown {
   return sample(schema, { root: schema, left: valuesMax, name: 'value', nth: 0 }, 0);
@@ -14,8 +14,8 @@ export function sampleOf(schema: unknown): unknown {
 const valuesMax = 5_000;
 const depthMax = 24;
 /**
- * From here on optional fields are left out, lists are as short as possible and the choice with the
- * fewest levels is taken, or a schema that refers to itself would never end.
+ * From this depth on optional fields are left out, lists are as short as possible, and the choice
+ * with the fewest levels is taken. Otherwise a schema that refers to itself would never end.
  */
 const optionalDepthMax = 4;
 const visitsMax = 200;
@@ -25,11 +25,11 @@ const lengthMax = 2_000;
 
 interface Place {
   root: unknown;
-  /** Values that may still be made; shared by all places of one sample. */
+  /** How many more values may be made for the whole sample. */
   left: number;
-  /** The field, which strings are named after. */
+  /** The field's name, which its sample string contains. */
   name: string;
-  /** Position in a list, so that its items differ. */
+  /** Position in a list; makes the list's items differ. */
   nth: number;
 }
 
@@ -93,7 +93,7 @@ function objectOf(schema: Json, place: Place, depth: number): Json {
   return Object.fromEntries(entries);
 }
 
-/** A large schema that is used many times spends the budget sooner. */
+/** Takes a large schema's cost from the budget, so that using the schema many times ends sooner. */
 function spend(place: Place, fields: number): void {
   place.left -= Math.floor(fields / 20);
 }
@@ -144,8 +144,8 @@ function textOf({ format, minLength, maxLength }: Json, { name, nth }: Place): s
 }
 
 /**
- * One of `anyOf` or `oneOf`: the first that is not null, or deep inside the one with the fewest
- * levels.
+ * One choice of `anyOf` or `oneOf`: the first that is not null, or, deep inside, the one with the
+ * fewest levels.
  */
 function choiceOf(schema: Json, place: Place, depth: number): unknown {
   const { root } = place;
@@ -155,7 +155,7 @@ function choiceOf(schema: Json, place: Place, depth: number): unknown {
   if (depth < optionalDepthMax) return choices.find((choice) => !isNull(choice)) ?? choices[0];
   const visits = { left: visitsMax };
   const heights = choices.map((choice) => heightOf(choice, root, visits, 0));
-  // A schema that takes long to search spends the budget sooner.
+  // A long search also takes from the budget.
   place.left -= Math.floor((visitsMax - visits.left) / 10);
   return choices[heights.indexOf(Math.min(...heights))];
 }
@@ -183,7 +183,10 @@ function heightOf(given: unknown, root: unknown, visits: { left: number }, depth
   return 1 + highest(schema.required.map((field) => fields[String(field)] ?? {}));
 }
 
-/** A schema and its parts as one: fields and required names add up, the rest of a part wins. */
+/**
+ * Merges a schema with its parts: fields and required names add up; for all else a part's value
+ * wins.
+ */
 function merged(
   { allOf: _a, anyOf: _b, oneOf: _c, ...own }: Json,
   parts: unknown[],

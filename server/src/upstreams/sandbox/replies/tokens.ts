@@ -1,13 +1,12 @@
 /**
- * The sandbox's own tokens, simple enough to count by hand: a text is cut before each word,
- * spaces staying with the word they precede; each word is cut into pieces of at most four UTF-8
- * bytes, never inside a character. A piece is a token. Spaces at the very end belong to the last
- * token.
+ * The sandbox's tokens, simple enough to count by hand. A text is cut before each word, with the
+ * spaces in front of the word; each word is cut into pieces of at most four UTF-8 bytes, never
+ * inside a character. A piece is a token. Spaces at the end of the text belong to the last token.
  */
 
 const bytesMax = 4;
 
-/** The tokens of a text, in order; joined they are the text. */
+/** The tokens of a text in order. Joined, they are the text again. */
 export function tokenise(text: string): string[] {
   const tokens: string[] = [];
   for (const [, space, word] of text.matchAll(/(\s*)(\S+)/gu)) {
@@ -30,7 +29,7 @@ export function tokenise(text: string): string[] {
   return tokens;
 }
 
-/** How many tokens a text has, without making them; counting stops once there are `enough`. */
+/** Counts the tokens of a text without making them; stops at `enough`. */
 export function countTokens(text: string, enough: number = Infinity): number {
   let count = 0;
   let bytes = 0;
@@ -51,7 +50,7 @@ export function countTokens(text: string, enough: number = Infinity): number {
   return count;
 }
 
-/** Like `\s`, which is too slow for ten million characters. */
+/** Matches the same as `\s`, which is too slow for ten million characters. */
 function isSpace(code: number): boolean {
   if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
   return /\s/u.test(String.fromCodePoint(code));

@@ -3,7 +3,7 @@ import type { Json } from '../../../lib/json.ts';
 import type { Faults } from '../faults.ts';
 import { sampleOf } from './sample-json.ts';
 
-/** Which tools of a chat call the sandbox calls, and with what. */
+/** Decides which tools of a chat call the sandbox calls, and with what arguments. */
 
 export interface ToolCall {
   type: 'function' | 'custom';
@@ -12,12 +12,12 @@ export interface ToolCall {
   input: string;
 }
 
-/** Calls of one reply. */
+/** Most tool calls of one reply. */
 const callsMax = 16;
 
 /**
- * The calls of this reply; none if it is a text. A tool that was called since the last user message
- * is called again only if `tool_choice` demands a call.
+ * The tool calls of this reply; none if the reply is a text. A tool that was called since the last
+ * user message is called again only if `tool_choice` demands a call.
  */
 export function toolCalls(body: Json, { tools: words, noTool, words: length }: Faults): ToolCall[] {
   const { required, offered } = choiceOf(body);
@@ -36,7 +36,7 @@ export function toolCalls(body: Json, { tools: words, noTool, words: length }: F
   });
 }
 
-/** The fault if a word of the message names a tool that the call does not offer; else null. */
+/** The error if a word of the message names a tool that the call does not offer; otherwise null. */
 export function unknownTool(body: Json, { tools: words }: Faults): string | null {
   const known = listOf(body.tools).map(nameOf);
   const unknown = words.find((name) => !known.includes(name));
@@ -92,7 +92,7 @@ function sinceUser(messages: unknown): Json[] {
   return all.slice(all.findLastIndex(({ role }) => role === 'user') + 1);
 }
 
-/** The name of a tool, a choice or a call: all have it in the same field. */
+/** The name of a tool, a tool choice or a tool call, which all have it in the same field. */
 function nameOf({ function: fn, custom }: Json): string {
   const own = isObject(fn) ? fn : isObject(custom) ? custom : {};
   return typeof own.name === 'string' ? own.name : '';
