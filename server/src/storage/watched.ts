@@ -216,7 +216,9 @@ async function* probeBody(): Bytes {
   yield Buffer.from('probe');
 }
 
-/** Wraps a source so that its errors can be told from those of the storage that reads it. */
+/**
+ * Wraps a source so that its errors can be distinguished from those of the storage that reads it.
+ */
 function observed(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
   const inner = source[Symbol.asyncIterator]();
   let failed = false;

@@ -37,8 +37,8 @@ const noConnection: ReadonlySet<FetchErrorKind> = new Set([
 ]);
 
 /**
- * Why a call had no reply. `busy` if nothing was sent although the connection did not fail: the
- * content to be sent may be the cause.
+ * Why a call had no reply. `busy` if nothing was sent for another reason than the connection: the
+ * content to send may be the cause.
  */
 export function whyOfFault({ kind, sent }: FetchError): 'lost' | 'unreachable' | 'busy' {
   if (sent) return 'lost';
@@ -121,8 +121,8 @@ const inputWords = new RegExp(
 );
 
 /**
- * Says that a key or account was closed, even if for its content. Matches only the beginning of a
- * text, because refusals repeat inputs.
+ * Matches a message that a key or account was closed, even if the reason is what it sent. Only the
+ * beginning of a message counts, because refusals may repeat inputs.
  */
 const keyWords = new RegExp(
   [

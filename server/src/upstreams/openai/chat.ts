@@ -107,7 +107,7 @@ async function streamed(
   return begun(chunks, headers, wire, model, times.peekMs);
 }
 
-/** The outcome of a whole reply; an error may have come in place of one. */
+/** The outcome of a whole reply, or of an error that came instead. */
 function judged(
   value: unknown,
   headers: Record<string, string>,

@@ -37,7 +37,7 @@ export async function listModels(
   return models.map(({ id }) => id).filter((id) => typeof id === 'string');
 }
 
-/** Empty on failure, because a key may have no right to videos but still to other models. */
+/** Empty on failure, because a key that may not use videos may still use other models. */
 function readVideos(wire: Wire, signal: AbortSignal): Promise<Json[]> {
   return readList(wire, '/videos/models', signal).catch(() => {
     signal.throwIfAborted();

@@ -10,9 +10,9 @@ import type { VideoTrack } from './mp4.ts';
 import { landscapeVideo } from './video.ts';
 
 /**
- * Makes a video longer. If it was made by this encoder at this size, new frames are drawn from the
- * prompt and appended. Any other video is repeated from its start, because frames of two encoders
- * cannot be joined and nothing here can decode.
+ * Makes a video longer. If this encoder made it at this size, new frames are drawn from the prompt
+ * and appended. Any other video is repeated from its start, because frames of two encoders cannot
+ * be joined and nothing here can decode.
  */
 
 const sourceSecondsMax = 120;
