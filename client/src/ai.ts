@@ -44,5 +44,5 @@ export function createFarebox(options: FareboxOptions = {}): FareboxProvider {
   });
 }
 
-/** A provider with the key and address of the environment: FAREBOX_API_KEY, FAREBOX_BASE_URL. */
+/** A provider with the key and address of the environment (FAREBOX_API_KEY, FAREBOX_BASE_URL). */
 export const farebox: FareboxProvider = createFarebox();

@@ -1,6 +1,6 @@
 /**
- * Makes `instanceof` work across two copies of the same class: one program can load this package by
- * both `import` and `require`.
+ * Makes `instanceof` work across two copies of the same class, because one program can load this
+ * package by both `import` and `require`.
  */
 export function brand(kind: { prototype: object }, name: string): void {
   const mark = Symbol.for(`@farebox/client ${name}`);

@@ -16,8 +16,8 @@ import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
 export interface ChatOptions extends Call {
   /**
-   * A random one by default. A retry under the same key after a lost reply gets that reply, not a
-   * second one.
+   * Default: a random key. A retry under the same key after a lost reply returns that reply instead
+   * of a second one.
    */
   idempotencyKey?: string | undefined;
 }
@@ -92,7 +92,7 @@ async function* chunksFrom(
     throw new FareboxError('connection_error', 'The stream ended early.');
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
-    // The reply has begun, so the call was accepted, whatever fails now.
+    // The reply has begun, so the call was accepted even if it fails now.
     Object.assign(error, { idempotencyKey, mayHaveBeenAccepted: true });
     error.requestId ??= requestId ?? null;
     // Only for faults that the service did not describe itself.
@@ -102,7 +102,10 @@ async function* chunksFrom(
   }
 }
 
-/** The error of a stream that ended with a fault, with the charge sent before the fault. */
+/**
+ * The error of a stream that ended with a fault, including the charge if it was sent before the
+ * fault.
+ */
 function brokenOff(error: ErrorBody['error'], cost: bigint | undefined): FareboxError {
   const details = { ...error.details, ...(cost !== undefined && { charged_usd_micro: cost }) };
   return errorFrom({ ...error, details }, null);

@@ -13,7 +13,7 @@ import {
   type Transport,
 } from './transport.ts';
 
-/** Downloads of outputs, complete or not at all. */
+/** Downloads outputs, completely or not at all. */
 
 export interface DownloadOptions extends Call {
   onProgress?: ((progress: Progress) => void) | undefined;
@@ -21,7 +21,7 @@ export interface DownloadOptions extends Call {
   to?: string | undefined;
 }
 
-/** The target of the bytes. */
+/** Where the bytes are written: to memory or a file. */
 interface Sink {
   /** Starts over and drops all bytes so far. */
   restart(): Promise<void>;
@@ -70,7 +70,7 @@ async function fetchInto(
       if (!goesOnAt(response, have)) {
         await sink.restart();
         have = 0;
-        // A partial reply, although no range was asked for.
+        // A partial reply, although no range was requested.
         if (response.status === 206) throw elsewhere(held);
       }
       etag = response.headers.get('etag');
@@ -95,7 +95,7 @@ async function fetchInto(
   }
 }
 
-/** The request of a link. A signed link needs no key, and another host must never get it. */
+/** The call for a link. A signed link needs no key, and another host must never get the key. */
 function target(url: string, { baseUrl }: Transport) {
   let link: URL;
   try {

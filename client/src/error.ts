@@ -8,7 +8,7 @@ import { writable } from './writable.ts';
 export type ClientCode =
   /** The service was not reached, or the connection broke. */
   | 'connection_error'
-  /** No answer within `timeoutMs`. */
+  /** No answer came within `timeoutMs`. */
   | 'timeout'
   /** The caller's signal fired. */
   | 'aborted'
@@ -22,7 +22,7 @@ export type ClientCode =
   | 'price_above_limit'
   /** The webhook was not signed by the service, or is too old. */
   | 'bad_signature'
-  /** An argument that cannot work: a missing key, a missing file. Nothing was sent. */
+  /** An argument that cannot work, such as a missing key or file. Nothing was sent. */
   | 'bad_argument';
 
 /** Facts that belong to the code: amounts, limits, allowed values. */
@@ -57,7 +57,7 @@ export class FareboxError extends Error {
   /** HTTP status; null without a reply. */
   readonly status: number | null;
   readonly type: ErrorType | 'client_error';
-  /** The request concerned; null if none was accepted or its id is not known. */
+  /** The request that the error is about; null if none was accepted or its id is unknown. */
   requestId: string | null;
   /** The `x-request-id` of the call, for the operator of the service. */
   readonly callId: string | null;
@@ -65,7 +65,7 @@ export class FareboxError extends Error {
   readonly param: string | null;
   readonly details: ErrorDetails;
   readonly retryAfterSeconds?: number;
-  /** The key that the call was sent under: a repeat under the same key does nothing twice. */
+  /** The idempotency key of the call: a repeat under the same key does nothing twice. */
   idempotencyKey?: string;
   /**
    * True for a submit or chat with an unknown outcome: the reply of this or an earlier attempt was
@@ -101,7 +101,7 @@ export function badArgument(message: string, param: string | null = null): Fareb
   return new FareboxError('bad_argument', message, { param });
 }
 
-/** The error of an upload whose source failed to be read. */
+/** The error of an upload whose source could not be read. */
 export function unreadable(error: unknown): FareboxError {
   const message = messageOf(error);
   return badArgument(`The upload cannot be read: ${message}`, 'file');

@@ -77,7 +77,7 @@ export interface RequestPage {
 const usualBaseUrl = 'http://localhost:8080/v1';
 const usualRetries = 3;
 const waitMostSeconds = 60;
-/** A placeholder for files that are not uploaded while only the price is asked. */
+/** The id that stands for every file in an estimate, which uploads nothing. */
 const someFile = `file_${'0'.repeat(32)}`;
 
 /**
@@ -185,7 +185,7 @@ export class Farebox {
   ): Promise<Result<T>> {
     const { maxUsdMicro, onSubmit, onStatus, signal, timeoutMs, ...rest } = options;
     checkCall(options);
-    // A number or string would let any price pass.
+    // A number or a string would lift the limit.
     if (maxUsdMicro !== undefined && typeof maxUsdMicro !== 'bigint')
       throw badArgument("maxUsdMicro is a bigint: parseUsd('0.05').", 'maxUsdMicro');
     const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s.`;
@@ -239,7 +239,7 @@ export class Farebox {
     return this.#ofRequest(requestId, '/status', call, { query, waitMs: wait * 1000 });
   }
 
-  /** Yields the current status and each change of it, and ends with the final one. */
+  /** Yields the current status, then each change; ends with the final status. */
   watch(requestId: string, options?: Call): AsyncGenerator<Status> {
     return watch(this.#transport, requestId, options);
   }
@@ -250,8 +250,8 @@ export class Farebox {
   }
 
   /**
-   * Cancels a request that is IN_QUEUE and throws `not_cancellable` later. One that is already
-   * cancelled is not an error.
+   * Cancels a request that is IN_QUEUE. Throws `not_cancellable` once it has started or ended. To
+   * cancel twice is not an error.
    */
   async cancel(requestId: string, options?: Call): Promise<void> {
     try {
@@ -304,7 +304,7 @@ export class Farebox {
       const call = { signal: scope.signal, onProgress };
       return (await this.upload(source, call)).file_id;
     });
-    // After one failure the other uploads are useless.
+    // After one failure, the other uploads are useless.
     replaced.catch(scope.abort);
     return replaced.finally(scope.end);
   }
@@ -360,13 +360,13 @@ function addressOf(text: string): string {
 
 function keyOf(key: string | undefined): string | undefined {
   const trimmed = key?.trim();
-  // Mostly a variable that is not set in this environment.
+  // Usually an environment variable that is not set.
   if (trimmed === '')
     throw badArgument(
       'apiKey is empty: give a key, or leave it out to use FAREBOX_API_KEY.',
       'apiKey',
     );
-  // As a header it would fail with the key in the error's message.
+  // Sent as a header, it would cause an error whose message contains the key.
   if (trimmed && !/^[!-~]+$/.test(trimmed))
     throw badArgument('apiKey has characters that cannot be in a key.', 'apiKey');
   return trimmed;

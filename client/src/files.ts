@@ -7,10 +7,10 @@ const { process } = globalThis as {
   process?: { getBuiltinModule?(name: string): Files | undefined };
 };
 
-/** The name is in two parts, so that bundlers for browsers do not resolve it. */
+/** The name is assembled, so that bundlers for browsers do not resolve it. */
 export async function nodeFs(): Promise<Files> {
   const name = ['node', 'fs'].join(':');
   const known = process?.getBuiltinModule?.(name);
-  // The name of a built-in module is all that its type depends on.
+  // TypeScript cannot tell the type of a module whose name is computed.
   return known ?? ((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files);
 }

@@ -5,8 +5,8 @@ import type { Output, QueuedRequest, RequestCard, Status, UnknownInput } from '.
 export interface StatusOptions extends Call {
   waitSeconds?: number | undefined;
   /**
-   * `'final'`: the service holds the call until the end instead of the next change. Services older
-   * than this client still answer at the next change.
+   * `'final'`: the service answers at the end instead of at the next change. Services older than
+   * this client still answer at the next change.
    */
   until?: 'final' | undefined;
 }
@@ -19,7 +19,7 @@ export interface Job {
   status(options?: StatusOptions): Promise<Status>;
   /** Yields each change until the end. */
   watch(options?: Call): AsyncGenerator<Status>;
-  /** Waits for the final status, also FAILED or CANCELLED, and returns it. */
+  /** Waits for the final status and returns it, even if FAILED or CANCELLED. */
   wait(options?: Call): Promise<Status>;
   /** Waits, then returns the output and the card. Throws if the request FAILED or was CANCELLED. */
   result<T = Output>(options?: Call): Promise<Result<T>>;
@@ -67,7 +67,7 @@ export function createJob(calls: JobCalls, requestId: string, submitted?: Queued
   };
 }
 
-/** Attempts to fetch the output: it is paid for, so a restart of the service is waited out. */
+/** Attempts to fetch the output. It is paid for, so this outlasts a restart of the service. */
 const patience = 10;
 
 /** Returns the result of a final request. Throws unless it is COMPLETED. */
@@ -87,7 +87,7 @@ export async function resultOf<T>(
   return {
     requestId,
     output,
-    // Every completed request has a charge and an end.
+    // Every completed request has a charge and a time of completion.
     card: card as CompletedCard,
     ...(unknownInputs && { unknownInputs }),
   };

@@ -6,7 +6,7 @@ import { fieldOf, messageOf } from './unknown.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
 
-/** Files to upload, and their replacement by ids inside an input. */
+/** Finds files in an input, uploads them, and puts their ids in their place. */
 
 /** A file of this machine, by its path. Plain strings inside an input are never taken for paths. */
 export class LocalFile {
@@ -82,7 +82,7 @@ export async function upload(
   return uploaded;
 }
 
-/** Sends a stream as its bytes come, once: bytes that have passed cannot be sent again. */
+/** Sends a stream while it is read. This cannot be retried, because sent bytes are not kept. */
 async function sendStream(
   transport: Transport,
   wanted: Pick<Wanted, 'method' | 'path' | 'limitMs'>,
@@ -215,7 +215,7 @@ async function sniff(bytes: Blob): Promise<string> {
 function isText(head: Uint8Array): boolean {
   if (head.includes(0)) return false;
   try {
-    // The last character may be cut in two.
+    // `head` may end in the middle of a character, which `stream` allows.
     new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
     return true;
   } catch {
@@ -224,8 +224,8 @@ function isText(head: Uint8Array): boolean {
 }
 
 /**
- * Returns a copy of the input in which everything to upload is replaced; each value is replaced
- * once. `count`: how many there are.
+ * Returns a copy of the input with each file in it replaced by the result of `replace`, which is
+ * called once per file. `count`: the number of files.
  */
 export async function withUploads<T extends object>(
   input: T,
@@ -239,11 +239,11 @@ export async function withUploads<T extends object>(
     for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1], found.size));
   };
   await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
-  // A copy differs only where the ids of files are.
+  // The copy has ids in place of files and is otherwise unchanged.
   return ids.size === 0 ? input : (swap(input, ids) as T);
 }
 
-/** Two `file()` marks with the same path are one file. */
+/** Two `file()` values with the same path are one file. */
 function identity(media: Media): unknown {
   return media instanceof LocalFile ? media.path : media;
 }

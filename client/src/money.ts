@@ -2,7 +2,7 @@ import { badArgument } from './error.ts';
 import { writable } from './writable.ts';
 import { isObject } from './unknown.ts';
 
-/** Fields with content of models and callers: amounts in there are not the service's. */
+/** Fields with content of models and callers: amounts in them are not the service's. */
 const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
 
 /** Makes each `*_usd_micro` inside the value a bigint, in place, and returns the value. */

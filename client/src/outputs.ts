@@ -1,10 +1,10 @@
 import type { MediaFile } from './types.ts';
 import { fieldOf, objectOf } from './unknown.ts';
 
-/** Finds the files in outputs, whose other fields depend on the model. */
+/** Finds the files in an output, whose other fields depend on the model. */
 
 export function isMediaFile(value: unknown): value is MediaFile {
-  // Only the service's own objects for files have both.
+  // Only the service's own file objects have both.
   return (
     typeof fieldOf(value, 'url') === 'string' && typeof fieldOf(value, 'content_type') === 'string'
   );

@@ -4,7 +4,7 @@ import { fieldOf } from './unknown.ts';
 
 const process = fieldOf(globalThis, 'process');
 
-/** Also true in Deno and Bun, which set the same version. */
+/** Also true in Deno and Bun, which set `versions.node` as well. */
 export const isServerSide = typeof fieldOf(fieldOf(process, 'versions'), 'node') === 'string';
 
 export function environment(name: string): string | undefined {
@@ -39,7 +39,7 @@ export async function* chunksOfStream(
   }
 }
 
-/** Bytes as a part of a Blob, which refuses shared memory: those are copied. */
+/** Bytes as a part of a Blob. Blobs refuse shared memory, so that is copied. */
 export function blobPart(bytes: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer> {
   const view = ArrayBuffer.isView(bytes) ? bytes : new Uint8Array(bytes);
   const { buffer, byteOffset, byteLength } = view;

@@ -1,12 +1,15 @@
 import { FareboxError } from './error.ts';
 import { fieldOf } from './unknown.ts';
 
-/** A signal that fires when the caller's does or a time limit ends. `end` releases both. */
+/**
+ * A signal that fires when the caller's does or when a time limit ends. `end` releases the timer
+ * and the listener.
+ */
 export interface Scope {
   signal: AbortSignal;
-  /** Restarts the time limit with this many milliseconds, because something was received. */
+  /** Restarts the time limit at `nextMs`, because something was received. */
   alive(nextMs: number): void;
-  /** Stops everything under the signal. */
+  /** Aborts everything that was given `signal`. */
   abort(): void;
   end(): void;
 }

@@ -4,7 +4,7 @@ import { openScope, pause, type Scope } from './scope.ts';
 import { codeOf, fieldOf, fromJson, messageOf } from './unknown.ts';
 import type { ErrorBody } from './types.ts';
 
-/** Calls of the service: the one file for the key, time limits, retries and errors. */
+/** Calls to the service. Only this file handles the key, time limits, retries and errors. */
 
 /** Options of every call. */
 export interface Call {
@@ -28,15 +28,15 @@ export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
 
 export interface Wanted {
   method: 'GET' | 'POST';
-  /** Below the base address, or a full URL elsewhere. */
+  /** A path below the base address, or a full URL of another host. */
   path: string;
   query?: Record<string, string | number | Date | undefined | null>;
   headers?: Record<string, string>;
   json?: unknown;
   body?: () => string | Blob | ReadableStream<Uint8Array>;
   /**
-   * False: the call is sent once. A GET, a call with an idempotency key and a call whose body is
-   * still available may be repeated.
+   * False: the call is sent once. A GET, a call with an idempotency key, and a call whose body can
+   * be sent again may be repeated.
    */
   repeatable: boolean;
   idempotencyKey?: string;
@@ -48,7 +48,7 @@ export interface Wanted {
   keyed?: boolean;
 }
 
-/** A call as prepared once for all of its attempts. */
+/** A call, prepared once for all its attempts. */
 interface Prepared extends Wanted {
   url: string;
   head: Headers;
@@ -81,9 +81,9 @@ const usualLimitMs = 60_000;
 export const usualSilenceMs = 60_000;
 const pauseLeastMs = 500;
 const pauseMostMs = 8_000;
-/** The service's own word on whether to retry (`x-should-retry`). */
+/** Whether the service itself advises a retry (`x-should-retry`). */
 const advice = new WeakMap<FareboxError, boolean>();
-/** A longer wait is for the caller to decide. */
+/** If the service asks for a longer wait, the error goes to the caller instead. */
 const retryAfterMostSeconds = 60;
 
 export class Transport {
@@ -96,7 +96,7 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Returns the JSON of a reply; `look` gets each response itself. */
+  /** Returns the JSON of a reply. `look` gets the response before its body is read. */
   json<T>(wanted: Wanted, call: Call = {}, look?: (response: Response) => void): Promise<T> {
     return this.#tries(wanted, call, async ({ response, scope }) => {
       try {
@@ -111,7 +111,10 @@ export class Transport {
     });
   }
 
-  /** Returns the reply once its head has arrived; from then on the limit is between chunks. */
+  /**
+   * Returns the reply once its headers have arrived; from then on, only the time between two chunks
+   * is limited.
+   */
   open(wanted: Wanted, call: Call = {}): Promise<OpenResponse> {
     return this.#tries(wanted, call, async (held) => {
       // The caller may never read the body.
@@ -152,7 +155,7 @@ export class Transport {
     }
   }
 
-  /** Reports the retry to the caller and waits for it. */
+  /** Reports the retry to the caller and waits until it is due. */
   async rest(error: FareboxError, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     this.#options.onRetry?.({ error, waitMs });
     await pause(waitMs, signal);
@@ -236,15 +239,15 @@ function bodyOf({ json, body }: Wanted): Wanted['body'] {
 
 /** Whether the service may have accepted the call, although the attempt failed. */
 function isLost({ status, code, retryAfterSeconds }: FareboxError): boolean {
-  // With Retry-After it is this very call that still runs; without, another call used the key.
+  // With Retry-After, this same call is still running; without it, another call has used the key.
   if (code === 'idempotency_conflict') return retryAfterSeconds !== undefined;
   if (code === 'capacity_unavailable' || code === 'submit_failed') return false;
   return status === null || status < 400 || status >= 500;
 }
 
 /**
- * Marks the error with the key and the outcome of all attempts: if the last was refused, an earlier
- * one may still have been accepted, with its reply lost.
+ * Adds to the error the idempotency key, and whether any attempt may have been accepted: even if
+ * the last one was refused, the reply to an earlier accepted one may have been lost.
  */
 function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxError {
   const { idempotencyKey } = wanted;
@@ -256,7 +259,7 @@ function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxErro
   return error;
 }
 
-/** The advice to the caller if the outcome is not known. */
+/** The advice to the caller if the outcome is unknown. */
 function again({ idempotencyKey, method }: Wanted): string {
   if (idempotencyKey !== undefined) {
     return `It is unknown whether it was accepted: send it again with idempotencyKey "${idempotencyKey}", which never runs twice.`;
@@ -289,8 +292,8 @@ function originOf({ path }: Wanted, baseUrl: string): string {
 }
 
 /**
- * Encodes one segment of a path, or the several of a model id. Throws on segments that would leave
- * the path, such as `..`.
+ * Encodes a path segment, or all segments of a model id. Throws on segments that would leave the
+ * path, such as `..`.
  */
 export function segments(id: string, what: string): string {
   const parts = String(id).split('/');
@@ -302,13 +305,13 @@ export function segments(id: string, what: string): string {
 function mayRepeat(error: FareboxError, first: boolean): boolean {
   const { code, status, retryAfterSeconds } = error;
   if (retryAfterSeconds !== undefined && retryAfterSeconds > retryAfterMostSeconds) return false;
-  // Our own first attempt is still running, and its reply is the one we want.
+  // Our own first attempt is still running, and we want its reply.
   if (code === 'idempotency_conflict') return !first && retryAfterSeconds !== undefined;
   if (status === 402 || status === 409) return false;
   return advice.get(error) ?? isPassing(status, code);
 }
 
-/** True if a retry may succeed a moment later. */
+/** True if a retry soon may succeed. */
 export function isPassing(status: number | null, code: string): boolean {
   if (status === null) return code === 'connection_error' || code === 'timeout';
   return status === 408 || status === 429 || status >= 500;
@@ -348,7 +351,7 @@ async function refusal(response: Response): Promise<FareboxError> {
   try {
     error = fromJson<Partial<ErrorBody>>(text).error;
   } catch {
-    // A proxy's page.
+    // Not JSON: probably a proxy's page.
   }
   if (typeof error?.code !== 'string') return unexpected(response, `with status ${status}`);
   return errorFrom(error, status, headers);

@@ -1,4 +1,4 @@
-/** Reads values whose type is not known: what was thrown, and what came from outside. */
+/** Reads values of unknown type: thrown errors, and data from outside. */
 
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
@@ -9,12 +9,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object itself, or an empty one in place of anything else. */
+/** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
-/** The list itself, or an empty one in place of anything else. */
+/** The value if it is a list, otherwise an empty list. */
 export function itemsOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -24,15 +24,15 @@ export function isOneOf<Member>(list: readonly Member[], value: unknown): value 
 }
 
 /**
- * JSON that the service or this program has written, and that therefore has its writer's type.
- * Throws a SyntaxError for what is no JSON.
+ * Parses JSON that the service or this program wrote, so that its type is known. Throws a
+ * SyntaxError if it is not JSON.
  */
 export function fromJson<T>(text: string): T {
-  // The writer's schema or type made it; a check here would repeat that one.
+  // The writer's schema or type already guarantees the shape; a check here would repeat that.
   return JSON.parse(text) as T;
 }
 
-/** The message of what was thrown. */
+/** The message of a thrown value. */
 export function messageOf(error: unknown): string {
   return String(fieldOf(error, 'message') ?? error);
 }
@@ -40,6 +40,6 @@ export function messageOf(error: unknown): string {
 /** The errno of an error, or an empty string. */
 export function codeOf(error: unknown): string {
   const code = fieldOf(error, 'code');
-  // A DOMException has a number.
+  // The code of a DOMException is a number.
   return typeof code === 'string' ? code : '';
 }

@@ -23,9 +23,9 @@ const firstEventMs = 10_000;
 /** The service sends something every 15 seconds. */
 const silenceMs = 45_000;
 const pollSeconds = 25;
-/** Failed streams in a row before it only polls. */
+/** After this many failed streams in a row it only polls. */
 const streamTries = 3;
-/** Gives up after the service was unreachable for this long. */
+/** Gives up once the service has been unreachable for this long. */
 const lostMs = 15 * 60_000;
 
 export function isFinal({ status }: Pick<Status, 'status'>): boolean {
@@ -68,7 +68,7 @@ export async function* watch(
         if (limit.signal.aborted) throw limit.signal.reason;
         lostAt ??= Date.now();
         if (!isTransient(error) || Date.now() - lostAt > lostMs) throw error;
-        // An unreachable service says nothing about streams.
+        // If the service cannot be reached, streams are not at fault.
         if (!heard && error.code !== 'connection_error') fruitless++;
         await transport.rest(error, restMs(error, failed++), limit.signal);
       }
@@ -115,6 +115,6 @@ async function* polled(
     again = retryAfterOf(headers) ?? 2;
   });
   yield status;
-  // An overloaded service does not hold calls; it answers at once.
+  // An overloaded service answers at once instead of holding the call.
   if (Date.now() - askedAt < 1_000) await pause(again * 1000, signal);
 }

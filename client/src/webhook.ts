@@ -2,7 +2,7 @@ import { FareboxError, badArgument } from './error.ts';
 import { withAmounts } from './money.ts';
 import type { WebhookEvent } from './types.ts';
 
-/** Standard Webhooks: verifies that a notification was signed by the service, and recently. */
+/** Standard Webhooks: verifies that the service signed a notification, and did so recently. */
 
 export interface WebhookInput {
   /** The raw body, before any parsing. */
@@ -18,8 +18,8 @@ export interface WebhookInput {
 const usualToleranceSeconds = 300;
 
 /**
- * Returns the event. Throws `bad_signature` if it was not signed with one of the secrets or not
- * recently: then answer 400 and ignore the body.
+ * Returns the event. Throws `bad_signature` if it was not signed with one of the secrets, or not
+ * recently; then answer 400 and ignore the body.
  */
 export async function verifyWebhook(input: WebhookInput): Promise<WebhookEvent> {
   const { body, headers, secret, toleranceSeconds = usualToleranceSeconds } = input;

@@ -52,8 +52,8 @@ const usesOf = {
 };
 
 /**
- * Submits the request. The caller's signal does not stop the submit: the queued request would have
- * no known id to cancel it by.
+ * Submits the request. The caller's signal does not stop this: without the reply the request's id
+ * would be unknown, and it could not be cancelled.
  */
 export function submit(
   client: Farebox,
@@ -78,7 +78,7 @@ export function submit(
 }
 
 /**
- * Waits for the end. If the caller stops waiting, a request that is still queued is cancelled and
+ * Waits for the end. If the caller stops waiting while the request is queued, it is cancelled and
  * costs nothing.
  */
 export function resultOf(client: Farebox, job: Job, options: CallOptions): Promise<MadeFiles> {
@@ -117,7 +117,7 @@ function costOf({ quoted_usd_micro, charged_usd_micro }: RequestCard): JSONObjec
 
 /**
  * Turns errors into the SDK's error types. None is marked as retryable: our own calls were already
- * retried if that was safe, and a retry by the SDK would be a new request.
+ * retried where that was safe, and a retry by the SDK would be a new request.
  */
 export async function inWords<T>(
   client: Farebox,

@@ -6,8 +6,8 @@ import { fieldOf } from '../unknown.ts';
 /** OpenAI's chat calls through the SDK's own adapter, with their cost. */
 export class ChatModel extends OpenAICompatibleChatLanguageModel {
   /**
-   * Idempotency keys of failed calls. The SDK retries a call with the same list of messages; under
-   * the same key it is not charged twice if the first one was accepted.
+   * Idempotency keys of failed calls, by their list of messages: the SDK retries with the same
+   * list. Under the same key a call that was accepted is not charged twice.
    */
   readonly #failed = new WeakMap<object, string>();
 
@@ -22,7 +22,7 @@ export class ChatModel extends OpenAICompatibleChatLanguageModel {
       fetch: connection.fetch,
       includeUsage: true,
       supportsStructuredOutputs: true,
-      // The model's upstream accepts addresses, so nothing is downloaded here.
+      // The model's upstream fetches image URLs itself, so the SDK need not download them.
       supportedUrls: () => ({ 'image/*': [/^https?:\/\//] }),
       metadataExtractor: {
         extractMetadata: async ({ parsedBody }) => costOf(parsedBody),
@@ -72,7 +72,7 @@ export const specificationVersion: 'v4' = new ChatModel('', {
   headers: () => ({}),
 }).specificationVersion;
 
-/** The cost of a reply, read from its body or from the one chunk that has the usage. */
+/** The cost of a reply, from its body or from the one chunk that has the usage. */
 function costOf(body: unknown): SharedV4ProviderMetadata | undefined {
   const id = fieldOf(body, 'id');
   const charged_usd_micro = fieldOf(fieldOf(body, 'usage'), 'cost_usd_micro');

@@ -26,7 +26,7 @@ export function imageModel(client: () => Farebox, modelId: string): ImageModelV4
       }));
       return {
         images: images.map(({ bytes }) => bytes),
-        // It has been charged, so it must not be generated a second time.
+        // The request has been charged, so it must not be made again.
         isRetryable: false,
         warnings: settings.warnings,
         providerMetadata: { farebox: { ...metadata, images: shown } },
@@ -36,7 +36,7 @@ export function imageModel(client: () => Farebox, modelId: string): ImageModelV4
   };
 }
 
-/** The most images of one request; more images are several requests. */
+/** The most images in one request; the SDK makes several requests for more. */
 function mostImages(model: Model): number {
   const field = 'num_images';
   const settings = new Settings(model);

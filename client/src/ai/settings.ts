@@ -4,14 +4,14 @@ import type { Model } from '../types.ts';
 import { blobPart } from '../runtime.ts';
 import { fieldOf, objectOf } from '../unknown.ts';
 
-/** A file of a call, in the form shared by images and videos. */
+/** A file in a call, in the form that images and videos share. */
 export type FilePart =
   | { type: 'file'; mediaType: string; data: string | Uint8Array }
   | { type: 'url'; url: string; mediaType?: string };
 
 /**
  * Maps the SDK's settings to fields of a model's input, by the model's schema. A setting without a
- * field is left out, with a warning to the caller.
+ * matching field is left out, and the caller gets a warning.
  */
 export class Settings {
   readonly input: Record<string, unknown> = {};
@@ -24,7 +24,7 @@ export class Settings {
     this.#properties = objectOf(input_schema.properties);
   }
 
-  /** The first of these fields that the model has. */
+  /** The first of these names that the model has as a field. */
   field(...names: string[]): string | undefined {
     return names.find((name) => Object.hasOwn(this.#properties, name));
   }
@@ -43,7 +43,8 @@ export class Settings {
   }
 
   /**
-   * Files go into a list field if the model has one, otherwise the first goes into a single field.
+   * Puts the files into a list field if the model has one, otherwise the first file into a single
+   * field.
    */
   setFiles(feature: string, files: FilePart[], lists: string[], singles: string[]): void {
     if (files.length === 0) return;
@@ -60,7 +61,7 @@ export class Settings {
     }
   }
 
-  /** Warns about fields that the caller set by hand and the model does not have. */
+  /** Warns about fields that the caller set by hand but the model does not have. */
   unknown({ submitted }: Job): void {
     for (const { field, did_you_mean: likely } of submitted?.unknown_inputs ?? []) {
       const meant = likely === null ? '' : ` Did you mean ${likely}?`;
@@ -73,7 +74,7 @@ export class Settings {
   }
 }
 
-/** An address stays an address; bytes become a Blob, which the submit uploads. */
+/** A URL is passed on; bytes become a Blob, which the submit uploads. */
 function valueOf(file: FilePart): string | Blob {
   if (file.type === 'url') return file.url;
   const { data, mediaType } = file;

@@ -12,8 +12,8 @@ import { Settings, sizeOf, type FilePart } from './settings.ts';
 import { fieldOf } from '../unknown.ts';
 
 /**
- * A video model that waits in one call, or starts the request here and finishes it later, by
- * polling or by a webhook.
+ * A video model: either waits for the video in one call, or starts the request and finishes it
+ * later, by polling or by a webhook.
  */
 export function videoModel(client: () => Farebox, modelId: string): VideoModelV4 {
   const row = rowOf(client, modelId, 'video');
@@ -114,7 +114,7 @@ function setPictures(settings: Settings, options: VideoModelV4CallOptions): void
   const frame = (type: string) =>
     (options.frameImages ?? []).find(({ frameType }) => frameType === type)?.image;
   const one = (file: FilePart | undefined) => (file ? [file] : []);
-  // The SDK passes the first frame in two settings.
+  // The SDK may pass the first frame in either of two settings.
   const first = one(options.image ?? frame('first_frame'));
   const firsts = ['image_url', 'start_image_url', 'first_frame_url'];
   settings.setFiles('image', first, ['image_urls'], firsts);
@@ -123,7 +123,8 @@ function setPictures(settings: Settings, options: VideoModelV4CallOptions): void
   const references = options.inputReferences ?? [];
   const films = references.filter(isFilm);
   const pictures = references.filter((each) => !isFilm(each));
-  // A model that animates one image takes it as image_url, which is then still free.
+  // A model that animates one image takes it as image_url, which is unused if there is no first
+  // frame.
   const free = first.length === 0 ? ['image_url'] : [];
   const lists = ['reference_image_urls', 'image_urls'];
   settings.setFiles('inputReferences', pictures, lists, free);

@@ -74,7 +74,7 @@ export async function chat(
   const more = words.at(-1) === '-';
   if (more) words.pop();
   const message = words.join(' ');
-  // A message on the command line does not wait for the end of stdin, unless "-" asks for it.
+  // If the command line has a message, stdin is read only if "-" asks for it.
   const reads = more || (message === '' && !process.stdin.isTTY);
   const piped = reads ? (await stdinText()).trimEnd() : '';
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
@@ -83,8 +83,8 @@ export async function chat(
 }
 
 /**
- * Whether a word is meant as a model and not as a message: an id of the catalog, a single word with
- * a slash, or one such as gpt-5.5.
+ * Whether a word is meant as a model and not as a message: an id of the catalog, or a single word
+ * that has a slash or looks like gpt-5.5.
  */
 function looksLikeModel(text: string, all: Model[]): boolean {
   if (all.some(({ id }) => id === text)) return true;
@@ -158,9 +158,7 @@ function finishes({ models, model }: Talk): boolean {
   return models.find(({ id }) => id === model)?.on_disconnect === 'finish';
 }
 
-/**
- * The charge of a reply whose caller left, in words; `where` says where the charge will be shown.
- */
+/** The cost of a reply whose caller left, in words; `where` says where the charge will be shown. */
 function leftText(
   { mayHaveBeenAccepted }: FareboxError,
   isComplete: boolean,
@@ -201,7 +199,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
     }
   } catch (error) {
     if (error instanceof FareboxError && error.mayHaveBeenAccepted) {
-      // After Ctrl-C nobody waits for the charge here; it is looked up when it is asked for.
+      // After Ctrl-C this does not wait for the charge; costText looks it up later.
       const left = { id, model, began };
       const charged =
         usage?.cost_usd_micro ??
@@ -242,7 +240,10 @@ async function chargeOf(talk: Talk, left: OpenReply | undefined): Promise<bigint
 /** This computer's clock may be a little ahead of the service's. */
 const clockSlackMs = 2_000;
 
-/** The id of a call that ended before its first chunk: the newest unknown one of its model. */
+/**
+ * The id of a reply. If it ended before its first chunk: the newest request of its model that this
+ * conversation does not know yet.
+ */
 async function idOf({ client, seen }: Talk, left: OpenReply): Promise<string | null> {
   if (left.id !== undefined) return left.id;
   const newest = { model_id: left.model, from: new Date(left.began - clockSlackMs) };
@@ -252,7 +253,7 @@ async function idOf({ client, seen }: Talk, left: OpenReply): Promise<string | n
   return left.id ?? null;
 }
 
-/** `$0.01 so far.`, with the most that interrupted replies may still cost. */
+/** `$0.01 so far.`, and the most that interrupted replies may still cost. */
 async function costText(talk: Talk, when: string): Promise<string> {
   const call = { timeoutMs: 2_000, maxRetries: 0 };
   const cards: (RequestCard | null)[] = [];
@@ -317,7 +318,7 @@ async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<vo
     say('dim', await reply(talk, signal));
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
-    // Drops the message, or a repeat of it would be in the list twice.
+    // Removes the unanswered message: sent again, it would be in the list twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
     if (signal.aborted) return say('dim', leftText(error, finishes(talk), '/cost'));
     say('red', failureMessage(error));

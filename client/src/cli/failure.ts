@@ -66,14 +66,15 @@ function tellJson(code: string, message: string, details: Record<string, unknown
 }
 
 /**
- * The message and exit code of an error; null for a fault of this program. `tried` is the address
- * that a new key was tried at.
+ * The message and exit code of an error; null for a bug in this program. `tried`: the address at
+ * which a new key was tried.
  */
 export async function stopOf(error: unknown, tried?: string): Promise<Stop | null> {
-  // If one was thrown, the module is already loaded.
+  // If a FareboxError was thrown, the module is already loaded.
   const { FareboxError } = await import('../error.ts');
   if (!(error instanceof FareboxError)) return systemStop(error);
-  // Never a code that invites a retry, which would be a second reply and a second charge.
+  // If the call may have been accepted, no exit code that invites a retry: that would be charged
+  // again.
   const exit = error.mayHaveBeenAccepted ? exits.failed : (exitOf[error.code] ?? exits.failed);
   const details: Record<string, unknown> = { type: error.type, status: error.status };
   if (error.requestId) details.request_id = error.requestId;

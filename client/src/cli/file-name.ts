@@ -1,8 +1,8 @@
 import path from 'node:path';
 
 /**
- * Names of output files. All parts come from others, so nothing may lead out of the folder, hide
- * the file, or give it a type that programs execute.
+ * Names of output files. All their parts come from others, so a name must not lead out of the
+ * folder, hide the file, or give it a type that programs execute.
  */
 
 export interface Named {
@@ -39,7 +39,7 @@ function slug(text: string): string {
   return kept;
 }
 
-/** A text that is not a request id is not used in the name. */
+/** The last digits of a request id; `output` for any other text. */
 function idEnd(id: string): string {
   const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id);
   return isId ? id.slice(-6).toLowerCase() : 'output';

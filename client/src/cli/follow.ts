@@ -41,8 +41,8 @@ export async function follow(
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs `work` until a signal asks to leave; then `left` says how it ended. A second signal exits at
- * once.
+ * Runs `work` until it ends or a signal arrives; after a signal, `left` makes the command's error.
+ * A second signal exits at once.
  */
 export async function leavable<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -70,7 +70,7 @@ async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
   try {
     await client.cancel(requestId, { timeoutMs: 10_000, maxRetries: 1 });
   } catch (error) {
-    // It has started meanwhile, or its state is unknown: then it runs on.
+    // The request has started in the meantime, or its state is unknown: it runs on.
     if (error instanceof FareboxError) return;
     throw error;
   }
@@ -84,7 +84,7 @@ async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
 }
 
 /**
- * The message that a request runs on without this command; `because` of a failure, if not of a
+ * The message that a request runs on without this command. `because`: the failure, unless it was a
  * signal.
  */
 export function detached(

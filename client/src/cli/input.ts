@@ -104,7 +104,9 @@ function typesOf(schema: Schema | undefined): Set<string> {
   return new Set([...own, ...named, ...parts.flatMap((part) => [...typesOf(part)])]);
 }
 
-/** `@path` is a file. Otherwise the schema decides the type of a text; the service validates it. */
+/**
+ * `@path` is a file. For other texts the schema decides the type; the service validates the value.
+ */
 export function valueOf(schema: Schema | undefined, text: string): unknown {
   if (text.startsWith('@')) return localFile(text.slice(1));
   const types = typesOf(schema);
@@ -115,7 +117,7 @@ export function valueOf(schema: Schema | undefined, text: string): unknown {
   } catch {
     return text;
   }
-  // If no schema knows the field, a quoted text stays as it was written.
+  // If the schema does not know the field, a text in quotes keeps its quotes.
   if (types.size === 0) return typeof value === 'string' ? text : value;
   const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
   const fits = types.has(type) || (type === 'number' && types.has('integer'));

@@ -9,8 +9,8 @@ import { stateFolder, writePrivately } from './settings.ts';
 
 /**
  * Requests submitted from this computer, each in a small file, so that several commands can run at
- * once and a crash at any moment loses none. Written before the submit, with the idempotency key
- * that makes a repeat the same request.
+ * once and a crash loses none. The file is written before the submit, with the idempotency key, so
+ * that a repeated submit does not make a second request.
  */
 export interface KeptJob {
   idempotency_key: string;
@@ -28,10 +28,10 @@ export interface KeptJob {
   ceiling_usd_micro: string;
   /** The value of --out, made absolute; or "-". */
   out: string | null;
-  /** The folder of the outputs if `out` does not name one. */
+  /** The folder of the outputs if `out` is null. */
   folder: string;
   save: boolean;
-  /** The first of its outputs, if others are still to be saved. */
+  /** The outputs saved so far, if others are still to be saved. */
   saved?: SavedFile[];
   /** True if all outputs are saved, or there are none. */
   ended: boolean;
@@ -94,7 +94,10 @@ function prune(): void {
   for (const name of names().slice(keptMost)) rmSync(path.join(folder(), name), { force: true });
 }
 
-/** The id in a text; `last` means the newest request that was run here. Throws if it is neither. */
+/**
+ * The request id in a text; `last` means the newest request submitted here. Throws if the text is
+ * neither.
+ */
 export function requestIdOf(text: string): string {
   if (text === 'last') {
     const job = keptJobs().find(({ request_id }) => request_id !== null);

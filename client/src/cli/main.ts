@@ -9,7 +9,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     // A reader such as `head` that closes the pipe early is not an error.
     if (error.code === 'EPIPE') process.exit(0);
-    // The running work goes on to its end, because it may be paid for.
+    // The work in progress is finished, because it may be paid for.
     unwritten ??= error;
   });
 }

@@ -66,7 +66,7 @@ export async function findModel({ quiet }: Context, id: string): Promise<Model> 
   }
 }
 
-/** The share of an id that may be mistyped. */
+/** The largest share of an id that may be mistyped. */
 const slipMost = 0.34;
 
 export function nearest(wanted: string, ids: string[]): string[] {
@@ -79,7 +79,7 @@ export function nearest(wanted: string, ids: string[]): string[] {
     .map(({ id }) => id);
 }
 
-/** The number of characters to change, add or leave out until `typed` is the beginning of `id`. */
+/** The number of characters to change, add or leave out to make `typed` the beginning of `id`. */
 function distance(typed: string, id: string): number {
   let row = Array.from({ length: id.length + 1 }, (_, at) => at);
   for (let i = 1; i <= typed.length; i++) {

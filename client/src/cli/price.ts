@@ -54,7 +54,10 @@ export async function price(
     print(paint(process.stdout, 'dim', line));
 }
 
-/** Requires the counts of tokens, which no input schema has: a call has messages instead. */
+/**
+ * Throws unless the token counts are given. Input schemas do not have them, since a chat call has
+ * messages instead.
+ */
 function demandTokens(model: Model, input: Fields): void {
   const missing = ['input_tokens', 'output_tokens'].filter((name) => input[name] === undefined);
   if (missing.length === 0) return;

@@ -17,11 +17,11 @@ export interface Context {
 
 type Verb = (context: Context, ...args: never[]) => Promise<void>;
 
-/** Text of a page besides the arguments and options. */
+/** Text of a help page besides its arguments and options. */
 export interface Remarks {
   /** Sentences, one paragraph each. */
   says: string[];
-  /** A call, and what it does. */
+  /** A command line, and what it does. */
   examples: [string, string][];
 }
 

@@ -51,7 +51,7 @@ function findJob(client: Farebox, id: string | undefined): KeptJob {
   const request_id = requestIdOf(id);
   return (
     here.find((job) => job.request_id === request_id) ?? {
-      // A request of another computer, or one whose file is gone.
+      // Submitted from another computer, or its file is gone.
       idempotency_key: request_id,
       base_url: client.baseUrl,
       model_id: '',
@@ -118,8 +118,8 @@ export async function finish(
 }
 
 /**
- * The error after a submit, saying that the request runs on: a user who ran it again would pay
- * twice.
+ * The error after a submit. It says that the request runs on, because a user who ran it again would
+ * pay twice.
  */
 export async function goesOn(error: unknown, requestId: string): Promise<unknown> {
   const stop = error instanceof Stop ? null : await stopOf(error);
@@ -128,7 +128,8 @@ export async function goesOn(error: unknown, requestId: string): Promise<unknown
 }
 
 /**
- * The error after a full disk or a missing folder: the outputs are paid for and can still be saved.
+ * The error if the outputs cannot be written (full disk, missing folder): they are paid for and can
+ * still be saved.
  */
 async function unsaved(error: unknown, card: RequestCard): Promise<unknown> {
   const stop = error instanceof Stop ? error : await stopOf(error);

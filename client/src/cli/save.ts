@@ -26,7 +26,7 @@ export interface SaveOptions {
   quiet: boolean;
   json: boolean;
   preview: boolean;
-  /** Files that an earlier command saved of the same outputs, in their order. */
+  /** Files of the same outputs, in order, that an earlier command has already saved. */
   before?: SavedFile[];
   /** Called with all files so far, after each except the last. */
   onSaved?(saved: SavedFile[]): void;
@@ -41,7 +41,7 @@ export interface SavedFile {
   size: number;
 }
 
-/** Throws if the output could not be saved, before anything is spent. */
+/** Throws, before anything is spent, if the output could not be saved. */
 export function checkOut(out: string | null, force: boolean, folder = '.'): void {
   if (out === '-') return;
   const target = path.resolve(folder, out ?? '.');
@@ -101,7 +101,7 @@ function stillThere(file: SavedFile | undefined): SavedFile | undefined {
   return found?.isFile() && found.size === file?.size ? file : undefined;
 }
 
-/** Prints a text; in a pipe unchanged. */
+/** Prints a text; in a pipe, unchanged. */
 function printText(text: string): Promise<void> {
   return written(`${process.stdout.isTTY ? plain(text) : text}\n`);
 }
@@ -129,7 +129,7 @@ async function toStdout(
   for await (const chunk of bytes.stream()) await written(chunk);
 }
 
-/** Resolves once stdout has taken the part, and rejects if it fails. */
+/** Resolves once stdout has taken the part; rejects if the write fails. */
 function written(part: Uint8Array | string): Promise<void> {
   return new Promise((go, fail) =>
     process.stdout.write(part, (error) => (error ? fail(error) : go())),

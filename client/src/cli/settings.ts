@@ -10,9 +10,9 @@ export interface Settings {
   base_url?: string;
   /** Valid for `base_url` only: it is never sent to another address. */
   api_key?: string;
-  /** A higher price is asked about first. */
+  /** Prices above this are asked about first. */
   ask_above_usd?: string;
-  /** A higher price is never paid. */
+  /** Prices above this are never paid. */
   max_usd?: string;
   chat_model?: string;
 }
@@ -48,7 +48,7 @@ export function readSettings(): Settings {
   const file = settingsPath();
   let text: string;
   try {
-    // Others could read the key, for example after the file was copied without its mode.
+    // Others could read the key, for example if the file was copied without its mode.
     if (platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
     text = readFileSync(file, 'utf8');
   } catch (error) {

@@ -4,12 +4,12 @@ import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
 import { say } from './terminal/terminal.ts';
 
-/** Statuses that a later attempt would get again. */
+/** Statuses that a later attempt would get as well. */
 const lasting = new Set([400, 402, 404, 413]);
 
 /**
- * Submits under the stored idempotency key, so that repeats are one request. `again`: an earlier
- * command may already have submitted it.
+ * Submits under the stored idempotency key, so that a repeat does not make a second request.
+ * `again`: an earlier command may already have submitted it.
  */
 export async function submitKept(
   client: Farebox,

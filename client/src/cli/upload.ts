@@ -24,11 +24,11 @@ export async function upload({ json, quiet }: Context, path: string): Promise<vo
   else print(oneLine(uploaded.file_id));
 }
 
-/** The input with the ids of its files; each file is uploaded once. */
+/** Returns the input with each file replaced by its id; each file is uploaded once. */
 export function uploadFiles(client: Farebox, input: Fields, quiet: boolean): Promise<Fields> {
   const ids = new Map<string, Promise<string>>();
   return withUploads(input, (source) => {
-    // The command line marks files by their paths only.
+    // A command line can name files only by their paths.
     if (!(source instanceof LocalFile)) throw new TypeError('An input has bytes');
     const { path } = source;
     const id = ids.get(path) ?? uploadFile(client, path, quiet).then(({ file_id }) => file_id);

@@ -10,7 +10,8 @@ import { objectOf } from '../unknown.ts';
 const bodyMost = 1 << 20;
 
 /**
- * Anybody can send as much as they like: more unverified lines a second would hide the real ones.
+ * Most unverified notifications shown per second. Anybody can send them, and more lines would hide
+ * the verified ones.
  */
 const doubtfulMost = 10;
 
@@ -53,8 +54,8 @@ export async function listen(
 }
 
 /**
- * The webhook secrets, from stdin or the environment. Not from the command line: other users of
- * this machine can read that, and so can anybody with its history.
+ * The webhook secrets, from stdin or the environment. Not from the command line, which other users
+ * of this machine can see and which stays in the shell's history.
  */
 async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
   const text = fromStdin ? await stdinText() : process.env.FAREBOX_WEBHOOK_SECRET;
@@ -90,7 +91,7 @@ interface Said {
   verified: boolean | null;
   why: string | null;
   webhook_id: string | null;
-  /** Any JSON; its shape is known only if it is verified. */
+  /** Any JSON; its shape is certain only if it is verified. */
   event: unknown;
 }
 
@@ -120,7 +121,7 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-/** Shows every verified notification, and a limited number of others a second. */
+/** Shows every verified notification, and a limited number of the others per second. */
 function shower(json: boolean): Show {
   let second = 0;
   let shown = 0;

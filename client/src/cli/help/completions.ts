@@ -92,15 +92,15 @@ function walk(program: Command, words: string[]) {
 }
 
 /**
- * The ids come from the service, so those that a shell could read as more than one word are left
- * out.
+ * The ids that begin with `typed`. They come from the service, so those that a shell could read as
+ * more than one word are left out.
  */
 function fitting(all: string[], typed: string): string[] {
   return all.filter((each) => /^[\w./:@+-]+$/.test(each) && each.startsWith(typed));
 }
 
 const idsKeptMs = 3_600_000;
-/** A key press should not take longer. */
+/** Longest wait for ids, since the user has just pressed a key. */
 const idsWaitMs = 1_500;
 
 /** Cached for an hour, because a shell asks at every key press. */

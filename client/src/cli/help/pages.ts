@@ -60,7 +60,7 @@ const files: [string, string][] = [
   ],
 ];
 
-/** The page: its hand-written beginning, then the tables after the mark. */
+/** The page: its hand-written beginning, then the generated tables after the mark. */
 export function referencePage(page: string): string {
   const head = page.split(beginMark)[0]!.trimEnd();
   const program = buildProgram();

@@ -2,8 +2,8 @@ import type { Estimate } from '../../index.ts';
 import { oneLine } from '../terminal/terminal.ts';
 
 /**
- * Warnings about fields that the model does not have: they are accepted, and the default is used
- * and paid instead.
+ * Warnings about fields that the model does not have. They are ignored: the model's default is
+ * used, and paid for, instead.
  */
 export function unknownTexts({ model_id, unknown_inputs = [] }: Estimate): string[] {
   return unknown_inputs.map(({ field, did_you_mean }) => {

@@ -90,8 +90,8 @@ async function rootsOf({ roots, server }: Desk): Promise<string[]> {
 }
 
 /**
- * The file behind a path. Throws unless the user allowed its folder. Links are resolved first, so
- * that they cannot lead out of it.
+ * The file at a path. Throws unless the user allowed its folder. Symbolic links are resolved first,
+ * so that they cannot lead out of the folder.
  */
 async function allowedFile(named: string, roots: string[]): Promise<string> {
   if (roots.length === 0) {
@@ -106,8 +106,8 @@ async function allowedFile(named: string, roots: string[]): Promise<string> {
     const file = await realpath(path.resolve(place, named)).catch(() => null);
     if (file !== null && isWithin(place, file) && (await stat(file)).isFile()) return file;
   }
-  // Missing and forbidden files get the same answer, which would otherwise reveal the disk's
-  // content.
+  // Missing and forbidden files get the same answer, so that it does not reveal what is on the
+  // disk.
   throw new ToolError(
     'not_allowed',
     `There is no such file in ${roots.join(', ')}, or its name begins with a dot.`,

@@ -33,7 +33,7 @@ export class Budget {
 
   /** Reserves `amount`. Throws if it exceeds the budget. */
   async hold(amount: bigint, client: Farebox): Promise<Hold> {
-    // Requests that nobody waits for may have ended and cost less, or nothing.
+    // Requests that nobody waits for may have ended at a lower cost, or at none.
     if (amount > this.left) await this.settleEnded(client);
     // There is no await between the check and the hold, so two calls cannot take the same money.
     if (amount > this.left) {
@@ -50,12 +50,12 @@ export class Budget {
     return hold;
   }
 
-  /** Ends a hold: from now on its actual charge counts. A second end has no effect. */
+  /** Ends a hold: from now on, the actual charge counts. Ending it again has no effect. */
   settle(hold: Hold, charged: bigint): void {
     if (this.#holds.delete(hold)) this.#charged += charged;
   }
 
-  /** Ends the hold of a request by its card, if it has ended. */
+  /** Ends the hold of a request if its card shows that it has ended. */
   settleBy(card: { request_id: string; charged_usd_micro: bigint | null }): void {
     if (card.charged_usd_micro === null) return;
     for (const hold of this.#holds) {

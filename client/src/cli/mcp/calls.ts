@@ -10,7 +10,7 @@ export interface Desk {
   budget: Budget;
   /** Whether to ask the user before money is spent, if the agent's program supports that. */
   ask: boolean;
-  /** Folders that files may be read from; empty: those that the agent's program names. */
+  /** Folders that files may be read from. If empty: those that the agent's program names. */
   roots: string[];
   server: McpServer;
   /** Outputs of this session, newest last, for the list of resources. */
@@ -30,8 +30,8 @@ export type Call = RequestHandlerExtra<ServerRequest, ServerNotification>;
 const tickMs = 10_000;
 
 /**
- * Reports the progress of a call if the agent's program asked for it. Repeated from time to time,
- * because many programs give up a call that is silent for a minute.
+ * Reports the progress of a call if the agent's program asked for it. Repeats the report from time
+ * to time, because many programs give up on a call that is silent for a minute.
  */
 export function openProgress(call: Call): {
   tell(message: string, part?: number): void;
@@ -60,7 +60,7 @@ export function openProgress(call: Call): {
   };
 }
 
-/** Progress has to grow with each message and never reaches its end. */
+/** Progress must grow with each message, and must not reach its end. */
 function grown(before: number, part: number): number {
   return Math.max(Math.min(part, 0.99), before + (1 - before) / 1000);
 }

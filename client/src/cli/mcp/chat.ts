@@ -74,7 +74,8 @@ async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
 }
 
 /**
- * An upper bound, because a token has at least one byte. The service reserves no more than this.
+ * The price for an upper bound of the tokens: each has at least one byte. The service reserves no
+ * more.
  */
 async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Promise<Estimate> {
   const bytes = wish.messages.reduce(
@@ -88,7 +89,7 @@ async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Pr
 
 async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Answer> {
   const { model_id, messages, max_tokens } = wish;
-  // Streamed, so that the agent's program sees it live, and a cancelled call ends at once.
+  // Streamed, so that the agent's program sees the reply live, and a cancelled call ends at once.
   const stream = await desk.client.chat.create(
     { model: model_id, messages, max_tokens, stream: true },
     { signal: call.signal },

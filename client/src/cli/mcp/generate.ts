@@ -111,8 +111,8 @@ function withUnknown({ fields, blocks }: Answer, estimate: Estimate): Answer {
 }
 
 /**
- * Refuses text models before the price is asked: theirs needs counts of tokens, which this tool
- * does not take.
+ * Refuses text models before the price is asked: it depends on token counts, which this tool does
+ * not take.
  */
 async function refuseText(client: Farebox, model_id: string, signal: AbortSignal): Promise<void> {
   let model: Model;
@@ -127,7 +127,7 @@ async function refuseText(client: Farebox, model_id: string, signal: AbortSignal
     throw new ToolError('use_chat', `${model_id} is a text model: call the tool chat.`);
 }
 
-/** An error after the submit has to name the id, or the outputs would be lost. */
+/** Adds the request's id to an error after the submit; without it, the outputs would be lost. */
 function named(error: unknown, requestId: string): ToolError {
   if (error instanceof ToolError) return error;
   const message = messageOf(error);
@@ -150,7 +150,8 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   hold.requestId = job.requestId;
   const quoted = job.submitted?.quoted_usd_micro ?? hold.amount;
   if (quoted <= hold.amount) return job;
-  // The price rose between the estimate and the submit. If the cancel fails, the new price counts.
+  // The price rose between the estimate and the submit. If the cancel fails, the new price is
+  // spent.
   hold.amount = quoted;
   const undone = await cancelled(desk, job.requestId);
   throw new ToolError(
@@ -161,7 +162,7 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   );
 }
 
-/** The caller has left: a queued request is cancelled, a running one is reported. */
+/** The caller has left: cancels a queued request, and reports a running one. */
 async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
   const { requestId } = job;
   const undone = await cancelled(desk, requestId);
@@ -174,7 +175,7 @@ async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
   await desk.server.sendLoggingMessage({ level, logger: 'generate', data }, call.sessionId);
 }
 
-/** Cancels if that is free; returns whether it was. */
+/** Cancels the request while that is free; returns whether it was cancelled. */
 export async function cancelled({ client, budget }: Desk, requestId: string): Promise<boolean> {
   try {
     await client.cancel(requestId);

@@ -8,12 +8,13 @@ import { fieldOf } from '../../unknown.ts';
 export interface HttpOptions {
   port: number;
   host: string;
-  /** The bearer of this token may spend. */
+  /** A caller that presents this token may spend. */
   token: string;
 }
 
 /**
- * Beyond this, the session that was silent longest is closed, because programs seldom end theirs.
+ * Most open sessions. Beyond this, the one idle for longest is closed, because programs seldom end
+ * their sessions.
  */
 const sessionsAtOnce = 32;
 
@@ -50,7 +51,7 @@ export async function listen(
     });
     await mcp.connect(transport);
     await transport.handleRequest(req, res);
-    // Calls that did not start a session, such as a stray GET, leave nothing behind.
+    // Removes what was opened for a call that did not start a session, such as a stray GET.
     if (transport.sessionId === undefined) await mcp.close();
   }
 

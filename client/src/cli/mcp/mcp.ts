@@ -21,13 +21,13 @@ export interface McpOptions {
   token?: string;
 }
 
-/** Low, because an agent spends by itself: enough for a dozen images or a few short videos. */
+/** Low, because an agent spends without asking: enough for a dozen images or a few short videos. */
 export const defaultMaxUsd = '1';
 
 /**
- * `fare mcp`: the service as tools of an agent. Returns when the agent's program disconnects, or at
- * SIGINT and SIGTERM. Standard output belongs to the protocol; messages for people go to standard
- * error.
+ * `fare mcp`: offers the service as tools for an agent. Returns when the agent's program
+ * disconnects, or at SIGINT and SIGTERM. Standard output belongs to the protocol; messages for
+ * people go to standard error.
  */
 export async function runMcp(options: McpOptions): Promise<void> {
   const { client, version, root: roots = [], yes = false } = options;
@@ -40,7 +40,7 @@ export async function runMcp(options: McpOptions): Promise<void> {
 
   if (options.http === undefined) {
     const server = open();
-    // For every way the connection can end; the SDK itself does not notice the end of the input.
+    // Covers every way the connection can end: the SDK does not notice the end of the input.
     Object.assign(server.server, { onclose: stop });
     process.stdin.once('end', stop);
     await server.connect(new StdioServerTransport());

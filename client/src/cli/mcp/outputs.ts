@@ -17,14 +17,14 @@ export interface OutputFile {
 
 export interface Outputs {
   files: OutputFile[];
-  /** Fields of the output beside files: a text, a seed. */
+  /** Fields of the output besides its files, such as a text or a seed. */
   fields: Record<string, unknown>;
   blocks: ContentBlock[];
 }
 
 /** Larger images are only linked: programs refuse replies of more than about a megabyte. */
 const inlineBytes = 600_000;
-/** A resource is sent as one text; a larger video is downloaded by its link. */
+/** A resource is sent as one text, so larger videos are downloaded by their link. */
 const resourceBytes = 32 * 1024 * 1024;
 const listedOutputs = 200;
 
@@ -84,7 +84,7 @@ async function describeOutputs(
   return { files, fields: objectOf(fields) };
 }
 
-/** The output without its files. */
+/** The output without its files, each of which is passed to `take`. */
 function without(value: unknown, take: (media: MediaFile) => void): unknown {
   if (Array.isArray(value)) {
     const rest = value.map((each) => without(each, take)).filter((each) => each !== undefined);
@@ -118,7 +118,8 @@ async function download({ client }: Desk, url: string): Promise<string> {
 }
 
 /**
- * True if the outputs are deleted: files are kept for a day, replies of chats only if asked for.
+ * True if the outputs have been deleted: files are kept for a day, replies of chats only if
+ * requested.
  */
 export function isExpired(error: unknown): boolean {
   return error instanceof FareboxError && error.code === 'expired';

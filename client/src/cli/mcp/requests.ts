@@ -110,7 +110,9 @@ function addListRequests({ server, client }: Desk): void {
   );
 }
 
-/** Outputs as resources: those of this session are listed, all of the account can be read. */
+/**
+ * Outputs as resources. Those of this session are listed; all outputs of the account can be read.
+ */
 export function addOutputs(desk: Desk): void {
   const list = () => ({ resources: [...desk.made].reverse() });
   desk.server.registerResource(

@@ -13,8 +13,8 @@ export const maxUsdText =
   'spent unless the user agrees to the price when asked.';
 
 /**
- * Reserves the price if all of these agree: the agent, by the most that it said it would pay; the
- * user's limit for the session; and the user, if they can be asked.
+ * Reserves the price if it is within the most that the agent agreed to pay, within the user's limit
+ * for the session, and accepted by the user, if they can be asked.
  */
 export async function agree(
   desk: Desk,
@@ -70,14 +70,14 @@ async function askUser(
   });
 }
 
-/** Never rounds up: a limit below a millionth allows nothing. */
+/** Rounds down: a limit below a millionth allows nothing. */
 function microOf(usd: number): bigint {
   return BigInt(Math.floor(Number((usd * 1e6).toFixed(3))));
 }
 
 /**
- * Settles the hold of a failed submit. A refused one has cost nothing; if the reply was lost, the
- * outcome is unknown and the hold stays.
+ * Settles the hold of a failed submit. A refused submit has cost nothing; if the reply was lost,
+ * the outcome is unknown and the hold stays.
  */
 export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unknown {
   if (error instanceof FareboxError && !error.mayHaveBeenAccepted) {

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
 
-/** Output on the terminal. Results go to stdout, everything about their progress to stderr. */
+/** Output on the terminal: results go to stdout, progress and messages to stderr. */
 
 type Stream = NodeJS.WriteStream & Partial<Pick<WriteStream, 'hasColors' | 'columns'>>;
 
@@ -17,8 +17,8 @@ export function paint(stream: Stream, style: Style, text: string): string {
 }
 
 /**
- * Removes control characters: texts of others may hold sequences that move the cursor or change the
- * window's title.
+ * Removes control characters: text from elsewhere may contain sequences that move the cursor or
+ * change the window's title.
  */
 export function plain(text: string): string {
   return text.replaceAll(/(?![\t\n])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu, '');
@@ -112,20 +112,23 @@ export function jsonOf(value: unknown, indent?: number): string {
     (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each),
     indent,
   );
-  // Still the same JSON, with the characters escaped that a terminal would obey.
+  // The JSON has the same meaning, but no characters that a terminal would obey.
   return text.replaceAll(
     /[\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** The least width of the last and the first column for a table; below it, rows are stacked. */
+/**
+ * Minimum widths of the last and the first column of a table; on narrower terminals, rows are
+ * stacked.
+ */
 const lastMin = 24;
 const firstMin = 12;
 
 /**
- * Prints rows on stdout: aligned on a terminal, stacked if it is too narrow for that; in a pipe the
- * bare values, separated by tabs, for `cut` and `awk`.
+ * Prints rows on stdout: as an aligned table on a terminal, stacked if that is too narrow. In a
+ * pipe, prints only the values, separated by tabs, for `cut` and `awk`.
  */
 export function printTable(headings: string[], rows: string[][]): void {
   const clean = rows.map((row) => row.map(oneLine));
@@ -143,7 +146,7 @@ export function layOut(headings: string[], rows: string[][], columns: number): s
   );
   const middle = widths.slice(1, last).reduce((sum, width) => sum + width + 2, 0);
   const lastWidth = Math.min(widths[last]!, lastMin);
-  // A first cell that is longer than most gets its own line.
+  // A first cell longer than this gets its own line.
   const first = Math.min(widths[0]!, columns - middle - lastWidth - 2);
   const bold = (text: string) => paint(process.stdout, 'bold', text);
   const longer = rows.filter((row) => widthOf(row[0]!) > first).length;
