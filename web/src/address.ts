@@ -1,8 +1,8 @@
 import { Link, useParams, useSearch, type RegisteredRouter } from '@tanstack/react-router';
 
 /**
- * Reads the query of a page: only fields that the page has, so that nobody filters by what does not
- * exist.
+ * Reads the query of a page. Fields that the page does not have are dropped, so that nobody
+ * believes they filter by them.
  */
 
 type Rule<Value extends string = string> = (value: unknown) => Value | undefined;
@@ -21,7 +21,7 @@ export function oneOf<const Value extends string>(offered: readonly Value[]): Ru
   return (value) => offered.find((each) => each === anyText(value));
 }
 
-/** Reads a query; the router then removes from the address what was not read. */
+/** Reads a query; the router then removes all other fields from the address. */
 export function strictly<Search extends object>(read: (given: Record<string, unknown>) => Search) {
   return (given: Record<string, unknown>): Search => {
     const nothing = Object.fromEntries(Object.keys(given).map((name) => [name, undefined]));
@@ -37,16 +37,16 @@ export function byRules<Rules extends Record<string, Rule>>(rules: Rules) {
   });
 }
 
-/** The query of this page, by the reader that its route has. */
+/** The query of this page, read by its route's reader. */
 export function useQueryOf<Search>(read: (given: Record<string, unknown>) => Search): Search {
   return read(useSearch({ strict: false }));
 }
 
-/** A part of this page's path, by the name that its route gives it; `_splat` is the rest. */
+/** A part of this page's path, by its name in the route; `_splat` is the rest. */
 export function usePathPart(name: string): string {
   const parts: Record<string, string | undefined> = useParams({ strict: false });
   return parts[name] ?? '';
 }
 
-/** A link with a query, for `component`, which takes no component with type parameters. */
+/** A link with a query, for `component`, which accepts no component with type parameters. */
 export const QueryLink = Link<RegisteredRouter, string, string>;

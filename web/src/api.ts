@@ -1,7 +1,7 @@
 import { fieldOf, itemsOf, fromJson, objectOf } from '../../client/src/unknown.ts';
 import type { Calls } from './api-types.ts';
 
-/** Calls to the service. Nothing else in the pages uses the network. */
+/** Calls to the service. No other file of the pages uses the network. */
 
 /** An error reply of the service. */
 export class ApiFailure extends Error {
@@ -12,7 +12,7 @@ export class ApiFailure extends Error {
   /** The error code of the sign-in library, if it sent the reply. */
   readonly reason: string | null;
 
-  /** `reply`: its JSON. A proxy's reply has no error of the service's form. */
+  /** `reply` is the JSON body. A proxy's reply does not have the form of the service's errors. */
   constructor(status: number, reply: unknown) {
     const { message, code, param, details } = objectOf(fieldOf(reply, 'error'));
     super(textOf(message) ?? `HTTP ${status}`);
@@ -29,7 +29,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A fault of a model's input, with the broken rule in values. */
+/** A fault in a model's input; the broken rule is given as data. */
 interface InputFault {
   code: 'field';
   path: string;
@@ -47,7 +47,10 @@ export function faultsIn({ errors, rules }: Record<string, unknown>): InputFault
   }));
 }
 
-/** No whole reply came. The text is ours: each browser has its own, in English. */
+/**
+ * Thrown if no complete reply arrived. The message is ours, because browsers have their own, in
+ * English.
+ */
 export class Unreachable extends Error {
   readonly code = 'unreachable';
 
@@ -57,12 +60,13 @@ export class Unreachable extends Error {
   }
 }
 
-/** Awaits a network call. Throws `Unreachable` where the connection broke. */
+/** Awaits a network call. Throws `Unreachable` if the connection broke. */
 export async function reached<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    // Browsers throw a TypeError for a broken connection; an abort by the page is another error.
+    // Browsers throw a TypeError for a broken connection; an abort by the page throws another
+    // error.
     throw error instanceof TypeError ? new Unreachable() : error;
   }
 }
@@ -108,7 +112,8 @@ export type Args<C, R extends keyof C> =
 
 /** The arguments after the route. */
 export function argsOf<C, R extends keyof C>(given: CallArguments<C, R>): Args<C, R> {
-  // Both forms of `Args` take one; which of them it is depends on a route that is not known here.
+  // Both forms of `Args` accept one argument. TypeScript cannot choose between them, because the
+  // route is not known here.
   return [given] as Args<C, R>;
 }
 
@@ -154,7 +159,7 @@ export interface CallOptions {
 /** Fires when the service answers that nobody is signed in. */
 export const signedOut = new EventTarget();
 
-/** The JSON of a reply. Throws `ApiFailure`, or what `reached` throws. */
+/** Returns the JSON of a reply. Throws `ApiFailure`, or what `reached` throws. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
   const text = await reached(reply.text());
@@ -166,7 +171,7 @@ export function authCall<T = unknown>(path: string, body?: object): Promise<T> {
   return call<T>(`/api/auth${path}`, { body });
 }
 
-/** The reply itself, for bodies that are not JSON. Throws as `call` does. */
+/** Returns the reply itself, for bodies that are not JSON. Throws as `call` does. */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, query, signal, headers } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');

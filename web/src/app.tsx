@@ -27,7 +27,7 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
 });
 
-/** Pages for signed-in users. Others are sent to sign in, and back afterwards. */
+/** Pages for signed-in users. Others are sent to sign in, and come back afterwards. */
 export const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
@@ -63,7 +63,7 @@ const entryPages = (
     getParentRoute: () => root,
     path,
     validateSearch: entrySearch,
-    // A signed-in user has nothing to do there, unless there is an error to show.
+    // A signed-in user need not see these pages, unless there is an error to show.
     beforeLoad: async ({ context, search: { to, error } }) => {
       if (path !== '/sign-in' || error !== undefined) return;
       if (await context.queries.ensureQueryData(meQuery)) throw redirect({ href: ownPath(to) });
@@ -89,7 +89,7 @@ export function createPages(queries: QueryClient) {
     defaultPreload: 'intent',
     // The chat scrolls to its end by itself.
     scrollRestoration: ({ location }) => location.pathname !== '/studio/chat',
-    // Query values stay texts: each page parses its own.
+    // Query values stay texts, because each page parses its own.
     parseSearch: parseSearchWith((text) => text),
     stringifySearch: stringifySearchWith(JSON.stringify),
     defaultPendingComponent: () => <Skeleton h="60vh" />,

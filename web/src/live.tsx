@@ -7,7 +7,9 @@ import { meQuery, useAccount } from './session.tsx';
 import { createStore } from './store.ts';
 import type { AccountCalls } from './api.ts';
 
-/** One event stream a tab reports changes of the account, so that no page has to poll. */
+/**
+ * Each tab has one event stream that reports changes of the account, so that no page has to poll.
+ */
 
 export type LiveState = 'on' | 'waiting' | 'paused';
 
@@ -26,7 +28,10 @@ const touched: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /deliveries',
   'GET /keys',
 ]);
-/** Queries that get single changes, or sum up days: loaded again only after a gap in the stream. */
+/**
+ * Queries that are updated change by change, or that sum up days: loaded again only after a gap in
+ * the stream.
+ */
 const afterGap: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /requests',
   'GET /requests/:request_id',
@@ -57,7 +62,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     listen('balance', (balance) => {
       queries.setQueryData(['account', account_id, 'GET /balance', {}], balance);
       if (!first) return;
-      // From here on nothing is missed; earlier loads may be out of date.
+      // From here on no change is missed, but data loaded earlier may be out of date.
       first = false;
       tries = 0;
       state.set('on');
@@ -132,7 +137,7 @@ function place(account_id: string, queries: QueryClient, entries: RequestEntry[]
       query.queryKey,
       (page) => page && placed(page, search, entries),
     );
-    // A reply under way may be older than this change.
+    // A reply that is still on its way may be older than this change.
     if (query.state.fetchStatus === 'fetching')
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
   }
@@ -160,7 +165,7 @@ function refresher(account_id: string, queries: QueryClient) {
   };
   return {
     all: () => run(true),
-    /** The lists already hold the change, unless `withPages` is set. */
+    /** Reloads soon, without the lists: they already hold the change, unless `withPages` is set. */
     soon(withPages = false) {
       pages ||= withPages;
       timer ??= window.setTimeout(() => {

@@ -15,7 +15,10 @@ import { chosenLanguage } from './words.ts';
 // Loaded before the text: a late font would shift the layout.
 void document.fonts.load("1em 'Inter Variable'", chosenLanguage() === 'ru' ? 'aя' : 'a');
 
-/** A self-hosted service may be reachable without the internet; the pages show when it is not. */
+/**
+ * Calls are made even if the browser reports being offline: a self-hosted service may be reachable
+ * without the internet. If it is not, the pages show that.
+ */
 const networkMode = 'always';
 
 const queries = new QueryClient({
@@ -25,7 +28,7 @@ const queries = new QueryClient({
       staleTime: 5_000,
       networkMode,
       refetchOnReconnect: true,
-      // A refusal would be repeated.
+      // Refused calls are not repeated, because the service would refuse them again.
       retry: (count, error) => count < 2 && !(error instanceof ApiFailure && error.status < 500),
     },
   },
@@ -39,7 +42,7 @@ signedOut.addEventListener('signed-out', () => {
 
 /** The nonce that allows this document's own styles. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
-// Where the scroll lock of dialogs looks for the nonce.
+// The scroll lock of dialogs looks for the nonce here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 createRoot(document.getElementById('root')!).render(

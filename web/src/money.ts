@@ -8,7 +8,7 @@ export function formatUsd(amount: string | bigint): string {
   return text.replace(/\B(?=(\d{3})+\.)/g, ',');
 }
 
-/** A typed amount in micro-USD; null if it is not an amount or has more than six decimals. */
+/** A typed amount as micro-USD; null if it is not an amount or has more than six decimals. */
 export function parseUsd(text: string): bigint | null {
   const [, sign, whole, decimals = ''] =
     /^\s*([-−]?)(\d{1,9})(?:[.,](\d{1,6}))?\s*$/.exec(text) ?? [];

@@ -17,18 +17,18 @@ import {
 import { useAccount, useAccountApi } from './session.tsx';
 import { showFailure } from './components/Failure.tsx';
 
-/** Replies of the service, kept under their route and what was given to it. */
+/** Cached replies of the service, by route and arguments. */
 
 type Options<T, Shown> = Omit<UseQueryOptions<T, Error, Shown>, 'queryKey' | 'queryFn'>;
 type Key = readonly unknown[];
 
-/** The key of what is kept of the shown account, such as `accountKey('GET /team', {})`. */
+/** The key of cached data of the shown account, such as `accountKey('GET /team', {})`. */
 export function useAccountKey(): (route?: keyof AccountCalls, given?: object) => Key {
   const { account_id } = useAccount();
   return (...parts) => ['account', account_id, ...parts];
 }
 
-/** Loads again what is kept of the shown account under these routes; without one, all of it. */
+/** Reloads the shown account's cached data for these routes; without routes, all of it. */
 export function useReload(): (...routes: (keyof AccountCalls)[]) => Promise<void> {
   const queries = useQueryClient();
   const key = useAccountKey();
@@ -38,7 +38,7 @@ export function useReload(): (...routes: (keyof AccountCalls)[]) => Promise<void
   };
 }
 
-/** Shows a change of what is kept at once, makes it, and loads what has become of it. */
+/** Shows a change of cached data at once, makes the change, then loads the data again. */
 export function useEarly<T>(queryKey: Key) {
   const queries = useQueryClient();
   return async (change: (before: T) => T, make: () => Promise<unknown>): Promise<void> => {
@@ -92,7 +92,7 @@ interface PageOptions {
 /** The cursor of the first page. */
 export const firstPage: string | undefined = undefined;
 
-/** The shown rows stay until those of another query are loaded. */
+/** Keeps showing the present rows until those of a new query are loaded. */
 export const previous = { placeholderData: keepPreviousData };
 
 interface Page {
@@ -113,7 +113,7 @@ export function useAccountPages<R extends PageRoute<AccountCalls>>(
   return usePages(useAccountKey()(route, given), useAccountApi(), route, given, options);
 }
 
-/** The same of the operator's console. `everyMs`: how often it is loaded again. */
+/** The same for the operator console. `everyMs`: how often the list is loaded again. */
 export function useOperatorPages<R extends PageRoute<OperatorCalls>>(
   route: R,
   given: CallArguments<OperatorCalls, R>,
@@ -135,7 +135,7 @@ function usePages<C, R extends PageRoute<C>>(
     queryFn: ({ pageParam: cursor, signal }) => {
       const query = { ...given.query, cursor };
       const reply = api(route, ...argsOf<C, R>({ ...given, query, signal }));
-      // `PageRoute` has only routes whose reply is a page.
+      // `PageRoute` has only routes that reply with a page.
       return reply as Promise<PageOf<C, R>>;
     },
     initialPageParam: firstPage,
@@ -151,7 +151,7 @@ function usePages<C, R extends PageRoute<C>>(
     retry: () => void refetch(),
     more: hasNextPage ? () => void fetchNextPage() : null,
     isLoadingMore: isFetchingNextPage,
-    /** The rows are of another query, until those of this one are loaded. */
+    /** True while rows of the previous query are still shown. */
     isOld: found.isPlaceholderData,
   };
 }

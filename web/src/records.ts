@@ -1,7 +1,7 @@
-/** The keys and entries of objects that have no others than their type says. */
+/** Typed keys and entries of objects that have no fields besides those of their type. */
 
 export function keysOf<Key extends string>(record: Partial<Record<Key, unknown>>): Key[] {
-  // TypeScript gives texts, since a value may have more fields than its type.
+  // TypeScript gives `string`, because a value may have more fields than its type.
   return Object.keys(record) as Key[];
 }
 

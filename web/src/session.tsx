@@ -65,12 +65,12 @@ export function useAccount(): Account {
   return account;
 }
 
-/** Whether the user may do this in the account; a suspended one is read-only. */
+/** Whether the user may do this in the account; a suspended account is read-only. */
 export function useMay(right: Right): boolean {
   return mayIn(useAccount(), right);
 }
 
-/** Whether their role forbids it; a suspended account has its own banner. */
+/** Whether the user's role forbids this. Ignores a suspension, which has its own banner. */
 export function useRoleForbids(right: Right): boolean {
   return !rights[useAccount().role].includes(right);
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value that lives outside the pages, and that those who use it follow. */
+/** A value outside the pages; components that use it render again when it changes. */
 export interface Store<T> {
   get: () => T;
   set: (next: T) => void;

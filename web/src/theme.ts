@@ -31,11 +31,11 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   defaultRadius: 'md',
   autoContrast: true,
-  // Honours the reduced-motion setting.
+  // Follows the system's reduced-motion setting.
   respectReducedMotion: true,
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
-  // By name: importing them would load them with the first page.
+  // Set by name, because importing the components would load them with the first page.
   components: {
     Badge: { defaultProps: { tt: 'none' } },
     Anchor: { defaultProps: { underline: 'always' } },

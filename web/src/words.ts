@@ -10,7 +10,7 @@ export const languages = { en: 'English', ru: 'Русский' } as const;
 export type Language = keyof typeof languages;
 export const languageCodes = keysOf(languages);
 type Texts = { [name: string]: string | Texts };
-/** The same texts in Russian, whose plurals have three forms, and one for fractions. */
+/** The same texts in Russian, which has three plural forms, and one for fractions. */
 type Russian<T> = {
   [
     K in keyof T as K extends `${infer Name}_${'one' | 'other'}`
@@ -47,17 +47,17 @@ export function setLanguage(language: Language): void {
 
 let russian: typeof import('./words/russian.ts') | undefined;
 
-/** An error in the page language; in the service's English where that has no sentence for it. */
+/** An error in the page language, or in the service's English if there is no translation. */
 export function said(failed: Failed): string {
   return (i18next.language === 'ru' && russian?.inRussian(failed)) || failed.message;
 }
 
-/** Only for Russian pages. */
+/** Loads the Russian texts of errors, only for Russian pages. */
 function learn(language: Language): void {
   if (language !== 'ru' || russian) return;
   void import('./words/russian.ts').then((words) => {
     russian = words;
-    // Renders again what is already shown.
+    // Renders again what is already on the page.
     return i18next.changeLanguage(i18next.language);
   });
 }

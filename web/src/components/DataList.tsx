@@ -20,12 +20,12 @@ export interface Listed<Row> {
   keyOf: (row: Row) => string;
 }
 
-/** A table; on narrow screens, one card a row. */
+/** A table; on narrow screens, one card per row. */
 export function DataList<Row>(
   props: Listed<Row> & {
     /** Undefined while loading. */
     rows: Row[] | undefined;
-    /** For many short rows, which are easier to read in a scrolling table than as cards. */
+    /** True for many short rows, which are easier to read in a scrolling table than as cards. */
     asTable?: boolean;
   },
 ) {
@@ -109,7 +109,7 @@ function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: ListedRow
   );
 }
 
-/** Columns of one figure, right-aligned. */
+/** Columns with one figure per row, right-aligned. */
 
 export function usdColumn<Row>(label: string, micro: (row: Row) => string): Column<Row> {
   return { label, number: true, cell: (row) => <Usd micro={micro(row)} column /> };

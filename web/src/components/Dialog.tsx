@@ -7,8 +7,8 @@ import {
 import { useLayoutEffect } from 'react';
 
 /**
- * Dialogs that return focus to the element that opened them. Where that element is gone, focus goes
- * to the page content, so that the next Tab does not start at the top of the page.
+ * Dialogs that return focus to the element that opened them. If that element is gone, focus goes to
+ * the page content, so that the next Tab does not start at the top of the page.
  */
 
 export function Modal(props: ModalProps) {
@@ -22,15 +22,15 @@ export function Drawer(props: DrawerProps) {
 }
 
 /**
- * The last element with focus, and the last one outside all dialogs. Loaded late, so it asks the
- * page.
+ * The last focused element, and the last one outside all dialogs. This module may load after the
+ * first focus, so the initial value is read from the page.
  */
 let last = document.querySelector<HTMLElement>(':focus');
 let below = last;
 
 document.addEventListener('focusin', ({ target }) => {
   if (!(target instanceof HTMLElement)) return;
-  // A menu item disappears with its menu, so the button of the menu stands for it.
+  // A menu item disappears with its menu, so the menu's button gets the focus instead.
   const menu = target.closest('[role=menu]');
   last = menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : target;
   if (!last?.closest('[role=dialog]')) below = last;
@@ -40,7 +40,7 @@ document.addEventListener('focusin', ({ target }) => {
 const open = new Set<number>();
 let openings = 0;
 
-/** For a dialog that is composed of parts. */
+/** For dialogs that are composed of parts. */
 export function useFocusBack(opened: boolean): void {
   useLayoutEffect(() => {
     if (!opened) return;
@@ -50,7 +50,7 @@ export function useFocusBack(opened: boolean): void {
     return () => {
       open.delete(opening);
       const inside = document.activeElement;
-      // By then the dialog is closed, and another one may have opened and taken focus.
+      // By then the dialog has closed, and another one may have opened and taken focus.
       setTimeout(() => {
         if (opening < Math.max(...open)) return;
         const { activeElement, body } = document;

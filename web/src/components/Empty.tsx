@@ -1,12 +1,12 @@
 import { Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Shown for an empty list: what will appear here, and how to get there. */
+/** Shown for an empty list: says what will appear here, and how to get there. */
 export function Empty(props: {
   icon: ReactNode;
   title: string;
   text: string;
-  /** Heading level 1 where it is the whole page. */
+  /** Heading level 1 if this is the whole page. */
   order?: 1 | 2;
   children?: ReactNode;
 }) {

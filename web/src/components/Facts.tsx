@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Dimmed, Note } from './styles.ts';
 import { When } from './text.tsx';
 
-/** Names with their values, one a line. */
+/** Names with their values, one per line. */
 export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {
   return (
     <Stack gap={6}>

@@ -8,9 +8,8 @@ import { ApiFailure, Unreachable } from '../api.ts';
 import { said } from '../words.ts';
 
 /**
- * An error of a load or an action, in the words of the service. `since`: when the data shown beside
- * it was loaded, 0 for never. `labels`: the labels of the form fields by the names that the service
- * uses.
+ * An error of a load or an action, in the service's words. `since`: when the data beside it was
+ * loaded, 0 for never. `labels`: the labels of form fields, by the names that the service uses.
  */
 export function Failure(props: {
   error: unknown;
@@ -37,7 +36,7 @@ export function Failure(props: {
   );
 }
 
-/** With the date only if it is not today. */
+/** The time of day; with the date if that is not today. */
 function useTimeOf(at: number): string {
   const moment = new Date(at);
   const isToday = moment.toDateString() === new Date().toDateString();
@@ -58,7 +57,7 @@ export function messageOf(error: unknown, labels: Record<string, string> = {}): 
   );
 }
 
-/** For an action whose failure leaves the page as it is. */
+/** Shows the error of an action that leaves the page as it was. */
 export function showFailure(error: unknown): void {
   notice({ color: 'red', message: messageOf(error), autoClose: 8000 });
 }

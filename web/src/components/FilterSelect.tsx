@@ -1,10 +1,10 @@
 import { Select, type SelectProps } from '@mantine/core';
 
-/** Chooses one value to filter a list by; without one, all are shown. */
+/** Chooses one value to filter a list by. Without a choice, everything is shown. */
 export function FilterSelect(
   props: Omit<SelectProps, 'value' | 'onChange'> & {
     label: string;
-    /** The label without a choice. */
+    /** The label if nothing is chosen. */
     all: string;
     value: string | undefined;
     onChange: (value: string | undefined) => void;

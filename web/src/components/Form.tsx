@@ -5,13 +5,13 @@ import { useTranslation } from 'react-i18next';
 import { messageOf } from './Failure.tsx';
 import { PlainButton } from './styles.ts';
 
-/** A form that says in words why it could not be sent. */
+/** A form that shows the error if it could not be sent. */
 export function Form(props: {
   onSubmit: () => Promise<unknown>;
   /** Label of the submit button. */
   action: string;
   disabled?: boolean;
-  /** The button is as wide as the form. */
+  /** Makes the button as wide as the form. */
   wide?: boolean;
   onCancel?: () => void;
   inWords?: (error: unknown) => string;

@@ -15,7 +15,7 @@ export interface Paged<Row> {
   isLoadingMore?: boolean;
 }
 
-/** A list that is loaded page by page: its rows, its error, or what is said of an empty one. */
+/** A list that is loaded page by page: its rows, its error, or a text if it is empty. */
 export function PagedList<Row>(
   props: Listed<Row> & {
     of: Paged<Row>;

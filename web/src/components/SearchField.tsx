@@ -4,7 +4,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** A search text; reported a moment after the last key. */
+/** A search field; its text is reported a moment after the last key. */
 export function SearchField(props: {
   label: string;
   hint: string;

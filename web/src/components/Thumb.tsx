@@ -9,7 +9,7 @@ const icons: Record<string, ReactNode> = {
   text: <IconMessage size={20} stroke={1.5} />,
 };
 
-/** A small square preview of an output; an icon of its kind if there is no preview. */
+/** A small square preview of an output; if there is none, an icon of the output's kind. */
 export function Thumb(props: {
   preview: { url: string; content_type: string } | null;
   kind: string;

@@ -9,6 +9,6 @@ export function save(name: string, blob: Blob): void {
   link.href = url;
   link.download = name;
   link.click();
-  // By then the browser has started to save it.
+  // After this time the browser has started to save the file.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

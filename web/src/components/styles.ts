@@ -1,9 +1,9 @@
 import { ActionIcon, Badge, Button, Text, Title } from '@mantine/core';
 
-/** Elements in the styles that recur on all pages. */
+/** Elements in styles that all pages share. */
 
 export const Dimmed = Text.withProps({ size: 'sm', c: 'dimmed' });
-/** Smaller still. */
+/** Smaller still than `Dimmed`. */
 export const Note = Text.withProps({ size: 'xs', c: 'dimmed' });
 /** The name of a list's row. */
 export const RowName = Text.withProps({ fz: 'sm', fw: 550 });

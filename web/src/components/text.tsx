@@ -59,12 +59,14 @@ export function usePercent(): (ppm: number) => string {
   return (ppm) => format.format(Math.round(ppm) / 1_000_000);
 }
 
-/** The first or last moment of a UTC day: where months begin and given days end. */
+/**
+ * The first or last moment of a UTC day: months begin, and chosen end dates end, at one of these.
+ */
 const edgeOfDay = /T(?:00:00:00(?:\.0+)?|23:59:59\.9+)Z$/;
 
 /**
- * A moment in local time; hovering shows UTC. Where only the date is shown, a moment at the edge of
- * a UTC day keeps its UTC date.
+ * A moment in local time; hovering shows UTC. If only the date is shown, a moment at the edge of a
+ * UTC day keeps its UTC date.
  */
 export function When({ at, brief = false }: { at: string; brief?: boolean }) {
   const locale = useLocale();
@@ -112,7 +114,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** The time between two moments; without an end, until now, and it keeps counting. */
+/** The time between two moments. Without an end it is the time until now, and keeps counting. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const { i18n } = useTranslation();
   const [now, setNow] = useState(() => Date.now());
@@ -132,7 +134,7 @@ export function Took({ ms }: { ms: number }) {
   return <span className="number">{formatDuration(ms, i18n.language)}</span>;
 }
 
-/** `1.4 s`, `2 min 5 s`, `3 h 10 min`; whole seconds for one that still counts. */
+/** `1.4 s`, `2 min 5 s`, `3 h 10 min`; with `whole`, in whole seconds. */
 export function formatDuration(ms: number, language: string, whole = false): string {
   const of = (value: number, unit: string, digits = 0) =>
     new Intl.NumberFormat(language, {

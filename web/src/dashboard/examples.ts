@@ -13,7 +13,7 @@ export interface Filled {
 type Languages = Record<'curl' | 'fare' | 'JavaScript' | 'Python', string>;
 export type StepName = 'price' | 'submit' | 'wait' | 'result' | 'chat';
 
-/** How to install the command and the library; both are one package. */
+/** How to install the command and the library, which are one package. */
 export function tools({ base }: Pick<Filled, 'base'>): Record<'fare' | 'JavaScript', string> {
   const file = 'farebox-client.tgz';
   return {

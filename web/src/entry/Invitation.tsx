@@ -14,7 +14,9 @@ import { useGoOn, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
 import { entrySearch } from './search.ts';
 
-/** The page an invitation links to: a signed-in user may accept it, others sign in or up first. */
+/**
+ * The page that an invitation links to. A signed-in user may accept it; others sign in or up first.
+ */
 export function Invitation() {
   const { t } = useTranslation('entry');
   const { token = '' } = useQueryOf(entrySearch);

@@ -11,7 +11,7 @@ import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 
 /**
- * The page that the letter to a new address links to. It waits for a click: mail programs open
+ * The page that the mail to a new address links to. Waits for a click, because mail programs open
  * links by themselves.
  */
 export function NewEmail() {

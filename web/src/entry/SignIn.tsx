@@ -39,7 +39,7 @@ export function SignIn() {
   const settings = useSettings();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  // An identity provider or a mailed link led here, with the code of an error.
+  // Set if an identity provider or a mailed link redirected here with an error code.
   const [problem, setProblem] = useState<string | null>(() =>
     failed === undefined
       ? null
@@ -129,7 +129,7 @@ export function SignIn() {
       </PlainButton>
       {settings?.oidc_name && <PlainButton onClick={leave}>{settings.oidc_name}</PlainButton>}
       {(!settings || settings.sign_up === 'open') && (
-        // Its space is reserved while loading, so that nothing jumps.
+        // Its space is reserved while the settings load, so that nothing jumps.
         <Text size="sm" ta="center" style={{ visibility: settings ? 'visible' : 'hidden' }}>
           {t('no_account')}{' '}
           <Anchor component={Link} to="/sign-up" size="sm">

@@ -43,12 +43,12 @@ interface FormProps {
   to: string | undefined;
   token: string | undefined;
   min: number;
-  /** The address, if it is already given. */
+  /** The address, if it is fixed, as in an invitation. */
   email?: string;
   onSent: (email: string) => void;
 }
 
-/** Also used for invitations, where the address is given. */
+/** Also used for invitations, which give the address. */
 export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) {
   const { t } = useTranslation('entry');
   const goOn = useGoOn(to);

@@ -1,4 +1,4 @@
-/** The query that links to these pages may carry. */
+/** The query that links to the pages before sign-in may carry. */
 export const entrySearch = (given: Record<string, unknown>) => ({
   to: text(given.to),
   token: text(given.token),

@@ -4,13 +4,13 @@ import { api, authCall } from '../api.ts';
 import { ownPath } from '../own-path.ts';
 import { meQuery } from '../session.tsx';
 
-/** The ways in for visitors of this service; undefined while loading. */
+/** The ways to sign in that this service offers; undefined while loading. */
 export function useSettings() {
   const queryFn = () => api('GET /api/web');
   return useQuery({ queryKey: ['web'], queryFn, staleTime: 60_000 }).data;
 }
 
-/** Goes on after sign-in, only to a path of these pages. */
+/** Goes to `to` after sign-in, if that is a path of these pages. */
 export function useGoOn(to: string | undefined): () => Promise<void> {
   const queries = useQueryClient();
   const router = useRouter();
@@ -20,7 +20,7 @@ export function useGoOn(to: string | undefined): () => Promise<void> {
   };
 }
 
-/** True if a second factor is still needed. */
+/** Returns true if a second factor is still needed. */
 export async function signInWithPassword(email: string, password: string): Promise<boolean> {
   const answer = await authCall<{ twoFactorRedirect?: boolean }>('/sign-in/email', {
     email,

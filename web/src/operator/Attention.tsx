@@ -34,7 +34,7 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
   costs_exceed_charges: { to: '/operator/catalog' },
 };
 
-/** Problems whose count is not the number of names. */
+/** Problems that always list all their names, although the count may be of something else. */
 const namesAll = new Set<AttentionLine['what']>([
   'catalog_problems',
   'jobs_stranded',
@@ -51,7 +51,7 @@ export function Attention() {
           <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />
         </Box>
       )}
-      {/* That nothing waits is only said of now. */}
+      {/* After an error, old data must not say that nothing needs attention now. */}
       {data && (data.data.length > 0 || !error) && <Said lines={data.data} />}
     </>
   );

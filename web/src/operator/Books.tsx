@@ -10,7 +10,10 @@ import { showFailure } from '../components/Failure.tsx';
 import { useAction } from './action.ts';
 import './overview-words.ts';
 
-/** The latest audit of the books, and a button that starts another. Undefined while loading. */
+/**
+ * The latest audit of the books, and a button that starts another. `verdict` is undefined while
+ * loading.
+ */
 export function Books({ verdict }: { verdict: AuditResult | null | undefined }) {
   const { t } = useTranslation('operator_overview');
   const act = useAction();

@@ -19,7 +19,10 @@ export function useLog(query: Query) {
   return useOperatorPages('GET /log', { query });
 }
 
-/** The log of operator actions. `ofAccount`: of one account, which is not named in each row. */
+/**
+ * The log of operator actions. `ofAccount`: the log of one account, which is then not named in each
+ * row.
+ */
 export function LogList(props: { query: Query; ofAccount?: boolean }) {
   const { t } = useTranslation('operator_log');
   const found = useLog(props.query);
@@ -52,14 +55,14 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
 }
 
 /**
- * An action name contains a dot, which separates translation keys; without a text it is shown as it
- * is.
+ * The text for an action. Its name contains a dot, which separates translation keys; without a text
+ * the name is shown.
  */
 export function actionName(t: TFunction<'operator_log'>, action: string): string {
   return t(`action.${action.replace('.', '_')}`, { defaultValue: action });
 }
 
-/** Null where the account is the only target, and is known. */
+/** Null if there is no target besides an account that the reader already knows. */
 function to(row: LogEntry, isKnown = false) {
   const { account_id, account_email, target } = row;
   const other = target !== null && target !== account_email ? target : null;
@@ -93,7 +96,7 @@ const quiet = new Set(['transfer_id', 'replayed', 'first_id', 'key_id']);
 const isNothing = (value: unknown) =>
   value === null || (Array.isArray(value) && value.length === 0);
 
-/** Amounts formatted, and other fields in words if possible. */
+/** Amounts are formatted, and other fields put into words if possible. */
 function Details({ row }: { row: LogEntry }) {
   const { t } = useTranslation('operator_log');
   const entries = Object.entries(row.details ?? {}).filter(
@@ -120,7 +123,7 @@ function Details({ row }: { row: LogEntry }) {
   );
 }
 
-/** An object holds the previous values: each is shown with its name. */
+/** An object contains previous values: each is shown with its name. */
 function Value({ name, value }: { name: string; value: unknown }): ReactNode {
   const { t } = useTranslation('operator_log');
   if (name.endsWith('_usd_micro') && typeof value === 'string') return <Usd micro={value} />;

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { argsOf, operatorApi, type CallArguments, type OperatorCalls, type Reply } from '../api.ts';
 import { notice } from '../components/frame/notice.ts';
 
-/** An operator's action. Reloads the console's data and the user's own. */
+/** Runs an operator's action, then reloads the console's data and the user's own. */
 export function useAction() {
   const queries = useQueryClient();
   return async <R extends keyof OperatorCalls>(

@@ -1,7 +1,7 @@
 import { previous } from '../queries.ts';
 
-/** How often live data is loaded again, only while the tab is visible. */
+/** How often changing data is loaded again; only while the tab is visible. */
 export const liveMs = 5_000;
 
-/** For a reply that changes by itself. */
+/** Options for a reply that changes without any action here. */
 export const live = { ...previous, refetchInterval: liveMs };

@@ -24,7 +24,7 @@ export function StoppedBy({ since, by }: { since: string; by: string }) {
   );
 }
 
-/** Why callers do not see the row, or see an older version. */
+/** The reason why callers do not see the row, or see an older version. */
 export function Reason({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   const { reason, problem, stopped, cost_may_exceed, checked_on, price_is_old } = row;
@@ -54,7 +54,7 @@ export function Reason({ row }: { row: CatalogRow }) {
   );
 }
 
-/** The missing variables if they are the reason; else the reason as reported. */
+/** The missing variables if they are the reason; otherwise the reason as reported. */
 export function needed(reason: string, inWords: (variables: string) => string): string {
   const reasons = reason
     .split('; ')
@@ -83,7 +83,7 @@ function Small({ text }: { text: string }) {
   return <Note span>{`${text} `}</Note>;
 }
 
-/** One line for each kind of token, or a single one. */
+/** One line per kind of token, or a single line. */
 export function MarginLines({ margins, what }: { margins: RowMargin[]; what: 'cost' | 'margin' }) {
   const { t } = useTranslation('operator_catalog');
   if (margins.every((margin) => margin.cost_usd_micro === null)) {

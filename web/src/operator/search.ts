@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { anyText, oneOf, type Read } from '../address.ts';
 import { kinds } from '../studio/form/wish.ts';
 
-/** The choices of these pages, and therefore what their queries may contain. */
+/** The choices that these pages offer; their queries may contain no others. */
 export const offered = {
   periods: ['7', '30', '90'],
   accounts: ['active', 'suspended', 'operators'],
@@ -44,7 +44,7 @@ export type Page = keyof typeof searches;
 
 type Change<P extends Page> = { [Name in keyof (typeof searches)[P]]?: string | undefined };
 
-/** The query and a function that changes it; empty fields are left out. */
+/** The query, and a function that changes it; empty fields are left out. */
 export function useAddress<P extends Page>(
   page: P,
 ): [Read<(typeof searches)[P]>, (change: Change<P>) => void] {

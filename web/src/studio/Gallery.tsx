@@ -32,7 +32,7 @@ import { useModels } from './price.ts';
 import { Rate } from './form/Rate.tsx';
 import { kinds, sorts, type Wish } from './form/wish.ts';
 
-/** Every model of the queue and the chat. */
+/** All models: those that run as jobs and those of the chat. */
 export function Gallery() {
   const { t } = useTranslation('studio');
   const wish = useQueryOf(gallerySearch);
@@ -205,7 +205,7 @@ function moveAmongCards(event: KeyboardEvent<HTMLElement>): void {
   next.focus();
 }
 
-/** The closest card of the next row up or down. */
+/** The closest card in the next row up or down. */
 function nearest(cards: HTMLElement[], from: HTMLElement, way: 1 | -1): HTMLElement | undefined {
   const { left, top } = from.getBoundingClientRect();
   const beyond = cards

@@ -184,7 +184,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   );
 }
 
-/** Fields that decide the price. */
+/** Fields that affect the price. */
 function pricedFields(model: ModelRow): Set<string> {
   const ofUnit = { sec: ['duration_seconds'], image: ['num_images'], request: [], MP: sizes };
   const unit = model.unit === '1M tokens' ? [] : ofUnit[model.unit];
@@ -194,7 +194,7 @@ function pricedFields(model: ModelRow): Set<string> {
 
 const sizes = ['num_images', 'image_size', 'width', 'height', 'resolution', 'aspect_ratio'];
 
-/** Shows what the service refused at the fields that it named. */
+/** Shows the service's errors at the fields that they name. */
 function useWrong(error: unknown, setWrong: (wrong: Wrong) => void): void {
   useEffect(() => {
     if (!(error instanceof ApiFailure) || error.status !== 400) return;
@@ -242,7 +242,7 @@ function useFilling(
     replace(card.data.input);
     notice({ message: t('filled') });
     done();
-    // Once, when it is loaded.
+    // Only once, when the request is loaded.
   }, [card.data]);
   useEffect(() => {
     const medium = output.data?.media[Number(index)];
@@ -251,14 +251,14 @@ function useFilling(
     const isList = field?.control.as === 'media_list';
     if (field) set(field.name, isList ? [medium.url] : medium.url);
     done();
-    // Once, when it is loaded.
+    // Only once, when the output is loaded.
   }, [output.data]);
   useEffect(() => {
     if (failure) showFailure(failure);
   }, [failure]);
 }
 
-/** One line if there is room, so that price and button stay in view. */
+/** On one line if there is room, so that price and button stay in view. */
 function ModelHeading({ model }: { model: ModelRow }) {
   const { t } = useTranslation('studio');
   useEffect(() => {
@@ -313,6 +313,6 @@ function About({ model }: { model: ModelRow }) {
 
 export interface RunActions {
   fill: (input: Input) => void;
-  /** Runs again with another seed; null where the model has none or the user may not. */
+  /** Runs again with another seed; null if the model has no seed or the user may not run it. */
   rerun: ((input: Input, shown: string) => void) | null;
 }

@@ -7,8 +7,8 @@ import { kinds, type Sort, type Wish } from './form/wish.ts';
 /** The catalog, as the service publishes it. */
 
 /**
- * The public catalog at list prices. To show prices, use `useModels`, which has those of the
- * account.
+ * The public catalog at list prices. To show a price, use `useModels`, which has the account's
+ * prices.
  */
 export const modelsQuery = {
   queryKey: ['models'],
@@ -21,7 +21,7 @@ export function usd(price: number): string {
   return `$${formatUsd(BigInt(Math.round(price * 1_000_000)))}`;
 }
 
-/** The unit price: one amount, or the lowest and highest where resolutions differ. */
+/** The unit price: one amount, or the lowest and the highest if resolutions differ. */
 export function rates(model: Model): string[] {
   if (typeof model.price === 'object') return [usd(model.price.input), usd(model.price.output)];
   const all = Object.values(model.price_by_resolution ?? {});
@@ -47,7 +47,7 @@ export function choose(models: Model[], { q = '', kind, task, sort = 'suggested'
   );
 }
 
-/** The cheapest of the first kind, preferably one whose example needs no file. */
+/** The first model that `choose` suggests, preferably one whose example needs no file. */
 export function firstChoice(models: Model[]): Model | undefined {
   const needsFile = ({ example }: Model) => JSON.stringify(example).includes('://');
   const [first] = choose(models, {}).toSorted(
@@ -114,7 +114,7 @@ export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Mod
 
 export type Media = 'image' | 'video' | 'audio' | 'any';
 
-/** The media kind of a field by its name; null where it holds no URL. */
+/** The kind of media that a field takes, by the field's name; null if it takes no URL. */
 export function mediaOf(field: string): Media | null {
   if (!/(^|_)urls?$/.test(field)) return null;
   if (/video|film|clip/.test(field)) return 'video';

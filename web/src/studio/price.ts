@@ -34,7 +34,7 @@ export function useQuote(model_id: string, input: Input, fields: Field[], priced
   return { quote: query.error ? undefined : query.data, error: query.error, isFresh };
 }
 
-/** Free texts do not affect the price, so typing a prompt asks for no quote. */
+/** The fields that affect the price. Free texts do not, so typing a prompt requests no quote. */
 function pricingInput(input: Input, fields: Field[], priced: Set<string>): Input {
   const free = new Set(
     fields.filter(({ name, control }) => control.as === 'text' && !priced.has(name)).map(nameOf),
@@ -50,7 +50,7 @@ export function useAllowance() {
   return useAccountQuery('GET /studio/allowance', {}, { refetchInterval: 20_000 }).data;
 }
 
-/** Reloads everything that shows money, after it has moved. */
+/** Reloads everything that shows money, after a charge or a deposit. */
 export function useMoneyMoved(): () => void {
   const reload = useReload();
   return () => void reload('GET /studio/allowance', 'GET /balance');
@@ -63,7 +63,7 @@ export function lacking({ available_usd_micro }: Allowance, price: string): stri
 
 export type Shortage = 'balance' | 'limit' | 'jobs';
 
-/** Why the allowance does not cover the price; null where it does. */
+/** The reason why the allowance does not cover the price; null if it does. */
 export function shortage(allowance: Allowance, price: string, opensJob = true): Shortage | null {
   const { available_usd_micro, limit_usd_micro, spent_usd_micro } = allowance;
   const amount = BigInt(price);

@@ -1,7 +1,7 @@
 import { faultsIn } from '../api.ts';
 import { formatUsd } from '../money.ts';
 
-/** An error of the service, or one that the pages tell of themselves. */
+/** An error of the service, or one that the pages raise themselves. */
 export interface Failed {
   code: string;
   message: string;
@@ -11,7 +11,10 @@ export interface Failed {
 
 type Facts = Record<string, unknown>;
 
-/** Its sentence in Russian; null if there is none, such as for a code of a newer service. */
+/**
+ * The Russian text for an error; null if there is none, for example for the code of a newer
+ * service.
+ */
 export function inRussian({ code, message, param, details = {} }: Failed): string | null {
   const [fault] = faultsIn(details);
   const wrong = fault && inRussian(fault);
@@ -19,7 +22,7 @@ export function inRussian({ code, message, param, details = {} }: Failed): strin
   return firstOf([sentences[String(details.reason)] ?? [], sentences[code] ?? []].flat(), facts);
 }
 
-/** The first that has all its values. */
+/** The first form whose values are all known, with the values filled in. */
 function firstOf(forms: string[], facts: Facts): string | null {
   return forms.map((form) => filled(form, facts)).find((text) => text !== null) ?? null;
 }
@@ -77,9 +80,12 @@ const ranges = [
   'не больше {maximum_pixels} пикселей',
 ];
 
-/** By code or reason; of several, the first that has all its values. */
+/**
+ * Texts by error code or reason. If there are several forms, the first whose values are all known
+ * is used.
+ */
 export const sentences: Record<string, string | string[]> = {
-  // The pages' own.
+  // Errors that the pages raise themselves.
   unreachable: 'Сервис недоступен. Проверьте соединение и повторите.',
   field: ['Ожидается {rule}.', 'Значение не подходит: «{message}»'],
 
@@ -144,7 +150,7 @@ export const sentences: Record<string, string | string[]> = {
   submit_failed: 'Модель не приняла запрос. Деньги не списаны.',
   capacity_unavailable: 'Сейчас нет свободных мест. Деньги не списаны; повторите позже.',
 
-  // Codes of failed requests. The model's own words come over as they are.
+  // Codes of failed requests. The upstream's message is not translated.
   upstream_rejected: 'Модель отклонила ввод: «{message}»',
   upstream_failed: 'Модель не смогла сгенерировать результат: «{message}»',
   timeout: 'Генерация заняла больше времени, чем отведено этой модели.',

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Empty } from '../Empty.tsx';
 
-/** A whole page. */
+/** The text for a missing page, as a whole page. */
 export function NotFound() {
   return (
     <Box component="main">
@@ -13,7 +13,7 @@ export function NotFound() {
   );
 }
 
-/** The same inside the frame of the pages. */
+/** The same text inside the frame of the pages. */
 export function NothingHere() {
   const { t } = useTranslation('common');
   return (

@@ -4,7 +4,7 @@ import { mountBeside } from './beside.tsx';
 
 let mounted = false;
 
-/** Mounts the container of notices with the first one. */
+/** Shows a notice; the first one also mounts their container. */
 export function show(told: NotificationData): void {
   if (!mounted) {
     mounted = true;

@@ -157,7 +157,7 @@ function activePage(pathname: string, { pages }: Section): string | undefined {
   const above = pages
     .map(({ path }) => path)
     .filter((path) => `${pathname}/`.startsWith(`${path}/`))
-    // The console's overview is not above its other pages.
+    // The path /operator begins every page of the console, but is not above them.
     .filter((path) => path !== '/operator' || pathname === path);
   return above.toSorted((a, b) => b.length - a.length)[0];
 }
@@ -224,7 +224,7 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   );
 }
 
-/** Its menu is loaded when first opened. */
+/** The menu is loaded when first opened. */
 function PersonButton({ me }: { me: Me }) {
   const [asked, { open }] = useDisclosure(false);
   const button = (

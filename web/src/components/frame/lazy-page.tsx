@@ -14,7 +14,7 @@ export function lazyPage<Name extends string>(
 ): AsyncRouteComponent<object> {
   let Loaded: ComponentType | undefined;
   let loading: Promise<void> | undefined;
-  /** Failed loads; the first may be a short loss of connection. */
+  /** Failed loads; the first may be due to a short loss of connection. */
   let failures = 0;
   let isShown = false;
   let isAsked = false;
@@ -37,7 +37,7 @@ export function lazyPage<Name extends string>(
   function LazyPage() {
     const { t } = useTranslation('common');
     const [, draw] = useReducer((n: number) => n + 1, 0);
-    // Another visit tries again.
+    // The next visit tries again.
     useEffect(
       () => () => {
         isShown = false;
@@ -54,7 +54,7 @@ export function lazyPage<Name extends string>(
     };
     return <Failure error={new Error(t('page_missing'))} retry={retry} />;
   }
-  // A failed preload is not shown: nobody waits for it.
+  // A failed preload shows no error, because nobody waits for it.
   return Object.assign(LazyPage, { preload: () => bring().catch(() => {}) });
 }
 
@@ -67,9 +67,9 @@ function leave(): Promise<never> {
 const kept = 'farebox-reloaded';
 
 /**
- * Whether a reload would help: the service answers, and either serves another version than this
- * document or the load has failed before. Without a click at most once a page, so that it never
- * loops.
+ * Whether a reload would help: the service answers, and either it serves another version than this
+ * document, or the load has failed before. Without a click, at most one reload per page, to prevent
+ * a loop.
  */
 async function mayReload(name: string, again: boolean, isAsked: boolean): Promise<boolean> {
   const own = document.querySelector('script[type=module][src]')?.getAttribute('src') ?? '';

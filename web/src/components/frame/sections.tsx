@@ -23,7 +23,7 @@ import type { Me } from '../../api-types.ts';
 /** The sections of the web pages with their pages; the menu and the palette are built from it. */
 export interface Section {
   path: '/dashboard' | '/studio' | '/operator';
-  /** Translation key of its name. */
+  /** Translation key of the section's name. */
   name: string;
   pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
 }

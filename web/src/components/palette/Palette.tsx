@@ -16,7 +16,7 @@ export function Palette(props: {
   const { me, sections, opened, toggle, close } = props;
   const [asked, setAsked] = useState(opened);
   if (opened && !asked) setAsked(true);
-  // Also while an input has focus: no input uses this key.
+  // Works while an input has focus as well, because no input uses this key.
   useHotkeys([['mod+K', toggle]], []);
   if (!asked) return null;
   return (

@@ -4,7 +4,7 @@ import { fold } from '../../studio/models.ts';
 /** The entries of the palette, and which of them match a search text. */
 
 export interface Offer {
-  /** Stable, so that the entry is recognised among the recent ones. */
+  /** Stable, so that a recently chosen entry is recognised. */
   id: string;
   label: string;
   /** Shown beside the label: the section it belongs to. */
@@ -20,7 +20,9 @@ export interface OfferGroup {
   offers: Offer[];
 }
 
-/** The entries that contain every word; those whose label begins with one come first. */
+/**
+ * The entries that contain every word of the text. Those whose label begins with one come first.
+ */
 export function fitting(offers: Offer[], typed: string, most: number): Offer[] {
   const words = fold(typed).split(/\s+/).filter(Boolean);
   const scored = offers.map((offer) => ({ offer, score: scoreOf(offer, words) }));
@@ -40,7 +42,7 @@ function scoreOf({ label, note = '', words = '' }: Offer, wanted: string[]): num
   return name.includes(first) ? 2 : 1;
 }
 
-/** A request id, or the beginning of one, found in a search text; else null. */
+/** A request id, or the beginning of one, in a search text; null if there is none. */
 export function idIn(typed: string): string | null {
   const whole = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(typed);
   // Fewer than six digits would match the ids of whole days.

@@ -37,7 +37,7 @@ export interface PaletteFacts {
 
 const typingMs = 200;
 const idLength = 36;
-/** Entries a group, so that all groups fit on the screen. */
+/** Most entries per group, so that all groups fit on the screen. */
 const shownMax = 6;
 
 /** The entries for a search text; `searching` while the service is being asked. */
@@ -73,7 +73,7 @@ export function useOffers(
   };
 }
 
-/** Recent entries that still exist. */
+/** The recent entries that still exist. */
 function known(ids: string[], pages: OfferGroup[], ...more: Offer[][]): Offer[] {
   const all = [...pages.flatMap(({ offers }) => offers), ...more.flat()];
   return ids.flatMap((id) => all.find((offer) => offer.id === id) ?? []);
@@ -154,7 +154,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
     ...others.map((code) => ({
       id: `language ${code}`,
       label: t('language', { name: languages[code] }),
-      // Found in both languages, by users who cannot read the current one.
+      // Words of both languages, for users who cannot read the current one.
       words: 'language язык',
       icon: drawn(IconLanguage),
       run: () => setLanguage(code),

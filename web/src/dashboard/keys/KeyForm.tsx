@@ -20,7 +20,7 @@ import { modelsQuery } from '../../studio/models.ts';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
 
 interface Props {
-  /** Null creates one. */
+  /** The key to change; null to create one. */
   changed: Key | null;
   defaults: Defaults;
   ceilings: KeyCeilings;
@@ -51,7 +51,7 @@ export function KeyForm(props: Props & { opened: boolean }) {
 interface Typed {
   name: string;
   limit: string;
-  /** `keep`, `never`, `date`, or days from now. */
+  /** When the key ends: `keep`, `never`, `date`, or a number of days from now. */
   end: string;
   date: string;
   models: string[];

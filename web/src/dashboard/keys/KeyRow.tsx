@@ -120,7 +120,7 @@ function Month({ shown }: { shown: Key }) {
   );
 }
 
-/** In percent; a limit of 0 counts as spent. */
+/** In percent; a limit of 0 counts as used up. */
 function shareOf(spent: bigint, limit: bigint): number {
   return limit === 0n ? 100 : Math.min(100, Number((spent * 10_000n) / limit) / 100);
 }

@@ -37,7 +37,7 @@ export function Keys() {
   const { rows: keys, first } = found;
   const go = (search: KeysSearch) => void navigate({ to: '.', search, replace: true });
   const kept = show ? { show } : {};
-  // In the address, so that other pages can link to it.
+  // The form is opened by the address, so that other pages can link to it.
   const create = () => go({ ...kept, create: true });
   const close = () => {
     setOpen(null);

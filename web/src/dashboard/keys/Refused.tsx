@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { RefusedCalls } from '../../api-types.ts';
 import './refused-words.ts';
 
-/** Calls that were refused, one line a reason; nothing if there were none. */
+/** Calls that were refused, one line per reason; nothing if there were none. */
 export function Refused({ refused, named }: { refused: RefusedCalls[]; named?: boolean }) {
   const { t } = useTranslation('refused');
   return refused.map(({ key_id, name, code, calls }) => (

@@ -4,7 +4,7 @@ import { Confirm } from '../../components/Confirm.tsx';
 import { useKeyChange } from './key-data.ts';
 import { useKept } from '../../components/kept.ts';
 
-/** Says what stops at once and asks once: a new key is quickly made. */
+/** Asks for one confirmation only, because a new key is quickly made. */
 export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: () => void }) {
   const { t } = useTranslation('keys');
   const asked = useKept(revoked);

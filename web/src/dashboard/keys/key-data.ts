@@ -4,12 +4,12 @@ import type { Key } from '../../api-types.ts';
 import { useAccountApi } from '../../session.tsx';
 import { previous, useAccountPages, useReload } from '../../queries.ts';
 
-/** Limits for keys without their own. */
+/** Limits for keys that have none of their own. */
 export type Defaults = AccountCalls['GET /keys']['reply']['defaults'];
 export type KeyFields = AccountCalls['PATCH /keys/:key_id']['body'];
 
 export function useKeys(state: 'active' | 'all') {
-  // Usage and last calls change without any action here.
+  // Usage and last calls change without any action on this page.
   const options = { ...previous, refetchInterval: 20_000 };
   return useAccountPages('GET /keys', { query: { state } }, options);
 }

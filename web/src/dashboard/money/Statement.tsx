@@ -203,7 +203,8 @@ function Sums({ search }: { search: StatementSearch }) {
     ['out', totals && <Usd micro={-BigInt(totals.out_usd_micro)} />],
     ['net', totals && <Usd micro={totals.net_usd_micro} signed />],
   ];
-  // A charge returns the rest of its reservation: the amount paid is no change of its own.
+  // The books show no movement for the amount paid, only the returned rest of the reservation, so
+  // the charges are totalled separately.
   if (totals && totals.charged_usd_micro !== '0')
     sums.push(['charged', <Usd micro={totals.charged_usd_micro} />]);
   return (
@@ -289,7 +290,7 @@ function Cards({ rows }: { rows: Movement[] }) {
 
 function Change({ row }: { row: Movement }) {
   const change = BigInt(row.change_usd_micro);
-  // The amount that a reservation returns is not income.
+  // The released rest of a reservation is not income.
   const isIncome = change > 0n && row.request_id === null;
   return (
     <Text

@@ -123,7 +123,7 @@ function Pay() {
       <Title order={3} fz="sm" mt="lg" mb={4}>
         {t('your_account')}
       </Title>
-      {/* One that signed up beside an account of the same address has none of its own. */}
+      {/* An account whose owner's address already named another account has only a made-up one. */}
       {email && !email.endsWith('.invalid') && <Known name={t('account_email')} text={email} />}
       <Known name={t('account_id')} text={account_id} />
     </Card>

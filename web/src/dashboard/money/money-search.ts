@@ -19,12 +19,12 @@ export function spendSearch(given: Record<string, unknown>): SpendSearch {
 
 export const kinds = ['deposit', 'adjustment', 'charge', 'reserve', 'release'] as const;
 
-/** Days of the user's local calendar, both inclusive; without one, from the beginning. */
+/** Days of the user's local calendar, both inclusive. Without `from`, from the beginning. */
 export interface StatementSearch {
   kind?: string;
   from?: string;
   to?: string;
-  /** Every transfer, instead of one line a request. */
+  /** Shows every transfer, instead of one line per request. */
   view?: 'ledger';
 }
 
@@ -47,7 +47,7 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
   };
 }
 
-/** The first moment of a local day, or of one `later` days on. */
+/** The first moment of a local day, or of the day `later` days after it. */
 export function midnight(day: string, later = 0): string {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   // Only this form finds the first moment of a day on which clocks change at midnight.

@@ -6,7 +6,7 @@ import { useAccountPages, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the statement. */
 
-/** The query as the service takes it: from the first midnight to the one after the last day. */
+/** The query in the service's form: from the first midnight to the one after the last day. */
 export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
   return { kind, from: from && midnight(from), to: to && midnight(to, 1) };
 }
@@ -29,7 +29,7 @@ export interface Day {
 }
 
 /**
- * Lines grouped by day with the totals of each; if there are more pages, the last day may be
+ * Lines grouped by day, with the totals of each day. If there are more pages, the last day may be
  * incomplete.
  */
 export function daysOf(lines: StatementLine[], more: boolean): Day[] {
@@ -49,7 +49,7 @@ export function useTotals(search: StatementSearch) {
   return useAccountQuery('GET /statement/totals', { query: queryOf(search) }).data;
 }
 
-/** The URL of the export of what is shown. */
+/** The URL that exports the shown statement. */
 export function useExportPath(search: StatementSearch): (format: 'csv' | 'json') => string {
   const path = useAccountPath()('/statement/export');
   return (format) => withQuery(path, { format, ...queryOf(search) });

@@ -231,7 +231,7 @@ function Job({ job }: { job: RunningRequest }) {
   );
 }
 
-/** `3:05`, computed at each render. */
+/** The time since then as `3:05`, computed at each render. */
 function elapsed(since: string): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1000));
   const [hours, rest] = [Math.floor(seconds / 3600), seconds % 3600];
@@ -297,7 +297,7 @@ function KeyLine({ of: key }: { of: KeyMonth }) {
   );
 }
 
-/** In millionths. */
+/** The share of `part` in millionths. */
 function ppmOf(part: bigint, whole: bigint): number {
   return whole === 0n ? 1_000_000 : Number((part * 1_000_000n) / whole);
 }

@@ -13,7 +13,7 @@ import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
 const SpendChart = lazy(() => import('./SpendChart.tsx'));
 const SpendTable = lazy(() => import('./SpendTable.tsx'));
 
-/** Spend a day, as bars or as a table. */
+/** Spend per day, as bars or as a table. */
 export function Spend() {
   const { t } = useTranslation('overview');
   const locale = useLocale();

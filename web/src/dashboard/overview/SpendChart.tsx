@@ -6,7 +6,8 @@ import { Usd } from '../../components/text.tsx';
 import type { Day, Series } from './overview-data.ts';
 
 /**
- * A bar chart of spend a day. In its own chunk: the chart library is larger than all other code.
+ * A bar chart of spend per day. A separate chunk, because the chart library is larger than all
+ * other code.
  */
 export default function SpendChart(props: {
   days: Day[];
@@ -115,7 +116,7 @@ function colorOf({ kind, name }: Series, i: number): string {
   return name === '' ? 'gray.6' : modelColors[i % modelColors.length]!;
 }
 
-/** For axis labels only: amounts are never rounded. */
+/** Rounded, for axis labels only: amounts elsewhere are never rounded. */
 function axisText(value: number): string {
   return `$${Number(value.toPrecision(3))}`;
 }

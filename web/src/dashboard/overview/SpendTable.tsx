@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Usd } from '../../components/text.tsx';
 import type { Day, Series } from './overview-data.ts';
 
-/** Spend a day as a table. */
+/** Spend per day as a table. */
 export default function SpendTable(props: {
   days: Day[];
   series: Series[];

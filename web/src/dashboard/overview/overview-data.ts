@@ -4,7 +4,7 @@ import { previous, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the overview. */
 
-/** How often it is loaded again: jobs and money change. */
+/** How often the overview is loaded again, because jobs and money change. */
 const lookMs = 5_000;
 
 export function useOverview() {
@@ -32,7 +32,7 @@ export interface Day {
   requests: number;
 }
 
-/** Days with their segments; the costliest series comes first. */
+/** Days with their segments, the series with the highest cost first. */
 export function breakDown(
   { days, data }: Spend,
   by: 'kind' | 'model',

@@ -306,7 +306,7 @@ function Cancel({ request }: { request: RequestDetail }) {
   const cancel = useMutation({
     mutationFn: () => api('POST /v1/requests/:request_id/cancel', { params: { request_id } }),
     onSuccess: () => notice({ message: t('cancelled', { amount }) }),
-    // It may just have started: reload to show that.
+    // The cancel may fail because the request has just started: the reload shows that.
     onError: showFailure,
     onSettled: () => {
       close();

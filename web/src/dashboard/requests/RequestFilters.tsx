@@ -14,7 +14,7 @@ export interface Choices {
 interface Props {
   search: Search;
   choices: Choices;
-  /** A new filter starts the list again at its newest. */
+  /** Gets the new filters without a page: the list starts again at the newest request. */
   onChange: (filters: Search) => void;
   isPhone: boolean;
 }

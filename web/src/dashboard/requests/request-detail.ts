@@ -2,7 +2,7 @@ import { isFinal } from '../../../../client/src/watch.ts';
 import { useAccountQuery } from '../../queries.ts';
 
 /**
- * How often an open request is loaded again without an event: its place in the queue changes too.
+ * How often an open request is reloaded, because no event reports a change of its queue position.
  */
 const lookMs = 5_000;
 

@@ -19,7 +19,7 @@ export const pageSize = 25;
 export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
 export const filterNames = ['status', 'model', 'key', 'from', 'to', 'id'] as const;
 
-/** Reads the query and drops what is not valid. */
+/** Reads the query and drops invalid fields. */
 export function readSearch(given: Record<string, unknown>): Search {
   const text = (name: keyof Search, form = /^.{1,300}$/) => {
     const value = given[name];

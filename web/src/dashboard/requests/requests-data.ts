@@ -12,7 +12,7 @@ export function usePage(search: Search) {
   const { account_id } = useAccount();
   const api = useAccountApi();
   return useQuery({
-    // The search as it is in the address: changes that arrive are matched against it.
+    // Contains the search as in the address: live changes are matched against it.
     queryKey: ['account', account_id, 'GET /requests', search],
     queryFn: ({ signal }) => api('GET /requests', { query: queryOf(search), signal }),
     placeholderData: keepPreviousData,

@@ -1,4 +1,7 @@
-/** Names a browser from its user agent. The first match wins: most claim to be others too. */
+/**
+ * Names a browser from its user agent. The first match wins, because most browsers also claim to be
+ * others.
+ */
 
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],

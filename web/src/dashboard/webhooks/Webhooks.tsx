@@ -294,7 +294,7 @@ function useColumns(): Column<Delivery>[] {
           <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'}>
             {row.status ?? t('no_answer')}
           </Badge>
-          {/* The status of an answer is the reason. */}
+          {/* If the receiver answered, its HTTP status is shown as the reason. */}
           {row.status === null && row.error && <Clipped text={errorOf(row)} dimmed />}
         </Box>
       ),

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import './accounts-words.ts';
 import { Dot, Tag } from '../../components/styles.ts';
 
-/** An account's status, and badges for an operator or for prices of its own. */
+/** An account's status, with badges for an operator's account and for its own prices. */
 export function AccountBadges(props: {
   account: { status: 'active' | 'suspended'; is_operator: boolean; price_ppm: number };
 }) {

@@ -124,7 +124,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
       rpm: countOf(rpm),
       open_jobs: countOf(jobs),
     };
-    // Fields that were not changed may be the customer's own, and stay.
+    // Sends only the changed fields: the others may be limits that the customer set.
     const body = Object.fromEntries(
       entriesOf(wanted).filter(([name, value]) => value !== chosen[name]),
     );
@@ -162,7 +162,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
   );
 }
 
-/** Null for no limit; undefined where the text is not a count. */
+/** Null for no limit; undefined if the text is not a count. */
 function countOf(text: string): number | null | undefined {
   if (text.trim() === '') return null;
   const count = /^\s*\d{1,7}\s*$/.test(text) ? Number(text) : 0;

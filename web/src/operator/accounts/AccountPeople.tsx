@@ -92,7 +92,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
   );
 }
 
-/** For a user who cannot confirm a new address by mail: the operator vouches for it. */
+/** For a user who cannot confirm a new address by mail: the operator confirms it instead. */
 function NewEmail(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const { account_id, person, onClose } = props;

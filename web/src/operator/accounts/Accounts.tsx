@@ -60,8 +60,8 @@ export function Accounts() {
 }
 
 /**
- * Shortens a pasted key or code to the part that is stored openly: the rest must not get into an
- * address.
+ * Shortens a pasted key or code to the part that is not secret, because the text goes into the
+ * page's address.
  */
 function withoutSecret(text: string): string {
   const code = text.toUpperCase().replaceAll(/[\s\p{Pd}]/gu, '');

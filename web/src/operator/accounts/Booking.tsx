@@ -13,7 +13,9 @@ import './account-words.ts';
 import { useAction } from '../action.ts';
 import { useOperatorQuery } from '../../queries.ts';
 
-/** A credit or a correction. Shows what a reference was booked for before, while it is typed. */
+/**
+ * The form for a credit or a correction. While a reference is typed, shows its earlier bookings.
+ */
 export function Booking(props: {
   kind: 'credit' | 'correct';
   account: AccountDetail;

@@ -8,7 +8,7 @@ export function LinkModal(props: {
   title: string;
   submit: string;
   make: () => Promise<{ link: string }>;
-  /** Says that the link is shown once, what it is for, and what it is. */
+  /** Texts for the dialog with the link; `once` says that the link is shown only once. */
   made: { title: string; once: string; text: string; what: string };
   onClose: () => void;
   children: ReactNode;

@@ -4,7 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { useMe } from '../../session.tsx';
 
-/** For other users these pages do not exist; the service answers their calls the same way. */
+/**
+ * Other users see that the page does not exist; the service answers their calls in the same way.
+ */
 export function Operators() {
   const { t } = useTranslation('common');
   if (useMe()?.is_operator) return <Outlet />;

@@ -50,7 +50,7 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
   );
 }
 
-/** The upstream itself, or one of its keys. */
+/** Whether the upstream itself or one of its keys is paused. */
 export function isPaused({ paused_until, keys }: Upstream): boolean {
   return paused_until !== null || keys.some(isKeyPaused);
 }
@@ -197,10 +197,7 @@ function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_up
   return all === 0 ? t('none_ended') : t('ended', { failed, all });
 }
 
-/**
- * The 95th percentile and its period, and the median of the day where the figure above is of the
- * hour.
- */
+/** The 95th percentile and its period. If that is the last hour, also the median of the day. */
 function Spread({
   hour,
   day,

@@ -12,7 +12,7 @@ import './upstreams-words.ts';
 export function UpstreamTest({ name, onClose }: { name: string; onClose: () => void }) {
   const { t } = useTranslation('operator_upstreams');
   const act = useAction();
-  // One test each time the dialog opens.
+  // Runs one test each time the dialog opens.
   const found = useQuery({
     queryKey: ['upstream-test', name],
     queryFn: () => act('POST /upstreams/:upstream/test', { params: { upstream: name } }),

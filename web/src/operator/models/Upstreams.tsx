@@ -81,7 +81,9 @@ export function Upstreams() {
   );
 }
 
-/** An upstream with work now or recently is shown in full, even if its variables are missing. */
+/**
+ * Whether to show an upstream in full: if it is set up or has work, even if variables are missing.
+ */
 function isShownInFull(each: Upstream): boolean {
   return each.set_up || each.waiting > 0 || each.in_use > 0;
 }

@@ -101,7 +101,10 @@ function Money({ request }: { request: OperatorRequest }) {
   );
 }
 
-/** For requests that ended in these errors, an operator may find out the cost. */
+/**
+ * Errors after which the request may still have cost something, so an operator may look the cost
+ * up.
+ */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 
 /** The error as the caller sees it, and the internal cause. */
@@ -139,7 +142,7 @@ function Why({ request }: { request: OperatorRequest }) {
 
 function Attempts({ request: { attempts, kind, completed_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
-  // An attempt whose answer ended the request has no outcome of its own.
+  // If an attempt's reply ended the request, the attempt has no outcome of its own.
   const none = completed_at === null ? 'under_way' : 'end';
   return (
     <Part title={t('attempts')}>
@@ -187,7 +190,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
   );
 }
 
-/** The upstream may have run it nevertheless: its cost is found out later, automatically. */
+/** The upstream may still have run this attempt: its cost is looked up later, automatically. */
 function Left({ attempt: { cost_usd_micro: cost } }: { attempt: UpstreamAttempt }) {
   const { t } = useTranslation('operator_request');
   return (
@@ -215,7 +218,7 @@ const colors: Record<string, string> = {
   missing: 'red',
 };
 
-/** Folded, and loaded only on request: it is the customer's. */
+/** The input belongs to the customer, so it is folded, and loaded only when opened. */
 function Input({ request: { request_id, kind, cleared_at } }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const [shown, setShown] = useState(false);

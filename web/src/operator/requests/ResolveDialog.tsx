@@ -9,7 +9,7 @@ import { useAction } from '../action.ts';
 import './unknown-words.ts';
 
 interface Of {
-  /** One outcome, or all of an upstream since a moment. */
+  /** One unknown outcome, or all those of one upstream since a given time. */
   of: UnknownOutcome | UnknownOutcomes;
   onClose: () => void;
 }
@@ -21,8 +21,8 @@ export function ResolveDialog({ of, onClose }: Of) {
   const [cost, setCost] = useState('');
   const [note, setNote] = useState('');
   const many = 'oldest_at' in of ? of : null;
-  // Outcomes are selected by when they ended, which is after the oldest was created: this selects
-  // all.
+  // Outcomes are selected by when they ended. The oldest ended after it was created, so this time
+  // selects all.
   const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
   const start = new Date(`${since}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());

@@ -95,7 +95,7 @@ function Codes(props: { codes: string[]; amount: string; onClose: () => void }) 
   const { codes, onClose } = props;
   const text = codes.join('\n');
   return (
-    // Only its button closes it: the codes are shown once.
+    // Only its button closes the dialog, because the codes are shown once.
     <Modal
       opened
       onClose={onClose}

@@ -34,7 +34,7 @@ export function Composer(props: {
   model: Model | undefined;
   models: Model[];
   isWriting: boolean;
-  /** Floats above the composer. */
+  /** Shown floating above the composer. */
   above: ReactNode;
   onSend: (text: string, pictures: Picture[]) => void;
   onStop: () => void;
@@ -69,7 +69,7 @@ export function Composer(props: {
   })();
   const maySend = isFilled && reason === null && !isWriting && !isUploading;
 
-  // A held key or a double press sends once.
+  // A held key or a double press must send only once.
   const isSent = useRef(false);
   const send = () => {
     if (!maySend || isSent.current) return;

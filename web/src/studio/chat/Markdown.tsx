@@ -21,7 +21,7 @@ export default function Markdown({ text, isWriting }: { text: string; isWriting:
   );
 }
 
-/** Renders again only when its own text has changed, not with each chunk of a reply. */
+/** Renders again only if its own text has changed, not at each chunk of a reply. */
 const Block = memo(
   function Block({ token }: { token: MarkedToken }) {
     return drawn(token);

@@ -16,11 +16,11 @@ export interface Message {
   model?: string;
   cost_usd_micro?: string;
   tokens?: { prompt: number; completion: number };
-  /** Its id at the service, to look up a cost that did not arrive. */
+  /** The id of the request, to look up a cost that did not arrive. */
   request_id?: string;
-  /** Why it ended early, as text. */
+  /** The reason why the reply ended early, as text. */
   failure?: string;
-  /** The user stopped it. */
+  /** True if the user stopped the reply. */
   stopped?: boolean;
   /** The Idempotency-Key of the call. */
   key?: string;
@@ -31,18 +31,18 @@ export interface Conversation {
   title: string;
   model: string;
   system: string;
-  /** Undefined takes the service's default. */
+  /** If undefined, the service's default applies. */
   max_tokens?: number | undefined;
   temperature?: number | undefined;
   messages: Message[];
   updated_at: string;
 }
 
-/** The oldest are removed beyond this number. */
+/** Most conversations; beyond this number the oldest are removed. */
 const keptMax = 100;
 const titleMax = 60;
 
-/** All conversations, the last used first. */
+/** All conversations, the last used one first. */
 export function load(account_id: string): Conversation[] {
   try {
     carryOver(account_id);
@@ -53,15 +53,15 @@ export function load(account_id: string): Conversation[] {
   }
 }
 
-/** The stored state, whichever tab wrote it; null where it was deleted. */
+/** The stored conversation, even if another tab wrote it; null if it was deleted. */
 export function read(account_id: string, id: string): Conversation | null {
   return parsed<Conversation>(placeOf(account_id, id));
 }
 
 /**
- * Stores a conversation under its own name, so that tabs never overwrite each other. A browser
- * stores a few megabytes: returns the ids removed to make room, or null where it could not be
- * stored.
+ * Stores a conversation under its own name, so that tabs never overwrite each other's. A browser
+ * stores only a few megabytes: returns the ids removed to make room, or null if there was no room
+ * even then.
  */
 export function keep(account_id: string, conversation: Conversation): string[] | null {
   const place = placeOf(account_id, conversation.id);
@@ -78,7 +78,7 @@ export function forget(account_id: string, id: string): void {
   try {
     localStorage.removeItem(placeOf(account_id, id));
   } catch {
-    // Without storage nothing is kept.
+    // The browser allows no storage, so nothing is kept.
   }
 }
 
@@ -96,7 +96,7 @@ function placeOf(account_id: string, id: string): string {
   return `farebox-chat ${account_id} ${id}`;
 }
 
-/** Oldest first. */
+/** The other stored conversations, oldest first. */
 function othersOf(account_id: string, place: string): string[] {
   const ids = load(account_id).map(({ id }) => id);
   return ids.filter((id) => placeOf(account_id, id) !== place).toReversed();
@@ -110,7 +110,7 @@ function makeRoom(account_id: string, place: string, text: string): string[] | n
     localStorage.removeItem(other);
     if (write(place, text)) return [...gone.keys()];
   }
-  // Removing others did not make room: put them back.
+  // Even removing others did not make room, so they are put back.
   for (const [id, other] of gone) write(placeOf(account_id, id), other);
   return null;
 }
@@ -132,11 +132,11 @@ function parsed<T>(place: string): T | null {
   }
 }
 
-/** Splits up the single storage entry that held all conversations once. */
+/** Splits up the single storage entry that used to hold all conversations. */
 function carryOver(account_id: string): void {
   const before = `farebox-chats ${account_id}`;
   const all = parsed<Conversation[]>(before) ?? [];
-  // There may not be room for both.
+  // There may not be room for the old and the new entries at once.
   localStorage.removeItem(before);
   for (const each of inOrder(all)) {
     const now = read(account_id, each.id);

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-/** Within this distance of the end counts as being there. */
+/** Within this distance, the page counts as scrolled to the end. */
 const nearPx = 48;
 
 /**
- * Keeps the end of a growing page in view until the user scrolls up. `place` names what is shown:
- * it opens at its end; null opens at the top.
+ * Keeps the end of a growing page in view until the user scrolls up. `place` names the shown
+ * content: a new one is shown from its end, null from its top.
  */
 export function useFollow(place: string | null) {
   const grows = useRef<HTMLDivElement>(null);

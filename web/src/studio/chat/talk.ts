@@ -21,8 +21,8 @@ import { createStore, type Store } from '../../store.ts';
 import { fromJson } from '../../../../client/src/unknown.ts';
 
 /**
- * The conversations of one account and the replies in progress. Lives outside the pages, so that a
- * reply arrives while another page is shown.
+ * The conversations of one account and the replies in progress. Kept outside the pages, so that a
+ * reply goes on arriving while another page is shown.
  */
 export interface Talk {
   list: Conversation[];
@@ -38,15 +38,15 @@ interface Reply {
 }
 
 interface Kept {
-  /** As stored, without the replies in progress. */
+  /** The conversations as stored, without the replies in progress. */
   kept: Conversation[];
-  /** Those the browser has no room for: only this page has them. */
+  /** Ids of conversations that the browser has no room to store: only this page has them. */
   unkept: Set<string>;
   talk: Store<Talk>;
 }
 
 const stores = new Map<string, Kept>();
-/** A stopped reply is settled a moment later. */
+/** Waits in milliseconds between checks for the cost of a stopped reply, which is charged later. */
 const settleTries = [300, 800, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 60_000, 60_000];
 const drawMs = 40;
 
@@ -78,7 +78,7 @@ function withReply(conversation: Conversation, reply: Reply | undefined): Conver
   return { ...conversation, messages: placed(conversation.messages, reply) };
 }
 
-/** Right after the message it answers: another tab may have added more since. */
+/** Puts the reply right after the message it answers: another tab may have added messages since. */
 function placed(messages: Message[], { message, to }: Reply): Message[] {
   const mine = messages.findIndex(({ id }) => id === message.id);
   if (mine !== -1) return messages.with(mine, message);
@@ -90,7 +90,7 @@ function placed(messages: Message[], { message, to }: Reply): Message[] {
 
 type Change = Partial<Conversation> | ((now: Conversation) => Partial<Conversation>);
 
-/** Changes the stored state, which another tab may have changed or deleted. */
+/** Changes the stored conversation, which another tab may have changed or deleted. */
 export function edit(account_id: string, id: string, how: Change): void {
   const { kept, unkept } = storeOf(account_id);
   const now = unkept.has(id) ? kept.find((each) => each.id === id) : read(account_id, id);
@@ -119,7 +119,7 @@ export function remove(account_id: string, id: string): void {
   drop(account_id, id);
 }
 
-/** It is no longer stored. */
+/** Removes a conversation that is no longer stored. */
 function drop(account_id: string, id: string): void {
   const { kept, unkept } = storeOf(account_id);
   stop(account_id, id);
@@ -127,7 +127,7 @@ function drop(account_id: string, id: string): void {
   change(account_id, { kept: kept.filter((each) => each.id !== id) });
 }
 
-/** Changes by another tab. If it cleared the whole storage, no name is given. */
+/** Takes over changes by another tab. `key` is null if that tab cleared the whole storage. */
 window.addEventListener('storage', ({ key }) => {
   for (const [account_id, { kept }] of stores) {
     const id = key === null ? null : idOf(account_id, key);
@@ -237,7 +237,7 @@ async function answer(ask: Ask): Promise<void> {
   await settle(ask, message);
 }
 
-/** Sets the reply as far as it has come; null once it has ended. */
+/** Shows the part of the reply that has arrived; null after the reply has ended. */
 function write(account_id: string, id: string, reply: Reply | null): void {
   const writing = new Map(storeOf(account_id).talk.get().writing);
   if (reply) writing.set(id, reply);
@@ -252,7 +252,7 @@ export function isUnsettled({ cost_usd_micro, request_id }: Message): boolean {
   return cost_usd_micro === undefined && request_id !== undefined;
 }
 
-/** Asks for the cost of such a reply until it is settled. */
+/** Asks for the cost of an ended reply until it is known. */
 export async function settle(ask: Ask, message: Message): Promise<void> {
   if (!isUnsettled(message) || settling.has(message.id)) return;
   settling.add(message.id);
@@ -262,7 +262,7 @@ export async function settle(ask: Ask, message: Message): Promise<void> {
   ask.settled();
 }
 
-/** How a reply ended early. */
+/** Why a reply ended early. */
 export interface BrokenReply {
   code: string;
   message: string;
@@ -293,7 +293,7 @@ function grown(message: Message, { choices = [], usage }: Chunk): Partial<Messag
   };
 }
 
-/** Repeats the call under the same key where the connection broke before a reply. */
+/** Makes the call, and repeats it under the same key if the connection broke before a reply. */
 async function open(
   address: string,
   body: unknown,
@@ -309,7 +309,7 @@ async function open(
   }
 }
 
-/** The cost of an interrupted reply, once settled. */
+/** The cost of an interrupted reply, once it is charged. */
 async function charged(address: string): Promise<string | null> {
   for (const ms of settleTries) {
     await new Promise((resolve) => setTimeout(resolve, ms));

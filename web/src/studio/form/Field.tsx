@@ -32,13 +32,13 @@ export interface FieldProps {
   field: FieldOf;
   value: unknown;
   onChange: (value: unknown) => void;
-  /** The service's error for it. */
+  /** The service's error for this field. */
   error: string | undefined;
   assumed: unknown;
   priceOf: ControlProps['priceOf'];
 }
 
-/** At most so many options, with so many letters in total, are shown side by side. */
+/** Options are shown side by side up to this number, and up to this many letters in total. */
 const segments = { options: 5, letters: 26 };
 /** A slider with more steps is too fine to use. */
 const sliderStepsMax = 200;
@@ -90,7 +90,7 @@ export function Field({ field, value, onChange, error, assumed, priceOf }: Field
   );
 }
 
-/** Groups of controls name themselves; a label refers to one control. */
+/** Whether a label can name the control. A label names one control, so groups name themselves. */
 function isLabelled(control: Control): boolean {
   return ['text', 'number', 'seed', 'json'].includes(control.as);
 }
@@ -295,7 +295,7 @@ function TextListControl({ label, control, value, onChange }: Of<'text_list'>) {
   );
 }
 
-/** For schemas without a control of their own. Only valid JSON is accepted. */
+/** The control for schemas that have no other. Accepts only valid JSON. */
 function JsonControl({ id, value, onChange, error }: ControlProps) {
   const { t } = useTranslation('studio');
   const shown = value === undefined ? '' : JSON.stringify(value, null, 2);

@@ -141,7 +141,7 @@ export function InputForm(props: {
   );
 }
 
-/** The unit price with an option of a field, where the option decides it. */
+/** The unit price with an option of a field, if the option affects the price. */
 function usePriceOf(model: Model) {
   const { t } = useTranslation('studio');
   return (field: string, option: unknown): string | null => {
@@ -153,7 +153,7 @@ function usePriceOf(model: Model) {
   };
 }
 
-/** Invalid JSON is kept as typed, and nothing is sent until it is valid. */
+/** Keeps invalid JSON as typed; nothing is sent until it is valid. */
 function JsonView(props: {
   input: Input;
   replace: (input: Input) => void;
@@ -165,7 +165,7 @@ function JsonView(props: {
   const [text, setText] = useState(shown);
   const [seen, setSeen] = useState(shown);
   const [isBroken, setBroken] = useState(false);
-  // Changed from outside: the example button, or a request of the history.
+  // The input was changed elsewhere: by the example button, or by a request from the history.
   if (seen !== shown) {
     setSeen(shown);
     if (compact(text) !== JSON.stringify(input)) setText(shown);

@@ -57,7 +57,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
   const [address, setAddress] = useState<string | null>(null);
   const isFull = values.length >= max;
 
-  // Uploads finish in any order: each is appended to the list as it is by then.
+  // Uploads finish in any order, so each is appended to the list as it is at that time.
   const add = (next: string) =>
     onChange((before: unknown) => (many ? [...listOf(before), next].slice(0, max) : next));
   const remove = (i: number) => {
@@ -218,7 +218,7 @@ export function useUploads(media: Media, arrived: (file_id: string, file: File) 
   const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
   const change = (id: number, with_: Partial<Coming>) =>
     setComing((all) => all.map((each) => (each.id === id ? { ...each, ...with_ } : each)));
-  /** Why the file is not sent, as text. */
+  /** The reason why the file cannot be sent, as text; null if it can. */
   const refusal = (file: File, type: string | null): string | null => {
     if (!fits(media, type)) return t(`wrong_file.${media}`);
     if (file.size <= maxBytes) return null;
@@ -315,7 +315,7 @@ function Chosen(props: { value: string; media: Media; label: string; onRemove: (
   );
 }
 
-/** The URL that the page may show it from; null for other people's servers. */
+/** The URL from which the page may load the file; null if that is on another server. */
 export function useSource(value: string): string | null {
   const path = useAccountPath();
   if (value.startsWith('file_')) return rememberedAs(value) ?? path(`/v1/files/${value}`);

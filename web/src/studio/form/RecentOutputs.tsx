@@ -35,7 +35,7 @@ export default function RecentOutputs(props: {
         made.map(({ request_id }) =>
           api('GET /v1/requests/:request_id/response', { params: { request_id } }).then(
             (response) => outputOf(response).media,
-            // Expired.
+            // The outputs have expired.
             () => [],
           ),
         ),

@@ -8,11 +8,11 @@ export interface ControlProps {
   onChange: (value: unknown) => void;
   error: string | undefined;
   required: boolean;
-  /** The form's initial value; undefined where the schema has no default. */
+  /** The form's initial value; undefined if the schema has no default. */
   fallback: unknown;
-  /** The value the service uses for an omitted field; undefined where unknown. */
+  /** The value the service uses for an omitted field; undefined if unknown. */
   assumed: unknown;
-  /** The unit price with this option, as text; null where it does not depend on it. */
+  /** The unit price with this option, as text; null if the price does not depend on it. */
   priceOf: (option: Scalar) => string | null;
 }
 

@@ -18,7 +18,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
     try {
       sessionStorage.setItem(place, JSON.stringify(input));
     } catch {
-      // The browser has no room: the draft lives in the page only.
+      // The browser has no room: the draft stays in the page only.
     }
   }, [place, input]);
   const set = useCallback((field: string, given: unknown) => {
@@ -26,7 +26,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
       const value: unknown = typeof given === 'function' ? given(before[field]) : given;
       const { [field]: _old, ...rest } = before;
       if (value === undefined) return rest;
-      // In its place, so that the JSON view does not reorder while typing.
+      // A changed field keeps its position, so that the JSON view does not reorder while typing.
       return field in before ? { ...before, [field]: value } : { ...rest, [field]: value };
     });
   }, []);

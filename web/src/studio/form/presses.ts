@@ -4,11 +4,11 @@ import { ApiFailure } from '../../api.ts';
 import type { Input } from './draft.ts';
 import { createStore, type Store } from '../../store.ts';
 
-/** Submits that the service has not answered. They survive the page, but not the tab. */
+/** Submits that the service has not answered. They outlast the page, but not the tab. */
 
 /** One submit, until the service answers it. */
 export interface Press {
-  /** The Idempotency-Key: however often it is sent, it is one request. */
+  /** The Idempotency-Key: sent several times, it is still one request. */
   key: string;
   input: Input;
   shown_usd_micro: string | undefined;
@@ -20,7 +20,7 @@ type Change = (before: Press[]) => Press[];
 
 const stores = new Map<string, Store<Press[]>>();
 
-/** The submits of one form, newest first. They stay when the component unmounts. */
+/** The submits of one form, newest first. They are kept when the component unmounts. */
 export function useKept(place: string): [Press[], (change: Change) => void] {
   const store = storeOf(place);
   const change = useCallback(
@@ -41,7 +41,7 @@ function storeOf(place: string): Store<Press[]> {
   return store;
 }
 
-/** Whether the service refused it: that is an answer, and no request exists under its key. */
+/** Whether the service refused the submit, so that no request exists under its key. */
 export function isRefused({ error }: Press): boolean {
   return error instanceof ApiFailure;
 }
@@ -58,13 +58,13 @@ function write(place: string, presses: Press[]): void {
         ),
       );
   } catch {
-    // The browser has no room: they live in memory only.
+    // The browser has no room: the submits stay in memory only.
   }
 }
 
 /**
- * Reads stored submits. A reply that was under way when the document closed is lost until they are
- * sent again.
+ * Reads stored submits. If a reply was on its way when the document closed, it is lost until the
+ * submit is sent again.
  */
 function stored(place: string): Press[] {
   try {

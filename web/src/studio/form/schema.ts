@@ -54,7 +54,7 @@ export interface Field {
 
 const usualRatios = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9'];
 const seedMax = 2_147_483_647;
-/** Texts that may be longer get a textarea. */
+/** Texts that may be longer than this get a textarea. */
 const shortText = 120;
 
 /** The fields of a model's input schema; required ones first. */
@@ -102,7 +102,7 @@ function choice(options: Scalar[]): Control {
   return { as: 'choice', options };
 }
 
-/** The common ones that the pattern allows; others can be typed. */
+/** The common ratios that the pattern allows; others can be typed. */
 function ratios({ pattern }: Schema): Control {
   const allowed = pattern === undefined ? null : new RegExp(pattern, 'u');
   const options = ['auto', ...usualRatios].filter((each) => allowed?.test(each) ?? each !== 'auto');
@@ -118,14 +118,14 @@ function number(name: string, schema: Schema, whole: boolean): Control {
   return { as: 'number', whole, min, max, step: schema.multipleOf ?? (whole ? 1 : fine) };
 }
 
-/** A random seed, with few digits where the model allows it. */
+/** A random seed, with few digits if the model allows that. */
 export function anotherSeed(min: number, max: number): number {
   const low = min < 0 && max > 0 ? 0 : min;
   const high = Math.max(low, Math.min(max, seedMax));
   return low + Math.floor(Math.random() * (high - low));
 }
 
-/** Named sizes beside width and height. */
+/** The control for a size: by name, or as width and height. */
 function sizeOf({ anyOf = [] }: Schema): Control | null {
   const names = anyOf.find((each) => each.enum)?.enum ?? [];
   const sides = anyOf.find((each) => each.properties?.width)?.properties;

@@ -60,7 +60,7 @@ export function acceptOf(media: Media): string {
   return media === 'any' ? Object.values(accepted).join(',') : accepted[media];
 }
 
-/** The type by the first bytes of a file, as the service detects it; null where unknown. */
+/** The type of a file by its first bytes, as the service detects it; null if unknown. */
 export async function typeOf(file: File): Promise<string | null> {
   const { fileTypeFromBlob } = await import('file-type');
   const type = (await fileTypeFromBlob(file))?.mime ?? null;
@@ -68,7 +68,7 @@ export async function typeOf(file: File): Promise<string | null> {
   return isText && file.type === 'image/svg+xml' ? file.type : type;
 }
 
-/** Whether a field accepts such a file. */
+/** Whether a field accepts a file of this type. */
 export function fits(media: Media, type: string | null): boolean {
   return media === 'any' || type?.startsWith(`${media}/`) === true;
 }
@@ -80,7 +80,7 @@ const namePlace = (file_id: string) => `farebox-file ${file_id}`;
 export function remember(file_id: string, file: File): void {
   shown.set(file_id, URL.createObjectURL(file));
   try {
-    // Kept as long as the drafts that refer to it.
+    // Stored for as long as the drafts that refer to the file.
     sessionStorage.setItem(namePlace(file_id), file.name);
   } catch {
     // The browser has no room: the file is shown without its name.

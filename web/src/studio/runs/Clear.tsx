@@ -15,7 +15,7 @@ export function Clear({ label, onClick }: { label: string; onClick: () => void }
 }
 
 /**
- * Shown if no value is set: says that the displayed one is the default, or that the model
+ * Shown if no value is set: says that the displayed value is the default, or that the model
  * chooses.
  */
 export function Default({ isShown }: { isShown: boolean }) {

@@ -24,7 +24,7 @@ import classes from '../Model.module.css';
 import { lacking, type Shortage } from '../price.ts';
 import type { Field } from '../form/schema.ts';
 
-/** Why nothing can be run now. */
+/** The reason why nothing can be run now. */
 export type Blocked =
   | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
   | { why: 'missing'; fields: Field[] };
@@ -44,7 +44,7 @@ export function RunBar(props: {
   return (
     <Box className={classes.bar}>
       <Group justify="space-between" wrap="nowrap" gap="md" align="center">
-        {/* As high as with the price, before it is there. */}
+        {/* Keeps its height while the price is loaded. */}
         <Box miw={0} mih={50} aria-live="polite">
           <Box mih={31}>
             {quote ? (
@@ -65,7 +65,7 @@ export function RunBar(props: {
           size="md"
           leftSection={<IconPlayerPlay size={18} />}
           disabled={blocked !== null}
-          // A double click or a held key submits once.
+          // A double click or a held key must submit only once.
           onClick={({ detail }) => detail < 2 && onRun()}
           onKeyDown={(event) => event.repeat && event.preventDefault()}
           aria-describedby={blocked ? id : undefined}

@@ -7,7 +7,7 @@ import { useAccountPath } from '../../session.tsx';
 import classes from './Runs.module.css';
 import { shownAs, type Medium } from './runs.ts';
 
-/** An output by its kind. Images are thumbnails that open in full, where `onView` is given. */
+/** An output by its kind. Images are thumbnails, which open in full if `onView` is given. */
 export function Shown({ medium, onView }: { medium: Medium; onView?: () => void }) {
   const { t } = useTranslation('studio');
   const kind = shownAs(medium);
@@ -58,7 +58,7 @@ export function Shown({ medium, onView }: { medium: Medium; onView?: () => void 
   );
 }
 
-/** A thumbnail; the full image where the service makes none. */
+/** A thumbnail; the full image if the service makes none. */
 export function Small(props: { medium: Medium; alt: string; className: string | undefined }) {
   const { medium, ...shown } = props;
   const path = useAccountPath();
@@ -77,7 +77,7 @@ export function Small(props: { medium: Medium; alt: string; className: string | 
   );
 }
 
-/** Fields a model returned beside, or instead of, files. */
+/** Fields that a model returned besides, or instead of, files. */
 export function Words({ fields }: { fields: Record<string, unknown> }) {
   const { t } = useTranslation('studio');
   const { text, ...rest } = fields;

@@ -5,8 +5,8 @@ import type { Medium } from './runs.ts';
 import { save } from '../../components/save.ts';
 
 /**
- * Saves a file under its name. Browsers do so for links to the page's own origin only; other URLs
- * are fetched first.
+ * Saves a file under its name. Browsers use the name only for links to the page's own origin, so
+ * files at other URLs are fetched first.
  */
 export function download(event: MouseEvent, { url, file_name }: Medium): void {
   if (new URL(url, location.href).origin === location.origin) return;

@@ -32,7 +32,9 @@ export type StatusNow = Pick<
 
 const pageSize = 12;
 const pollMs = 1_500;
-/** A browser opens few connections to one host; other runs are polled. */
+/**
+ * Most event streams at once: a browser opens few connections to one host. Other runs are polled.
+ */
 const streamsMax = 2;
 /** Delays before the user is asked to retry, in milliseconds. */
 const tries = [0, 700, 2_000, 5_000];
@@ -54,7 +56,7 @@ export function useRuns(model_id: string) {
   });
 }
 
-/** Adds an entry to the list, or updates it. */
+/** Adds a request to the list, or updates it. */
 function useNote(model_id: string) {
   const queries = useQueryClient();
   const key = useRunsKey(model_id);
@@ -66,12 +68,12 @@ function useNote(model_id: string) {
         const isKnown = before.pages.some(({ data }) => data.some((each) => isSame(each, run)));
         const pages = before.pages.map((page, i) => {
           const data = page.data.map((each) => (isSame(each, run) ? { ...each, ...run } : each));
-          // Only a submit notes an unknown request, with all of its fields.
+          // A request that is not in the list comes from a submit, which gives all its fields.
           return { ...page, data: isKnown || i > 0 ? data : [run as Run, ...data] };
         });
         return { ...before, pages };
       }),
-    // The key as text has the same content.
+    // `place` stands for `key`, which is a new list at each render.
     [queries, place],
   );
 }
@@ -80,7 +82,7 @@ function isSame(a: { request_id: string }, b: { request_id: string }): boolean {
   return a.request_id === b.request_id;
 }
 
-/** Submits and their states. `onPriced` is called where the fixed price differs from the quote. */
+/** Submits and their states. `onPriced` is called if the fixed price differs from the quote. */
 export function usePresses(
   model_id: string,
   kind: Kind,
@@ -94,7 +96,7 @@ export function usePresses(
   const runsKey = useRunsKey(model_id);
   const moneyMoved = useMoneyMoved();
 
-  // A refusal has been read when its page is left.
+  // Refusals are dropped when the user leaves the page: they have been read.
   useEffect(
     () => () => setPresses((all) => all.filter((press) => !isRefused(press))),
     [setPresses],
@@ -149,7 +151,7 @@ export function usePresses(
   };
 }
 
-/** Sends it until there is a reply: the Idempotency-Key makes repeats harmless. */
+/** Submits again until there is a reply: the Idempotency-Key makes repeats harmless. */
 async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
     if (pauseMs > 0) await pause(pauseMs);
@@ -175,7 +177,7 @@ export function inAddress(model_id: string): string {
 
 let streams = 0;
 
-/** The live status of an unfinished run. Its end is put into the list. */
+/** The live status of an unfinished run. When the run ends, the list is updated. */
 export function useStatus(run: Run): StatusNow {
   const [now, setNow] = useState<StatusNow>(run);
   const path = useAccountPath();
@@ -251,7 +253,7 @@ async function stream(
       if (event === 'status') told(fromJson(data));
     }
   } catch (error) {
-    // A service at its stream limit is polled instead.
+    // If the service has reached its limit of streams, polls instead.
     if (error instanceof ApiFailure && error.status === 503)
       told(await call<StatusNow>(address, { signal }));
     else throw error;
@@ -277,7 +279,7 @@ export function useCard(request_id: string | undefined) {
   return useAccountQuery(
     'GET /v1/requests/:request_id',
     cardOf(request_id),
-    // Its input never changes; the watch sets its outcome.
+    // The input never changes, and the status is followed elsewhere.
     { enabled: request_id !== undefined, staleTime: Infinity },
   );
 }
