@@ -37,7 +37,7 @@ export interface FareboxOptions {
   maxRetries?: number | undefined;
   /** Sent with every call to the service. */
   headers?: Record<string, string> | undefined;
-  /** Called before each wait for another attempt of any call. */
+  /** Called before the wait for each retry of any call. */
   onRetry?: ((retry: Retry) => void) | undefined;
 }
 
@@ -46,7 +46,9 @@ export interface SubmitOptions extends Call {
   idempotencyKey?: string | undefined;
   /** A public address that gets one POST when the request is final. */
   webhookUrl?: string | undefined;
-  /** Progress of all files of the input together. The total is null until each upload has begun. */
+  /**
+   * Progress of all files of the input together. The total is null until all uploads have begun.
+   */
   onUpload?: ((progress: Progress) => void) | undefined;
 }
 
@@ -321,7 +323,7 @@ function sum(parts: Progress[]): Progress {
   }));
 }
 
-/** Cancels the job and throws `price_above_limit` if its price rose above the limit meanwhile. */
+/** Cancels the job and throws `price_above_limit` if its price has risen above the limit. */
 async function refuseDearer(job: Job, limit: bigint): Promise<void> {
   const price = job.submitted!.quoted_usd_micro;
   if (price <= limit) return;

@@ -28,7 +28,7 @@ export function file(path: string, options: { contentType?: string | undefined }
   return new LocalFile(path, options.contentType);
 }
 
-/** Values that are uploaded if they appear in any field of an input instead of a `file_id`. */
+/** Values that any field of an input accepts in place of a `file_id`; they are uploaded. */
 export type Media = Blob | LocalFile | ArrayBufferView | ArrayBuffer | ByteStream;
 
 /** A stream of a browser or of Node, or a generator. */

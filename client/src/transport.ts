@@ -8,11 +8,11 @@ import type { ErrorBody } from './types.ts';
 
 /** Options of every call. */
 export interface Call {
-  /** Stops the call and everything that waits for it. */
+  /** Aborts the call, its retries and its waits. */
   signal?: AbortSignal | undefined;
   /**
    * Milliseconds. For a single call: the limit of each attempt, default 60,000. For `run`, `wait`
-   * and `watch`: the limit of all of it, default none.
+   * and `watch`: the limit of the whole, default none.
    */
   timeoutMs?: number | undefined;
   /** Retries of a call that may be sent again; default 3. */

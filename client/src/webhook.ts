@@ -10,7 +10,9 @@ export interface WebhookInput {
   headers: Headers | Record<string, string | string[] | undefined>;
   /** `whsec_…`; several while the secret is being replaced. */
   secret: string | string[] | undefined;
-  /** The largest difference from the clock, either way; default 300. */
+  /**
+   * The largest allowed difference between the timestamp and the clock, either way; default 300.
+   */
   toleranceSeconds?: number | undefined;
   now?: Date | undefined;
 }

@@ -1,8 +1,8 @@
 import { Link, useParams, useSearch, type RegisteredRouter } from '@tanstack/react-router';
 
 /**
- * Reads the query of a page. Fields that the page does not have are dropped, so that nobody
- * believes they filter by them.
+ * Reads the query of a page. Fields that the page does not have are dropped from the address,
+ * because they would filter nothing.
  */
 
 type Rule<Value extends string = string> = (value: unknown) => Value | undefined;

@@ -47,7 +47,10 @@ function fileOf({ created_at, idempotency_key }: KeptJob): string {
   return path.join(folder(), `${created_at.replaceAll(/[^\dT]/g, '')}-${idempotency_key}.json`);
 }
 
-/** Checked before anything is spent: a run that cannot be resumed might be paid twice. */
+/**
+ * Throws, before anything is spent, if jobs cannot be stored: a run that cannot be resumed might be
+ * paid twice.
+ */
 export function checkJobs(): void {
   const where = folder();
   try {

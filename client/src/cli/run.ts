@@ -78,7 +78,7 @@ function absolute(out: string): string {
   return path.resolve(out) + (/[/\\]$/.test(out) ? path.sep : '');
 }
 
-/** Prints the price, and asks the user or checks the limits whether it may be spent. */
+/** Prints the price, and asks the user or checks the limits before it is spent. */
 async function agree(
   estimate: Estimate,
   model: Model,

@@ -54,8 +54,8 @@ export async function listen(
 }
 
 /**
- * The webhook secrets, from stdin or the environment. Not from the command line, which other users
- * of this machine can see and which stays in the shell's history.
+ * The webhook secrets, from stdin or the environment. Not from the command line: other users of
+ * this machine can see it, and it stays in the shell's history.
  */
 async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
   const text = fromStdin ? await stdinText() : process.env.FAREBOX_WEBHOOK_SECRET;

@@ -50,7 +50,7 @@ export function useAllowance() {
   return useAccountQuery('GET /studio/allowance', {}, { refetchInterval: 20_000 }).data;
 }
 
-/** Reloads everything that shows money, after a charge or a deposit. */
+/** Reloads everything that shows money, after money was reserved, charged or released. */
 export function useMoneyMoved(): () => void {
   const reload = useReload();
   return () => void reload('GET /studio/allowance', 'GET /balance');

@@ -10,8 +10,8 @@ import { print } from '../terminal/terminal.ts';
 import { fromJson } from '../../unknown.ts';
 
 /**
- * Each shell asks `fare __complete WORD…` with the word to complete last. The answers are text from
- * the service, so no shell may evaluate them or insert them unquoted.
+ * Each shell runs `fare __complete WORD…`; the last word is the one to complete. The answers are
+ * text from the service, so no shell may evaluate them or insert them unquoted.
  */
 const scripts: Record<string, string> = {
   bash: String.raw`_fare() {

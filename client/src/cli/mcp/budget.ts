@@ -69,7 +69,7 @@ export class Budget {
     for (const card of cards) if (card.status === 'fulfilled') this.settleBy(card.value);
   }
 
-  /** For replies: an agent plans with it, and its user sees the spending. */
+  /** The budget as shown in replies, so that an agent can plan and its user sees the spending. */
   view(): Record<string, string> {
     return {
       limit_usd: formatUsd(this.limit),

@@ -111,8 +111,8 @@ function withUnknown({ fields, blocks }: Answer, estimate: Estimate): Answer {
 }
 
 /**
- * Refuses text models before the price is asked: it depends on token counts, which this tool does
- * not take.
+ * Refuses text models before the price is asked, because their price depends on token counts, which
+ * this tool does not take.
  */
 async function refuseText(client: Farebox, model_id: string, signal: AbortSignal): Promise<void> {
   let model: Model;

@@ -14,7 +14,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The result of a tool: fields for programs, the same as text, and media beside it. */
+/** The result of a tool: fields for programs, the same fields as text, and media. */
 export interface Answer {
   fields: Record<string, unknown>;
   blocks?: ContentBlock[];

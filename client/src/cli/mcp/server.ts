@@ -7,7 +7,7 @@ import { addGenerate } from './generate.ts';
 import { addModelTools } from './models.ts';
 import { addOutputs, addRequestTools } from './requests.ts';
 
-/** A server for one connection of an agent's program. The budget is counted outside of it. */
+/** A server for one connection of an agent's program. All connections share one budget. */
 export function createServer(given: Omit<Desk, 'server' | 'made'>, version: string): McpServer {
   const server = new McpServer(
     { name: 'farebox', title: 'Farebox', version },

@@ -157,7 +157,7 @@ function activePage(pathname: string, { pages }: Section): string | undefined {
   const above = pages
     .map(({ path }) => path)
     .filter((path) => `${pathname}/`.startsWith(`${path}/`))
-    // The path /operator begins every page of the console, but is not above them.
+    // Every path of the console begins with /operator, but that page is not above the others.
     .filter((path) => path !== '/operator' || pathname === path);
   return above.toSorted((a, b) => b.length - a.length)[0];
 }

@@ -123,7 +123,7 @@ function Pay() {
       <Title order={3} fz="sm" mt="lg" mb={4}>
         {t('your_account')}
       </Title>
-      {/* An account whose owner's address already named another account has only a made-up one. */}
+      {/* An account gets a made-up address if its owner's already belongs to another account. */}
       {email && !email.endsWith('.invalid') && <Known name={t('account_email')} text={email} />}
       <Known name={t('account_id')} text={account_id} />
     </Card>

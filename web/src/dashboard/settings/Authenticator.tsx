@@ -82,7 +82,10 @@ function AppDialog({ dialog, onClose }: { dialog: Dialog; onClose: () => void })
   );
 }
 
-/** Turning it on or off renews this session, so the user and the security data are loaded again. */
+/**
+ * Turning two-factor sign-in on or off renews this session, so the user and the security data are
+ * loaded again.
+ */
 function useRefresh(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {

@@ -81,9 +81,7 @@ export function Upstreams() {
   );
 }
 
-/**
- * Whether to show an upstream in full: if it is set up or has work, even if variables are missing.
- */
+/** An upstream is shown in full if it is set up, or if it has work although it is not set up. */
 function isShownInFull(each: Upstream): boolean {
   return each.set_up || each.waiting > 0 || each.in_use > 0;
 }

@@ -125,7 +125,7 @@ function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
   );
 }
 
-/** Null, which shows nothing, if no request waits. */
+/** Null, which shows nothing, if no request is waiting. */
 function age(seconds: number | null) {
   return seconds === null ? null : <Took ms={seconds * 1000} />;
 }

@@ -5,7 +5,7 @@ const nearPx = 48;
 
 /**
  * Keeps the end of a growing page in view until the user scrolls up. `place` names the shown
- * content: a new one is shown from its end, null from its top.
+ * content: when it changes, the page scrolls to the end; if it is null, to the top.
  */
 export function useFollow(place: string | null) {
   const grows = useRef<HTMLDivElement>(null);

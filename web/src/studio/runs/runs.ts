@@ -279,7 +279,7 @@ export function useCard(request_id: string | undefined) {
   return useAccountQuery(
     'GET /v1/requests/:request_id',
     cardOf(request_id),
-    // The input never changes, and the status is followed elsewhere.
+    // The input never changes, and `useStatus` updates the rest when the request ends.
     { enabled: request_id !== undefined, staleTime: Infinity },
   );
 }
