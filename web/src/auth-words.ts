@@ -48,7 +48,7 @@ addWords('auth', {
       'The browser did not return a passkey: you cancelled, or it has none for this site.',
     passkey_known: 'This device already has a passkey for this site.',
     account_not_linked:
-      'This address already uses another sign-in method. Sign in as usual; the identity provider must confirm the address first.',
+      'This address already uses another sign-in method. Use that one; single sign-on works only after the identity provider has confirmed the address.',
     sign_up_closed: 'You have no account here. Ask for an invitation.',
     email_not_found: 'The identity provider does not share your e-mail address.',
     access_denied: 'The identity provider denied the sign-in.',

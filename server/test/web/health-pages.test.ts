@@ -327,7 +327,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         const dialog = page.getByRole('dialog');
         await dialog.getByText(say('The upstream ran it', 'Апстрим его выполнил')).waitFor();
         await checked(page, `unknown-all-${name}`);
-        const cost = say('Your cost of each', 'Сколько каждый взял с вас');
+        const cost = say('Your cost for each outcome', 'Сколько каждый взял с вас');
         await dialog.getByLabel(cost).fill('0.004');
         await dialog.getByRole('button', { name: say('Save outcome', 'Записать') }).click();
         await page.getByText(say('outcomes resolved', 'исхода')).first().waitFor();

@@ -7,7 +7,7 @@ addWords('operator_attention', {
     nothing: 'All clear: books, upstreams, queue, catalog and disk are fine.',
     of: {
       restored_copy:
-        'This database is a restored copy: it starts and sends nothing until you run farebox resume-after-restore',
+        'This database is a restored copy: nothing is started or sent until you run farebox resume-after-restore',
       books_broken_one: 'The books do not balance: {{count}} check failed',
       books_broken_other: 'The books do not balance: {{count}} checks failed',
       books_old: 'The books have not been checked for a long time',

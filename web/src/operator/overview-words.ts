@@ -2,7 +2,7 @@ import { addWords } from '../words.ts';
 
 addWords('operator_overview', {
   en: {
-    text: 'Revenue, upstream cost and the state of the books. A request counts on the UTC day it ended.',
+    text: 'Revenue, upstream cost and the state of the books. A request counts towards the UTC day on which it ended.',
     days: '{{n}} days',
     revenue: 'Revenue',
     cost: 'Upstream cost',
@@ -39,7 +39,8 @@ addWords('operator_overview', {
       '{{laws}} checks over {{transfers}} movements, {{requests}} requests and {{accounts}} accounts, in {{seconds}} s',
     proved: 'Checked',
     prove: 'Check now',
-    proving: 'The check is taking longer, or another process runs it. The result will appear here.',
+    proving:
+      'The check is taking longer than usual, or another process is running it. The result will appear here.',
     proved_now: 'Checked just now.',
     all: 'Show all {{n}}',
     fewer: 'Show fewer',

@@ -22,7 +22,7 @@ addWords('studio', {
       image: 'an image',
       request: 'a request',
       MP: 'a megapixel',
-      tokens: '{{input}} in · {{output}} out, a million tokens',
+      tokens: '{{input}} in · {{output}} out, per million tokens',
     },
     per: { sec: '{{price}}/s', image: '{{price}}', request: '{{price}}', MP: '{{price}}/MP' },
     up_to: {

@@ -20,7 +20,7 @@ addWords('keys', {
     empty: 'No active keys',
     empty_all: 'No keys yet',
     empty_text:
-      'Create one for each program or person. Each has its own limit and expiry, and can be revoked without affecting the others. Send it in the header of every call:',
+      'Create a key for each program or person. Each key has its own limit and expiry, and can be revoked without affecting the others. Send the key in the header of every call:',
     studio_name: 'Studio key',
     studio_text:
       "Studio runs are billed to this key. It can't be used from the API; its limits work like those of any other key.",
@@ -71,13 +71,13 @@ addWords('keys', {
     try_price: 'It costs',
     rotate_title: 'Rotate “{{name}}”',
     rotate_text:
-      'Creates a new secret. The ID, limits and spend of this month stay, and open jobs continue.',
-    overlap: 'Old secret works',
+      'Creates a new secret. The ID, the limits and this month’s spending stay, and open jobs continue.',
+    overlap: 'Old secret',
     overlap_0: 'Stops at once',
-    overlap_1: 'For one more hour',
-    overlap_24: 'For one more day',
-    overlap_72: 'For three more days',
-    overlap_168: 'For one more week',
+    overlap_1: 'Works for one more hour',
+    overlap_24: 'Works for one more day',
+    overlap_72: 'Works for three more days',
+    overlap_168: 'Works for one more week',
     overlap_text:
       'Both secrets work until then, so nothing stops while you switch. The list shows whether the old one is still used, and you can end it earlier.',
     overlap_none_text:
@@ -85,7 +85,7 @@ addWords('keys', {
     overlap_running:
       'An earlier rotation is still running. Its old secret stops at once, instead of on',
     overlap_until: 'The old secret works until',
-    overlap_unused: 'It has not been used since.',
+    overlap_unused: 'It has not been used since the rotation.',
     overlap_used: 'Last used',
     overlap_end: 'End now',
     revoke_title: 'Revoke “{{name}}”',

@@ -86,7 +86,8 @@ addWords('request', {
       upstream_failed: 'The model failed. Run it again; if that fails too, try another model.',
       timeout: 'Run it again, or ask for less: a shorter video or a smaller image.',
       output_too_large: 'Ask for a smaller or shorter output.',
-      outcome_unknown: 'Run it again. It was sent only once, to avoid making it twice.',
+      outcome_unknown:
+        'Run it again. We did not send it a second time, so that it could not be made twice.',
       output_unusable: 'Run it again; if that fails too, try another model.',
     },
   },

@@ -31,7 +31,8 @@ addWords('settings', {
     app: 'Authenticator app',
     app_text:
       'Sign-in also asks for a six-digit code from an app on your phone, so a stolen password is not enough.',
-    app_needs_password: 'It protects a password, and you have not set one here.',
+    app_needs_password:
+      'An authenticator app protects a password, and you have not set a password here.',
     turn_on: 'Turn on',
     turn_off: 'Turn off',
     app_enable: 'Set up an authenticator app',

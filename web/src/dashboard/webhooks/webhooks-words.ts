@@ -2,21 +2,21 @@ import { addWords } from '../../words.ts';
 
 addWords('webhooks', {
   en: {
-    text: 'Set webhook_url on a request and we send a signed POST when it finishes. Fetch the result with the response call to confirm it.',
+    text: 'Set webhook_url on a request and we send a signed POST when it finishes. To confirm a notification, fetch the result with the response call.',
     secrets: 'Signing secret',
     secrets_text:
       'Notifications are signed per the Standard Webhooks spec. Any of its libraries verifies them with this secret.',
     secret_hidden: 'Your role cannot see the whole secret.',
     newer: 'New secret',
     older: 'Old secret',
-    both: 'Both secrets sign until you retire the old one. Put the new one where you verify, then retire the old one.',
+    both: 'Both secrets sign until you retire the old one. Use the new one where you verify signatures, then retire the old one.',
     show: 'Show secret',
     hide: 'Hide secret',
     rotate: 'Rotate secret',
     retire: 'Retire old secret',
     retire_title: 'Retire the old secret?',
     retire_text:
-      'From the next notification, only the new secret signs. Receivers that still verify with the old one will refuse it.',
+      'From the next notification, only the new secret signs. Receivers that still verify with the old one will refuse the notification.',
     test: 'Send a test',
     test_text: 'Sends a signed example to your URL and shows the answer.',
     test_ok: 'Delivered: your receiver answered {{status}} after {{ms}} ms.',

@@ -70,7 +70,7 @@ addWords('operator_account', {
     email_change: 'Change e-mail',
     email_title: 'Change the e-mail address of {{email}}?',
     email_text:
-      'They sign in with the new address at once, in all their accounts, and are signed out everywhere. Make sure it is theirs: anyone who reads its mail can get in.',
+      'They sign in with the new address at once, in all their accounts, and are signed out everywhere. Make sure it is theirs: anyone who can read its mail can sign in.',
     email_submit: 'Save e-mail',
     email_changed: 'They now sign in with {{email}}.',
     new_email: 'New e-mail address',
@@ -97,7 +97,7 @@ addWords('operator_account', {
     save_limits: 'Save limits',
     limits_title: 'Limits of {{name}}',
     limits_text:
-      'Limits apply from the next call. An empty field means the service’s default; for money, no limit. The customer can lower these limits but not raise or remove them; new keys get at most what you change here.',
+      'Limits apply from the next call. An empty field means the service’s default, or for money no limit. The customer can lower these limits but cannot raise or remove them. A limit that you change here is also the maximum for new keys.',
     new_keys: 'New keys of this account get at most: {{what}}.',
     a_month: '{{amount}} a month',
     a_minute: '{{n}} calls a minute',

@@ -23,7 +23,7 @@ addWords('operator_accounts', {
     new: 'New account',
     new_title: 'Create an account',
     email: 'E-mail address',
-    email_hint: 'The address names the account. No mail is sent.',
+    email_hint: 'The account is listed under this address. No mail is sent.',
     credit: 'First credit',
     credit_hint: 'In USD. Leave empty for none.',
     reference: 'Reference',
@@ -38,7 +38,7 @@ addWords('operator_accounts', {
     none_text: 'Create the first one, or invite somebody to sign up.',
     nothing_title: 'No matches',
     nothing_text:
-      'Search by the start of a word in an account’s or person’s name or address, by the ID of an account, person, key, request or payment, by a payment reference, by a key as shown (fbx_ab…wxyz), or by the code, last characters (FB-…WXYZ) or note of a redeemed voucher.',
+      'You can search by the start of a word in the name or address of an account or person; by the ID of an account, person, key, request or payment; by a payment reference; by a key as shown (fbx_ab…wxyz); or by the code, the last characters (FB-…WXYZ) or the note of a redeemed voucher.',
     price: 'Prices × {{factor}}',
     operator: 'Operator',
     state: { active: 'Active', suspended: 'Suspended' },

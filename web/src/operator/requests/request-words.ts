@@ -12,7 +12,8 @@ addWords('operator_request', {
     cause: 'Upstream message',
     resolve: 'Resolve',
     attempts: 'Starts at upstreams',
-    no_attempts: 'It was not sent to an upstream, or its starts are no longer kept.',
+    no_attempts:
+      'This request was not sent to an upstream, or the record of its starts has been deleted.',
     no_attempts_chat: 'Chat calls are sent at once; their starts are not kept.',
     answered: 'answered after',
     class: 'class {{name}}',
