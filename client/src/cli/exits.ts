@@ -16,7 +16,7 @@ export const exitMeanings: [Exit, string][] = [
   [exits.done, 'Done.'],
   [
     exits.failed,
-    'It failed, or was cancelled: the message says why. A failed job costs nothing; a chat that broke off is charged for the part received, or for all of it.',
+    'The request failed or was cancelled: the message says why. A failed job costs nothing; a chat that broke off is charged for the part received, or for all of it.',
   ],
   [exits.usage, 'The command, the model or its input is wrong; nothing was spent.'],
   [exits.unauthorized, 'There is no key, or the service rejects it.'],
@@ -26,13 +26,16 @@ export const exitMeanings: [Exit, string][] = [
   ],
   [
     exits.open,
-    'The request goes on, or may go on, without this command; `fare resume` continues it.',
+    'The request is still running, or may be, although this command has ended; `fare resume` continues it.',
   ],
   [
     exits.unavailable,
-    'The service cannot be reached, is full, or limits the rate. This call spent nothing: try again later.',
+    'The service cannot be reached, is full, or limits your rate of calls. This call spent nothing: try again later.',
   ],
-  [exits.interrupted, 'Interrupted by Ctrl-C; a request that still waited was cancelled.'],
+  [
+    exits.interrupted,
+    'Interrupted by Ctrl-C; a request that was still in the queue was cancelled.',
+  ],
 ];
 
 /** Ends the command with a message, the next step, and an exit code. */

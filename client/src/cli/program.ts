@@ -48,11 +48,11 @@ export function buildProgram(): Command {
     .exitOverride();
   remark(program, {
     says: [
-      'Results go to stdout, everything else to stderr, so a verb can be used in a pipe. `fare VERB --help` has more on each.',
+      'Results go to stdout, everything else to stderr, so a verb can be used in a pipe. `fare VERB --help` explains a verb.',
     ],
     examples: [
-      ['fare login', 'keep a key'],
-      ['fare models video', 'look for a model'],
+      ['fare login', 'save a key'],
+      ['fare models video', 'search for a model'],
       ['fare run sandbox-sketch --prompt "a cat"', 'make an image'],
     ],
   });
@@ -76,21 +76,24 @@ export function buildProgram(): Command {
 }
 
 function addAccount(program: Command): void {
-  const login = verb(program, 'login', 'keep a key and its address')
+  const login = verb(program, 'login', 'save a key and the address of its service')
     .option('--key-stdin', 'read the key from stdin instead of asking')
-    .option('--base-url <address>', 'the service; default: the one kept, or this machine')
+    .option(
+      '--base-url <address>',
+      'address of the service; default: the saved one, or this machine',
+    )
     .action(run(async () => (await import('./login.ts')).login));
   remark(login, {
     says: [
-      'You are asked for the key without showing it. It is checked and kept in a file that only you can read. It is sent to that address and to no other.',
+      'Asks for the key without showing it, checks it, and saves it in a file that only you can read. The key is sent only to the address that it was saved with.',
       'FAREBOX_API_KEY and FAREBOX_BASE_URL, if they are set, override the saved values.',
     ],
     examples: [
-      ['fare login', 'asks for both'],
+      ['fare login', 'asks for the address and the key'],
       ['fare login --base-url https://fare.example.com --key-stdin < key.txt', 'asks for nothing'],
     ],
   });
-  verb(program, 'logout', 'forget the key').action(
+  verb(program, 'logout', 'delete the saved key').action(
     run(async () => (await import('./login.ts')).logout),
   );
   const balance = verb(program, 'balance', 'show what can be spent');
@@ -101,7 +104,7 @@ function addAccount(program: Command): void {
     .action(run(async () => (await import('./settings-verb.ts')).settings));
   remark(settings, {
     says: [
-      'ask-above-usd: a price above it is asked about before anything is spent (default 0.25). max-usd: a price above it is never paid. chat-model: the model of `fare chat`.',
+      'ask-above-usd: you are asked before a higher price is spent (default 0.25). max-usd: a higher price is never paid. chat-model: the model that `fare chat` uses.',
     ],
     examples: [
       ['fare settings', 'show all'],
@@ -120,8 +123,8 @@ function addModels(program: Command): void {
   remark(models, {
     says: ['Needs no key.'],
     examples: [
-      ['fare models upscale', 'what can upscale'],
-      ['fare models --kind text --json', 'all text models, one JSON object a line'],
+      ['fare models upscale', 'models that can upscale'],
+      ['fare models --kind text --json', 'all text models, one JSON object per line'],
     ],
   });
   verb(program, 'model', 'show inputs, price and an example')
@@ -135,60 +138,71 @@ function addModels(program: Command): void {
       'Spends nothing and uploads nothing. For a text model give input_tokens and output_tokens.',
     ],
     examples: [
-      ['fare price sandbox/film/text-to-video duration_seconds=8 resolution=720p', 'of a video'],
-      ['fare price sandbox/chat input_tokens=1000 output_tokens=500', 'of a chat call'],
+      [
+        'fare price sandbox/film/text-to-video duration_seconds=8 resolution=720p',
+        'the price of a video',
+      ],
+      ['fare price sandbox/chat input_tokens=1000 output_tokens=500', 'the price of a chat call'],
     ],
   });
 }
 
 function addRuns(program: Command): void {
-  const runs = withInput(verb(program, 'run', 'make something: price, wait, save'))
+  const runs = withInput(
+    verb(program, 'run', 'run a model: show the price, wait, save the outputs'),
+  )
     .option('-o, --out <path>', 'file or folder for the outputs; "-" writes one to stdout')
-    .option('-f, --force', 'replace files that are there')
+    .option('-f, --force', 'replace existing files')
     .option('-y, --yes', 'do not ask about the price')
-    .option('--max-usd <amount>', 'never spend more than this; up to it, nothing is asked', usd)
-    .option('--webhook <url>', 'notify this address at the end')
+    .option('--max-usd <amount>', 'spend at most this; lower prices need no confirmation', usd)
+    .option('--webhook <url>', 'notify this address when the request ends')
     .option('--no-wait', 'submit only, and print the id')
-    .option('--no-save', 'wait, but leave the outputs where they are')
+    .option('--no-save', 'wait, but do not save the outputs')
     .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./run.ts')).runModel));
   remark(runs, {
     says: [
-      'The price is shown before anything is spent. Above the amount of `fare settings ask-above-usd` you are asked; in a script, pass --yes or --max-usd. The charge is never higher. Inputs that the model does not have are listed.',
-      'Local files in the input are uploaded. Outputs are saved beside you, named after the prompt; no file is ever replaced without --force.',
-      'Ctrl-C cancels a request that still waits in the queue; a running request goes on without you, and `fare resume` continues it, also after this computer was switched off.',
-      'Stdout gets the paths of the saved files, or the text output.',
+      'The price is shown before anything is spent, and the charge is never higher. You are asked if the price is above `fare settings ask-above-usd`; in a script, pass --yes or --max-usd. Inputs that the model does not have are listed.',
+      'Local files in the input are uploaded. Outputs are saved in the current folder, named after the prompt; existing files are replaced only with --force.',
+      'Ctrl-C cancels a request that is still in the queue. A running request goes on without this command; `fare resume` waits for it and saves its outputs, even after this computer was switched off.',
+      'The paths of the saved files, or the text output, are printed to stdout.',
     ],
     examples: [
       ['fare run sandbox-sketch --prompt "a lighthouse at dawn" -o dawn.png', 'an image'],
-      ['fare run sandbox/canvas/upscale --image ./a.png scale=2', 'a file of yours'],
+      ['fare run sandbox/canvas/upscale --image ./a.png scale=2', 'with a local file'],
       ['fare run sandbox/film/text-to-video --input film.json --max-usd 1 --json', 'in a script'],
     ],
   });
   const resume = verb(program, 'resume', 'resume an interrupted run')
-    .argument('[id]', 'its id; default: the newest that has not ended')
-    .option('-o, --out <path>', 'file or folder for the outputs; default: as it was run')
-    .option('-f, --force', 'replace files that are there')
+    .argument('[id]', 'its id; default: the newest request that has not ended')
+    .option(
+      '-o, --out <path>',
+      'file or folder for the outputs; default: that of the interrupted run',
+    )
+    .option('-f, --force', 'replace existing files')
     .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./resume.ts')).resume));
   remark(resume, {
-    says: ['Nothing is paid twice: it stays the same request, however often you resume it.'],
+    says: ['You never pay twice: it stays the same request, however often you resume it.'],
     examples: [['fare resume', 'after Ctrl-C, a lost connection or a crash']],
   });
   const chat = verb(program, 'chat', 'talk to a text model')
-    .argument('[model]', 'its id; default: that of `fare settings chat-model`, or the cheapest')
+    .argument(
+      '[model]',
+      'its id; default: `fare settings chat-model`, or else the cheapest text model',
+    )
     .argument(
       '[message...]',
-      'say this and end, "-" at its end reads on from stdin; default: talk, or read stdin in a pipe',
+      'send this, print the reply and end; a final "-" adds the text from stdin; default: a conversation, or the message from a pipe',
     )
     .option('-s, --system <text>', 'instructions for the model')
-    .option('--max-tokens <n>', 'length of a reply at most', count)
+    .option('--max-tokens <n>', 'maximum length of a reply, in tokens', count)
     .action(run(async () => (await import('./chat.ts')).chat));
   remark(chat, {
     says: [
-      'The model and its price are shown before the first call, and below each reply what it cost. On a terminal it keeps the conversation; /help lists the commands.',
-      'Ctrl-C stops waiting for a reply. A model with `on_disconnect: finish` still makes it to the end, and all of it is charged; other models stop, and the part received is charged.',
-      'With a message, or in a pipe, the reply is all that stdout gets. Both together, with "-" behind the message: the message, then what came through the pipe.',
+      'The model and its price are shown before the first call, and the cost of each reply is shown below it. In a terminal, the model remembers the conversation; /help lists the commands.',
+      'Ctrl-C stops waiting for a reply. A model with `on_disconnect: finish` still completes the reply, and the whole reply is charged; other models stop, and the part received is charged.',
+      'With a message, or in a pipe, only the reply is printed to stdout. To send both, put "-" after the message: the text from the pipe is added to it.',
     ],
     examples: [
       ['fare chat', 'a conversation'],
@@ -199,11 +213,14 @@ function addRuns(program: Command): void {
 
 function addRequests(program: Command): void {
   const list = verb(program, 'list', 'list requests, newest first')
-    .addOption(new Option('--status <status>', 'only those').choices(statuses))
-    .option('--model <model>', 'only of this model')
-    .option('-n, --limit <n>', 'how many', count, 20)
+    .addOption(new Option('--status <status>', 'only requests with this status').choices(statuses))
+    .option('--model <model>', 'only requests to this model')
+    .option('-n, --limit <n>', 'how many to list', count, 20)
     .action(run(async () => (await import('./requests.ts')).list));
-  remark(list, { says: [], examples: [['fare list --status FAILED -n 5', 'what went wrong']] });
+  remark(list, {
+    says: [],
+    examples: [['fare list --status FAILED -n 5', 'the last five that failed']],
+  });
   one('status', 'show the status of a request').action(
     run(async () => (await import('./requests.ts')).status),
   );
@@ -212,13 +229,15 @@ function addRequests(program: Command): void {
   );
   remark(wait, {
     says: ['Exits with 0 if it was completed, with 1 if it failed or was cancelled.'],
-    examples: [['fare wait last && fare download last', 'the newest of this computer']],
+    examples: [
+      ['fare wait last && fare download last', '"last" is the newest request run on this computer'],
+    ],
   });
   const cancelling = one('cancel', 'cancel a queued request').action(
     run(async () => (await import('./requests.ts')).cancel),
   );
   remark(cancelling, {
-    says: ['Only a request that is IN_QUEUE can be cancelled. It costs nothing then.'],
+    says: ['Only a request that is IN_QUEUE can be cancelled. A cancelled request costs nothing.'],
     examples: [],
   });
   one('result', 'print the output as JSON').action(
@@ -226,15 +245,18 @@ function addRequests(program: Command): void {
   );
   const download = one('download', 'save the outputs')
     .option('-o, --out <path>', 'file or folder; "-" writes one output to stdout')
-    .option('-f, --force', 'replace files that are there')
+    .option('-f, --force', 'replace existing files')
     .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./requests.ts')).download));
-  remark(download, { says: ['Outputs are kept for 24 hours after the end.'], examples: [] });
+  remark(download, {
+    says: ['Outputs are kept for 24 hours after the request ends.'],
+    examples: [],
+  });
 
   function one(name: string, says: string): Command {
     return verb(program, name, says).argument(
       '<id>',
-      'of a request; "last" is your newest run here',
+      'id of the request; "last" is the newest one run on this computer',
     );
   }
 }
@@ -250,27 +272,27 @@ function addRest(program: Command): void {
     examples: [['ID=$(fare upload photo.jpg)', 'upload once, use often']],
   });
   const webhook = program.command('webhook').description('notifications of ended requests');
-  const listen = verb(webhook, 'listen', 'receive notifications here')
-    .option('-p, --port <n>', 'where to listen, on this machine only', count, 4040)
-    .option('--secret-stdin', 'read the secret from stdin; else it is FAREBOX_WEBHOOK_SECRET')
+  const listen = verb(webhook, 'listen', 'receive notifications on this computer')
+    .option('-p, --port <n>', 'port to listen on, for this computer only', count, 4040)
+    .option('--secret-stdin', 'read the secret from stdin instead of FAREBOX_WEBHOOK_SECRET')
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {
     says: [
-      'The service sends to public addresses only: put a tunnel of your choice before this port, and give its address to `fare run --webhook`.',
+      'The service sends to public addresses only: put a tunnel of your choice in front of this port, and pass its address to `fare run --webhook`.',
       'A notification without a valid signature is shown as rejected and answered with 400. Calls from pages in a browser are refused with 403 and not shown.',
     ],
     examples: [['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C']],
   });
   const mcp = verb(program, 'mcp', 'run an MCP server')
-    .option('--max-usd <amount>', 'the most that it may spend in all; default: 1', usd)
-    .option('-y, --yes', 'do not ask its user before money is spent')
-    .option('--root <folder>', 'files below it may be uploaded; may be repeated', several)
-    .option('--http <port>', 'over HTTP instead of stdin and stdout', count)
-    .option('--host <address>', 'where HTTP listens; default: 127.0.0.1')
+    .option('--max-usd <amount>', 'the most that it may spend in total, in USD; default: 1', usd)
+    .option('-y, --yes', 'do not ask the user before spending money')
+    .option('--root <folder>', 'files in this folder may be uploaded; may be repeated', several)
+    .option('--http <port>', 'serve over HTTP on this port instead of stdin and stdout', count)
+    .option('--host <address>', 'address to listen on for HTTP; default: 127.0.0.1')
     .action(run(async () => (await import('./mcp/mcp-verb.ts')).mcp));
   remark(mcp, {
     says: [
-      'Speaks the Model Context Protocol. The assistant starts this by itself. Over HTTP it needs a token: FAREBOX_MCP_TOKEN, or the one that is printed.',
+      'Speaks the Model Context Protocol. Your assistant starts this command itself. Over HTTP, callers need a token: FAREBOX_MCP_TOKEN, or the one that is printed.',
     ],
     examples: [['fare mcp --max-usd 5 --root ~/Pictures', 'over stdin and stdout']],
   });
@@ -310,9 +332,9 @@ function withInput(command: Command): Command {
     .argument('[values...]', 'inputs as key=value; key=@path for a local file')
     .option('--prompt <text>', 'what to make; "-" reads it from stdin')
     .option('--image <file>', 'an image: path, address or file id; may be repeated', several)
-    .option('--video <file>', 'a video, the same way', several)
-    .option('--audio <file>', 'audio, the same way', several)
-    .option('--set <key=value>', 'one more input, as the values after the model', several)
+    .option('--video <file>', 'a video, given like --image', several)
+    .option('--audio <file>', 'audio, given like --image', several)
+    .option('--set <key=value>', 'one more input, like the values after the model', several)
     .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin');
 }
 

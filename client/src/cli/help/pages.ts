@@ -42,17 +42,20 @@ const environment: [string, string][] = [
   ],
   [
     'FAREBOX_WEBHOOK_SECRET',
-    'The secret that `fare webhook listen` verifies with; separate several by spaces.',
+    'The secret that `fare webhook listen` verifies with; separate several secrets by spaces.',
   ],
-  ['FAREBOX_MCP_TOKEN', 'The token that `fare mcp --http` asks its callers for.'],
-  ['NO_COLOR', 'No colours. In pipes there are none anyway.'],
-  ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'Folders for files, instead of the usual ones.'],
+  ['FAREBOX_MCP_TOKEN', 'The token that `fare mcp --http` expects from its callers.'],
+  ['NO_COLOR', 'Turns colours off. Output to a pipe never has colours.'],
+  [
+    'XDG_CONFIG_HOME, XDG_STATE_HOME',
+    'Where to keep the files below, instead of the usual folders.',
+  ],
 ];
 
 const files: [string, string][] = [
   [
     '~/.config/farebox/settings.json',
-    'Address, key and settings, for their owner only. On macOS below `~/Library/Application Support`, on Windows below `%APPDATA%`.',
+    'Address, key and settings; only you can read it. On macOS below `~/Library/Application Support`, on Windows below `%APPDATA%`.',
   ],
   [
     '~/.local/state/farebox/jobs/',
@@ -68,7 +71,7 @@ export function referencePage(page: string): string {
     head,
     beginMark,
     '## Reference',
-    '`fare VERB --help` and `man fare` have the options, with examples.',
+    '`fare VERB --help` and `man fare` explain the options and show examples.',
     table(
       ['call', 'what it does'],
       verbsOf(program).map((verb) => [code(synopsis(verb)), sentence(verb.description())]),
