@@ -117,7 +117,7 @@ function elsewhere({ scope }: OpenResponse): FareboxError {
   scope.abort();
   return new FareboxError(
     'connection_error',
-    'The address sent another part of the file. Try again.',
+    'The server sent a different part of the file than was asked for. Try again.',
   );
 }
 
@@ -130,7 +130,7 @@ function sizeOf({ headers }: Response, have: number): number | null {
 }
 
 function incomplete(have: number, total: number): FareboxError {
-  return new FareboxError('connection_error', `Only ${have} of ${total} bytes came. Try again.`);
+  return new FareboxError('connection_error', `Only ${have} of ${total} bytes arrived. Try again.`);
 }
 
 function memory(): Sink {
@@ -145,7 +145,7 @@ function memory(): Sink {
 
 async function onDisk(to: string): Promise<Sink> {
   if (!isServerSide)
-    throw badArgument('A page has no paths: leave `to` out and save the Blob.', 'to');
+    throw badArgument('A browser cannot write to a path: leave `to` out and save the Blob.', 'to');
   const { promises: fs, openAsBlob } = await nodeFs();
   // In the same folder, because a rename does not cross disks.
   const aside = `${to}.${newKey().slice(0, 8)}.part`;

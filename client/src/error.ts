@@ -113,5 +113,5 @@ export function unreadable(error: unknown): FareboxError {
  */
 export function checkNumber(value: unknown, name: string, least: number): void {
   if (typeof value === 'number' && value >= least) return;
-  throw badArgument(`${name} is a number, ${least} or more.`, name);
+  throw badArgument(`${name} must be a number, ${least} or more.`, name);
 }

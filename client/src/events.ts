@@ -34,7 +34,7 @@ export function parsed<T>(data: string): T {
   try {
     return fromJson<T>(data);
   } catch (cause) {
-    const text = 'The address sent an event that is not JSON.';
+    const text = 'The server sent an event that is not JSON.';
     throw new FareboxError('unexpected_reply', text, { cause });
   }
 }
@@ -49,7 +49,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     const lines = ready.split(/\r\n|\n|\r/);
     rest = lines.pop()! + rest.slice(ready.length);
     if (rest.length > eventMaxCharacters)
-      throw new FareboxError('unexpected_reply', 'The address sends lines without an end.');
+      throw new FareboxError('unexpected_reply', 'The server sent a line that is too long.');
     yield* lines;
   }
 }

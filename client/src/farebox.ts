@@ -171,7 +171,7 @@ export class Farebox {
     } catch (error) {
       if (wanted.json !== input && isCode(error, 'idempotency_conflict'))
         error.message +=
-          ' Each submit uploads the files of its input again: upload() them once, and give the same file_id under the same key.';
+          ' Each submit uploads its local files again, so the input was not the same: upload() them once, and send the same file_id under the same key.';
       throw error;
     }
   }
@@ -189,7 +189,7 @@ export class Farebox {
     checkCall(options);
     // A number or a string would lift the limit.
     if (maxUsdMicro !== undefined && typeof maxUsdMicro !== 'bigint')
-      throw badArgument("maxUsdMicro is a bigint: parseUsd('0.05').", 'maxUsdMicro');
+      throw badArgument("maxUsdMicro must be a bigint, such as parseUsd('0.05').", 'maxUsdMicro');
     const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s.`;
     const limit = openScope(signal, timeoutMs ?? Infinity, late);
     const call = { ...rest, signal: limit.signal };
@@ -329,7 +329,7 @@ async function refuseDearer(job: Job, limit: bigint): Promise<void> {
   if (price <= limit) return;
   const undone = await job.cancel().then(
     () => 'The request was cancelled, nothing is charged.',
-    () => 'The request runs already; see requestId.',
+    () => 'The request is already running; see requestId.',
   );
   throw aboveLimit(price, limit, undone);
 }
@@ -354,7 +354,7 @@ function addressOf(text: string): string {
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password)
     throw badArgument(
-      `baseUrl is an http(s) address without a name in it, such as ${usualBaseUrl}.`,
+      `baseUrl must be an http or https address without a user name or password, such as ${usualBaseUrl}.`,
       'baseUrl',
     );
   return url.origin + url.pathname.replace(/\/+$/, '');
@@ -370,6 +370,6 @@ function keyOf(key: string | undefined): string | undefined {
     );
   // Sent as a header, it would cause an error whose message contains the key.
   if (trimmed && !/^[!-~]+$/.test(trimmed))
-    throw badArgument('apiKey has characters that cannot be in a key.', 'apiKey');
+    throw badArgument('apiKey has characters that are not allowed in a key.', 'apiKey');
   return trimmed;
 }

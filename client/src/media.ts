@@ -58,8 +58,8 @@ export async function upload(
 ): Promise<UploadedFile> {
   const local = typeof source === 'string' ? new LocalFile(source) : source;
   if (!isMedia(local)) {
-    const allowed = 'A path, file(path), a Blob, bytes or a stream of bytes is uploaded';
-    throw badArgument(`${allowed}, nothing else.`, 'file');
+    const allowed = 'a path, file(path), a Blob, bytes or a stream of bytes';
+    throw badArgument(`Only ${allowed} can be uploaded.`, 'file');
   }
   const wanted = { method: 'POST', path: '/files', limitMs: uploadLimitMs } as const;
   if (isStream(local) && isServerSide) {
@@ -166,7 +166,7 @@ async function blobOf(source: Media): Promise<Blob> {
 
 async function openFile(path: string): Promise<Blob> {
   if (!isServerSide) {
-    throw badArgument(`A page cannot open "${path}": give the File or Blob itself.`, 'file');
+    throw badArgument(`A browser cannot open "${path}": give the File or Blob itself.`, 'file');
   }
   const fs = await nodeFs();
   try {

@@ -183,7 +183,7 @@ export class Transport {
     const { apiKey, headers: always } = this.#options;
     if (idempotencyKey !== undefined && !/^[!-~]{1,255}$/.test(idempotencyKey))
       throw badArgument(
-        'idempotencyKey is a text of 1 to 255 visible ASCII characters, without spaces.',
+        'idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.',
         'idempotencyKey',
       );
     try {
@@ -195,7 +195,7 @@ export class Transport {
       return headers;
     } catch {
       // The runtime's own message shows the value, which may be a secret.
-      throw badArgument('A header has characters that cannot be in a header.', 'headers');
+      throw badArgument('A header has characters that are not allowed in headers.', 'headers');
     }
   }
 
@@ -262,7 +262,7 @@ function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxErro
 /** The advice to the caller if the outcome is unknown. */
 function again({ idempotencyKey, method }: Wanted): string {
   if (idempotencyKey !== undefined) {
-    return `It is unknown whether it was accepted: send it again with idempotencyKey "${idempotencyKey}", which never runs twice.`;
+    return `It is unknown whether it was accepted: send it again with idempotencyKey "${idempotencyKey}", and it will not run twice.`;
   }
   return method === 'GET'
     ? 'Check the address and that the service runs, then try again.'
@@ -298,7 +298,7 @@ function originOf({ path }: Wanted, baseUrl: string): string {
 export function segments(id: string, what: string): string {
   const parts = String(id).split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..'))
-    throw badArgument(`"${id}" is no ${what}.`, what);
+    throw badArgument(`"${id}" is not a valid ${what}.`, what);
   return parts.map(encodeURIComponent).join('/');
 }
 
@@ -336,7 +336,7 @@ function readJson<T>(text: string, response: Response): T {
   try {
     return fromJson<T>(text);
   } catch (error) {
-    throw unexpected(response, 'with something that is no JSON', error);
+    throw unexpected(response, 'with something that is not JSON', error);
   }
 }
 
@@ -344,7 +344,10 @@ async function refusal(response: Response): Promise<FareboxError> {
   const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel();
-    return unexpected(response, 'with a redirect, which is not followed with a key');
+    return unexpected(
+      response,
+      'with a redirect, which is not followed because the call has a key',
+    );
   }
   const text = await response.text();
   let error: ErrorBody['error'] | undefined;
@@ -381,7 +384,7 @@ function unexpected(response: Response, how: string, cause?: unknown): FareboxEr
   const retryAfterSeconds = retryAfterOf(headers);
   return new FareboxError(
     'unexpected_reply',
-    `The address answered ${how}. Check that baseUrl is that of the service and ends in /v1.`,
+    `The address answered ${how}. Check that baseUrl is the address of the service and ends in /v1.`,
     {
       status: status || null,
       callId: headers.get('x-request-id'),

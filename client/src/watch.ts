@@ -40,7 +40,7 @@ export async function* watch(
   checkCall(call);
   const { signal, timeoutMs } = call;
   const path = `/requests/${segments(requestId, 'request id')}/status`;
-  const late = `The request is not final after ${(timeoutMs ?? 0) / 1000} s. It goes on: attach("${requestId}") follows it again.`;
+  const late = `The request has not ended after ${(timeoutMs ?? 0) / 1000} s. It goes on: attach("${requestId}") follows it again.`;
   const limit = openScope(signal, timeoutMs ?? Infinity, late);
   let shown = '';
   let lostAt: number | null = null;

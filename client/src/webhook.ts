@@ -51,7 +51,7 @@ export async function verifyWebhook(input: WebhookInput): Promise<WebhookEvent> 
     for (const signature of offered)
       if (await crypto.subtle.verify('HMAC', key, signature, signed)) valid = true;
   }
-  if (!valid) throw refused('no signature fits the secret and this body, byte for byte');
+  if (!valid) throw refused('no signature matches the secret and the exact bytes of the body');
   try {
     return withAmounts<WebhookEvent>(JSON.parse(new TextDecoder().decode(bytes)));
   } catch (cause) {
@@ -83,7 +83,7 @@ function secretOf(secret: string | undefined): Uint8Array<ArrayBuffer> {
   const bytes = secret?.startsWith('whsec_') ? base64(secret.slice('whsec_'.length)) : null;
   if (!bytes || bytes.length < 24)
     throw badArgument(
-      'A webhook secret is whsec_ and base64, as the dashboard shows it.',
+      'A webhook secret is whsec_ followed by base64, as shown in the dashboard.',
       'secret',
     );
   return bytes;

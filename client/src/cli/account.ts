@@ -22,7 +22,7 @@ const waitLeastMs = 2_000;
 
 function tellOfWait({ error, waitMs }: Retry): void {
   if (waitMs < waitLeastMs) return;
-  const why = error.status === 429 ? 'limits the rate' : 'cannot answer now';
+  const why = error.status === 429 ? 'limits the rate of calls' : 'cannot answer now';
   clearLine();
   say('dim', `The service ${why}; trying again in ${Math.round(waitMs / 1000)} s`);
 }

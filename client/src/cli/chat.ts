@@ -276,11 +276,11 @@ async function costText(talk: Talk, when: string): Promise<string> {
 }
 
 const helpRows = [
-  ['/model [ID]', 'use another model; without an id: list them'],
-  ['/system [TEXT]', 'instructions for the model; without a text: none'],
-  ['/new', 'forget the conversation'],
+  ['/model [ID]', 'use another model; without an id: list the models'],
+  ['/system [TEXT]', 'set instructions for the model; without a text: remove them'],
+  ['/new', 'start a new conversation'],
   ['/cost', 'show what the conversation has cost so far'],
-  ['/exit', 'end, as Ctrl-D does'],
+  ['/exit', 'end the conversation, like Ctrl-D'],
 ];
 
 async function converse(talk: Talk): Promise<void> {

@@ -143,7 +143,7 @@ function hintOf({ code }: FareboxError, tried?: string): string | null {
     use_chat_completions: 'Use `fare chat`.',
     insufficient_balance: `Top up at ${pages}/dashboard/money`,
     key_limit_reached: `Raise the limit of the key at ${pages}/dashboard/keys, or use another key.`,
-    connection_error: `Is ${baseUrl} the right address, and does the service run?`,
+    connection_error: `Is ${baseUrl} the right address, and is the service running?`,
     request_not_ready: '`fare wait ID` waits for its end.',
     not_cancellable: '`fare wait ID` waits for its end.',
     expired: 'Run it again: outputs are kept for 24 hours.',

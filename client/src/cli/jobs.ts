@@ -58,8 +58,8 @@ export function checkJobs(): void {
     accessSync(where, constants.W_OK);
   } catch (error) {
     throw usage(
-      `Nothing can be kept in ${where}: ${messageOf(error)}.`,
-      'Set XDG_STATE_HOME to a folder that can be written; `fare resume` finds a run there.',
+      `Nothing can be saved in ${where}: ${messageOf(error)}.`,
+      'Set XDG_STATE_HOME to a writable folder, in which `fare resume` will find the run.',
     );
   }
 }

@@ -114,7 +114,7 @@ export async function model(context: Context, id: string): Promise<void> {
   print(paint(process.stdout, 'dim', 'Example:'));
   print(plain(exampleCall(found)));
   if (found.kind !== 'text') return;
-  print(paint(process.stdout, 'dim', 'Its price for so many tokens in and out:'));
+  print(paint(process.stdout, 'dim', 'The price of a number of tokens in and out:'));
   print(plain(priceCall(found)));
 }
 
@@ -147,7 +147,7 @@ function resolutionPrices({ price_by_resolution = {} }: Model): string {
 
 function extraText({ label, field, add_usd, per_item, free, equals }: Model['extras'][number]) {
   const each = per_item ? ` for each of ${field}${free ? ` after the first ${free}` : ''}` : '';
-  const when = equals === undefined ? '' : ` where ${field} is ${String(equals)}`;
+  const when = equals === undefined ? '' : ` if ${field} is ${String(equals)}`;
   return `${label}: ${usdText(add_usd)} more a unit${each}${when}`;
 }
 

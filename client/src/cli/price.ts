@@ -64,7 +64,7 @@ function demandTokens(model: Model, input: Fields): void {
   throw new Stop(
     exits.usage,
     'unpriceable',
-    `The price of ${model.id} goes by its tokens: give ${missing.join(' and ')}.`,
+    `The price of ${model.id} depends on the number of tokens: give ${missing.join(' and ')}.`,
     `For example: ${priceCall(model)}`,
     { param: missing[0] },
   );

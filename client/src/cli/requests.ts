@@ -31,7 +31,7 @@ export async function list(
     if (found.length >= limit) break;
   }
   if (json) return;
-  if (found.length === 0) return remark(false, 'There is none.');
+  if (found.length === 0) return remark(false, 'No requests found.');
   printTable(
     ['REQUEST', 'STATUS', 'PRICE', 'WHEN', 'MODEL'],
     found.map((line) => [
@@ -126,6 +126,6 @@ export async function download(
     throw new Stop(
       exits.failed,
       'no_output',
-      'It has no files; `fare result ID` shows its output.',
+      'This request has no files; `fare result ID` shows its output.',
     );
 }

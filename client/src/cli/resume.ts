@@ -26,7 +26,7 @@ export async function resume(
     checkOut(options.out, options.force ?? false);
     Object.assign(job, { out: options.out, folder: process.cwd(), save: true, saved: [] });
   }
-  if (job.out === '-' && context.json) throw usage('--out - and --json both want stdout.');
+  if (job.out === '-' && context.json) throw usage('--out - and --json cannot both use stdout.');
   if (job.request_id === null) {
     remark(context.quiet, `Submitting ${job.model_id} again, under the same idempotency key`);
     await submitKept(client, job, { again: true });
@@ -44,7 +44,7 @@ function findJob(client: Farebox, id: string | undefined): KeptJob {
     throw new Stop(
       exits.usage,
       'nothing_to_resume',
-      'No request that was run here is open.',
+      'No request that was run on this computer is still open.',
       '`fare list` lists all requests; `fare download ID` saves outputs again.',
     );
   }
@@ -96,7 +96,7 @@ export async function finish(
   const saveAll = async (signal: AbortSignal) =>
     save ? saveOutput(client, card, output, { ...how, signal }) : [];
   const files = await leavable(saveAll, async () => {
-    throw detached(requestId, 'It is done, but not all of its outputs are saved.');
+    throw detached(requestId, 'The request is completed, but not all of its outputs are saved.');
   }).catch(async (error: unknown) => {
     throw await unsaved(error, card);
   });
@@ -138,7 +138,7 @@ async function unsaved(error: unknown, card: RequestCard): Promise<unknown> {
   return new Stop(
     exits.open,
     'not_saved',
-    `It is done and paid for (${paid}), but not all of its outputs are saved: ${stop.message}`,
+    `The request is completed and paid for (${paid}), but not all of its outputs are saved: ${stop.message}`,
     `Save them elsewhere: fare resume ${card.request_id} --out PATH`,
     { request_id: card.request_id, because: stop.code },
   );

@@ -37,7 +37,7 @@ export async function runModel(
   const model = await findModel(context, id);
   if (model.kind === 'text') throw usage(`${id} is a text model.`, `Use \`fare chat ${id}\`.`);
   const { out = null, force = false } = options;
-  if (out === '-' && context.json) throw usage('--out - and --json both want stdout.');
+  if (out === '-' && context.json) throw usage('--out - and --json cannot both use stdout.');
   checkJobs();
   const input = await readInput(model, values, options);
   if (options.save) checkOut(out, force);

@@ -61,7 +61,7 @@ function checkWritable(folder: string): void {
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    throw usage(`Nothing can be written to ${folder}.`, 'Give another place with --out.');
+    throw usage(`Nothing can be written to ${folder}.`, 'Give another path with --out.');
   }
 }
 
@@ -122,9 +122,11 @@ async function toStdout(
 ): Promise<void> {
   if (media.length === 0 && typeof output.text === 'string') return printText(output.text);
   if (media.length !== 1)
-    throw usage(`There are ${media.length} outputs: stdout takes one. Give a folder with --out.`);
+    throw usage(
+      `There are ${media.length} outputs, but stdout takes only one. Give a folder with --out.`,
+    );
   if (process.stdout.isTTY)
-    throw usage('A terminal cannot show these bytes.', 'Send stdout into a file or a pipe.');
+    throw usage('A terminal cannot show these bytes.', 'Redirect stdout to a file or a pipe.');
   const bytes = await client.download(media[0]!.url, { signal });
   for await (const chunk of bytes.stream()) await written(chunk);
 }

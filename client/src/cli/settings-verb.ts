@@ -24,7 +24,7 @@ export async function settings(
   const kept = readSettings();
   if (name === undefined) return show(kept, json);
   const field = names.find((each) => each === name.replaceAll('-', '_'));
-  if (!field) throw usage(`There is no setting ${name}.`, `There are: ${shownNames()}.`);
+  if (!field) throw usage(`There is no setting ${name}.`, `The settings are ${shownNames()}.`);
   if (value === undefined) {
     if (json) printJson({ [field]: kept[field] ?? null });
     else print(kept[field] ?? 'none');

@@ -28,7 +28,7 @@ export async function submitKept(
     if (!again) dropJob(job);
     else if (lasting.has(error.status ?? 0) && error.code !== 'unexpected_reply') {
       dropJob(job);
-      say('yellow', 'It is unknown whether it was submitted before: check with `fare list`.');
+      say('yellow', 'The request may already have been submitted: check with `fare list`.');
     }
     throw error;
   }
@@ -43,7 +43,7 @@ export async function submitKept(
     throw new Stop(
       exits.money,
       'price_above_limit',
-      `The price has risen to ${formatUsd(submitted.quoted_usd_micro)} meanwhile. The request was cancelled; nothing was charged.`,
+      `The price rose to ${formatUsd(submitted.quoted_usd_micro)} before the request was submitted. The request was cancelled; nothing was charged.`,
       'Run it again to see the new price.',
       { request_id: submitted.request_id },
     );
@@ -58,7 +58,7 @@ async function unknown(error?: FareboxError): Promise<never> {
     exits.open,
     'outcome_unknown',
     `${why}: it is unknown whether the request was submitted.`,
-    'Continue it: fare resume. However often you do that, it stays one request.',
+    'Continue it: fare resume. It stays one request, however often you do that.',
     error && { because: error.code, status: error.status },
   );
 }

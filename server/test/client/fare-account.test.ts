@@ -187,7 +187,7 @@ test('a service that limits the rate: the wait is said beside the result, but fo
     home.run(['balance', '--json', '-q'], { env }),
   ]);
   await faulty.stop();
-  assert.equal(well(told).stderr, 'The service limits the rate; trying again in 2 s\n');
+  assert.equal(well(told).stderr, 'The service limits the rate of calls; trying again in 2 s\n');
   assert.equal(well(quiet).stderr, '');
   assert.equal(told.json.available_usd_micro, '12500000');
 });

@@ -111,7 +111,11 @@ describe('what fare run may spend', () => {
     fs.writeFileSync(file, tinyPng);
     const env = { XDG_STATE_HOME: file };
     const ran = await home.run([...cat, '--image', 'a.png'], { env });
-    refused(ran, 2, /^Nothing can be kept in [^\n]*\nSet XDG_STATE_HOME to a folder[^\n]*\n$/);
+    refused(
+      ran,
+      2,
+      /^Nothing can be saved in [^\n]*\nSet XDG_STATE_HOME to a writable folder[^\n]*\n$/,
+    );
     refused(await home.run(['resume'], { env }), 2, /Set XDG_STATE_HOME/);
     nothingStarted();
     const id = (await home.run([...cat, '--no-wait'])).stdout.trim();

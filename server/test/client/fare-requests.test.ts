@@ -119,7 +119,7 @@ describe('fare download', () => {
     refused(
       await home.run(['download', ids.completed, '-o', '-']),
       2,
-      /2 outputs: stdout takes one/,
+      /2 outputs, but stdout takes only one/,
     );
     refused(await home.run(['download', ids.waiting]), 1, /still in the queue/);
   });

@@ -61,7 +61,11 @@ describe('an interrupted run', () => {
     assert.match(ran.stderr, new RegExp(`Request ${id}`));
     assert.equal(before.available - (await service.balance(account)).available, 10_000n);
     assert.equal(service.fake.starts.length, startsBefore + 1);
-    refused(await home.run(['resume']), 2, /No request that was run here is open/);
+    refused(
+      await home.run(['resume']),
+      2,
+      /No request that was run on this computer is still open/,
+    );
   });
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -163,7 +167,11 @@ describe('an interrupted run', () => {
     const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
     faulty.meet('/queue/', limited);
     refused(await home.run(cat, { env }), 6, /Not now/);
-    refused(await home.run(['resume'], { env }), 2, /No request that was run here is open/);
+    refused(
+      await home.run(['resume'], { env }),
+      2,
+      /No request that was run on this computer is still open/,
+    );
     await faulty.stop();
   });
 

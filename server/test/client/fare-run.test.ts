@@ -172,6 +172,10 @@ describe('fare run', () => {
     assert.match(ran.json.error.request_id, /^[0-9a-f-]{36}$/);
     assert.deepEqual(await service.balance(account), before);
     assert.deepEqual(fs.readdirSync(home.dir), []);
-    refused(await home.run(['resume']), 2, /No request that was run here is open/);
+    refused(
+      await home.run(['resume']),
+      2,
+      /No request that was run on this computer is still open/,
+    );
   });
 });

@@ -18,7 +18,7 @@ describe('a person who can be asked', () => {
       const blind = { ...cat, max_usd: undefined, wait_seconds: 0 };
       await agent.use('generate', blind);
       assert.deepEqual(agent.asked, [
-        'fake/image costs at most $0.01. After it $0.99 of $1.00 are left. Spend it?',
+        'fake/image costs at most $0.01. After that, $0.99 of $1.00 will be left. Spend it?',
       ]);
       for (const action of ['decline', 'cancel'] as const) {
         agent.answers(action);

@@ -21,7 +21,11 @@ function addBalance({ server, client, budget }: Desk): void {
       outputSchema: {
         available_usd: z.string(),
         reserved_usd: z.string().describe('Reserved by requests that have not ended yet.'),
-        key: z.looseObject({}).describe("The key's month; null if it has no limit."),
+        key: z
+          .looseObject({})
+          .describe(
+            "The key's limit and its spending this month; limit_usd is null if it has no limit.",
+          ),
         session: z
           .looseObject({})
           .describe('The amount that the user allowed this server to spend.'),
@@ -53,9 +57,11 @@ function addUpload(desk: Desk): void {
     {
       title: 'Upload a file',
       description:
-        'Uploads a local image, video, audio, PDF or text file and gives its file_id, which goes ' +
+        'Uploads a local image, video, audio, PDF or text file and returns its file_id, which goes ' +
         'into any URL field of an input, such as image_url. Free; kept for 7 days.',
-      inputSchema: { path: z.string().min(1).describe('In a folder that the user allowed.') },
+      inputSchema: {
+        path: z.string().min(1).describe('The path of a file in a folder that the user allowed.'),
+      },
       outputSchema: z.looseObject({
         file_id: z.string(),
         content_type: z.string(),

@@ -39,8 +39,8 @@ export class Budget {
     if (amount > this.left) {
       throw new ToolError(
         'session_limit_reached',
-        `This costs ${formatUsd(amount)}, and ${formatUsd(this.left)} of the ` +
-          `${formatUsd(this.limit)} that the user allowed are left. Nothing was submitted. ` +
+        `This costs ${formatUsd(amount)}, but only ${formatUsd(this.left)} is left of the ` +
+          `${formatUsd(this.limit)} that the user allowed. Nothing was submitted. ` +
           'Only the user can allow more, by starting the server with a higher --max-usd.',
         { price_usd_micro: amount, left_usd_micro: this.left, limit_usd_micro: this.limit },
       );

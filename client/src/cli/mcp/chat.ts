@@ -22,7 +22,7 @@ export function addChat(desk: Desk): void {
     {
       title: 'Ask a text model',
       description:
-        'Sends a conversation to a text model and gives its reply. It SPENDS the money of the ' +
+        'Sends a conversation to a text model and returns its reply. It SPENDS the money of the ' +
         'user; without max_usd it returns the most that it may cost and sends nothing.',
       inputSchema: {
         model_id: modelIdSchema,

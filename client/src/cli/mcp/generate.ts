@@ -23,8 +23,8 @@ export const waitSchema = z.number().min(0).max(3600);
 
 const fileSchema = z.looseObject({
   index: z.int(),
-  uri: z.string().describe('The resource to read it as.'),
-  url: z.string().describe('A link that needs no key, good for a day.'),
+  uri: z.string().describe('The URI of the resource with this file.'),
+  url: z.string().describe('A download link that needs no key and is valid for a day.'),
   file_name: z.string(),
   content_type: z.string(),
   file_size: z.int(),
@@ -43,7 +43,7 @@ export const requestSchema = z.object({
   progress: z.number().optional(),
   queue_position: z.number().optional(),
   outputs: z.array(fileSchema),
-  output: z.looseObject({}).describe('Other outputs of the model than files.'),
+  output: z.looseObject({}).describe('Outputs of the model other than files.'),
   unknown_inputs: z
     .array(z.object({ field: z.string(), did_you_mean: z.string().nullable() }))
     .optional()
@@ -58,9 +58,9 @@ export function addGenerate(desk: Desk): void {
     {
       title: 'Generate an image or a video',
       description:
-        'Submits one generation, waits, and gives its outputs. It SPENDS the money of the user: ' +
+        'Submits one generation, waits, and returns its outputs. It SPENDS the money of the user: ' +
         'call get_price first and pass its price as max_usd. A generation that fails costs ' +
-        'nothing. If it takes longer than wait_seconds, the reply has the request_id: go on ' +
+        'nothing. If it takes longer than wait_seconds, the reply has the request_id: continue ' +
         'with get_request, and do not submit it again. For text models use chat.',
       inputSchema: {
         model_id: modelIdSchema,
@@ -135,7 +135,7 @@ function named(error: unknown, requestId: string): ToolError {
   return new ToolError(
     code,
     `Request ${requestId} was submitted, but checking it failed: ${message} ` +
-      'Go on with get_request; do not submit it again.',
+      'Continue with get_request; do not submit it again.',
     { request_id: requestId },
   );
 }
@@ -156,8 +156,8 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   const undone = await cancelled(desk, job.requestId);
   throw new ToolError(
     'price_not_agreed',
-    `The price went up to ${formatUsd(quoted)} meanwhile. Request ${job.requestId} ` +
-      (undone ? 'was cancelled; nothing is charged.' : 'runs already; see get_request.'),
+    `The price rose to ${formatUsd(quoted)} before the submit. Request ${job.requestId} ` +
+      (undone ? 'was cancelled; nothing is charged.' : 'is already running; see get_request.'),
     { price_usd_micro: quoted, request_id: job.requestId },
   );
 }
@@ -168,8 +168,8 @@ async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
   const undone = await cancelled(desk, requestId);
   const data = undone
     ? `Request ${requestId} was cancelled while it was in the queue. Nothing is charged.`
-    : `Request ${requestId} could no longer be cancelled: it runs, or has ended. It is charged ` +
-      'unless it fails; get_request gives its outputs.';
+    : `Request ${requestId} could no longer be cancelled: it is running or has ended. It is charged ` +
+      'unless it fails; get_request returns its outputs.';
   const level = undone ? ('info' as const) : ('warning' as const);
   // A cancelled call gets no reply, so a log message is the only way to report it.
   await desk.server.sendLoggingMessage({ level, logger: 'generate', data }, call.sessionId);

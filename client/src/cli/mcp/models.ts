@@ -8,10 +8,10 @@ const readOnly = { readOnlyHint: true, openWorldHint: false };
 export const modelIdSchema = z
   .string()
   .min(1)
-  .describe('Exactly as list_models gives it, with its slashes.');
+  .describe('The id exactly as in list_models, with its slashes.');
 export const inputSchema = z
   .record(z.string(), z.unknown())
-  .describe("The model's input; get_model gives its fields and an example.");
+  .describe("The model's input; get_model returns its fields and an example.");
 
 const modelLine = z.object({
   id: z.string(),
@@ -20,7 +20,11 @@ const modelLine = z.object({
   task: z.string(),
   description: z.string(),
   price: z.union([z.number(), z.object({ input: z.number(), output: z.number() })]),
-  unit: z.string().describe('The unit of the price in USD; of several prices, the highest.'),
+  unit: z
+    .string()
+    .describe(
+      'The unit that `price` is for. `price` is in USD, and the highest if there are several.',
+    ),
   resolutions: z.array(z.string()),
 });
 

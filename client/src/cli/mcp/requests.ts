@@ -6,7 +6,7 @@ import { outputTemplate, readOutput } from './outputs.ts';
 import { answer, ToolError } from './replies.ts';
 import { ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 
-const idSchema = z.string().min(1).describe('As generate or list_requests gave it.');
+const idSchema = z.string().min(1).describe('The request_id from generate or list_requests.');
 
 export function addRequestTools(desk: Desk): void {
   addGetRequest(desk);
@@ -59,7 +59,7 @@ function addCancelRequest(desk: Desk): void {
         if (undone || status.status === 'CANCELLED') return describeRequest(desk, status);
         throw new ToolError(
           'not_cancellable',
-          `It is ${status.status}: only an IN_QUEUE request can be cancelled. See get_request.`,
+          `The request is ${status.status}: only an IN_QUEUE request can be cancelled. See get_request.`,
           { request_id, status: status.status },
         );
       }),
@@ -87,7 +87,7 @@ function addListRequests({ server, client }: Desk): void {
         status: requestSchema.shape.status.optional(),
         model_id: z.string().optional(),
         limit: z.int().min(1).max(100).default(20),
-        cursor: z.string().optional().describe('next_cursor of the page before.'),
+        cursor: z.string().optional().describe('The next_cursor of the previous page.'),
       },
       outputSchema: { requests: z.array(lineSchema), next_cursor: z.string().nullable() },
       annotations: { readOnlyHint: true, openWorldHint: false },

@@ -29,7 +29,7 @@ function instructionsOf(limit: bigint): string {
     'Find a model with list_models, read its input with get_model, ask get_price, tell the user',
     'the price, then call generate with that price as max_usd.',
     `All calls together may spend ${formatUsd(limit)}; only the user can change that.`,
-    'Local files go through upload_file, and their file_id into the input.',
-    'A generation that is not done in time goes on: wait with get_request, never submit it twice.',
+    'Upload local files with upload_file, and put their file_id into the input.',
+    'A generation that takes longer than wait_seconds goes on: wait with get_request, never submit twice.',
   ].join(' ');
 }

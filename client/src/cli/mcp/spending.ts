@@ -9,7 +9,7 @@ import { ToolError } from './replies.ts';
 const askMs = 600_000;
 
 export const maxUsdText =
-  'The most this may cost, in USD: the price that get_price gave, or more. Without it nothing is ' +
+  'The most this may cost, in USD: the price from get_price, or more. Without it nothing is ' +
   'spent unless the user agrees to the price when asked.';
 
 /**
@@ -58,7 +58,7 @@ async function askUser(
     {
       mode: 'form',
       message:
-        `${model_id} costs at most ${formatUsd(price)}. After it ${left} are left.${unknown} ` +
+        `${model_id} costs at most ${formatUsd(price)}. After that, ${left} will be left.${unknown} ` +
         'Spend it?',
       requestedSchema: { type: 'object', properties: {} },
     },
