@@ -338,11 +338,14 @@ async function command(talk: Talk, text: string): Promise<boolean> {
   if (name === '/exit' || name === '/quit') return false;
   if (name === '/new') {
     talk.messages = [];
-    say('dim', 'A new conversation.');
+    say('dim', 'New conversation started.');
   } else if (name === '/cost') say('dim', await costText(talk, 'so far'));
   else if (name === '/system') {
     talk.system = argument || undefined;
-    say('dim', argument ? 'From the next message on.' : 'No instructions.');
+    say(
+      'dim',
+      argument ? 'The instructions apply from the next message on.' : 'Instructions removed.',
+    );
   } else if (name === '/model') changeModel(talk, argument);
   else printTable(['COMMAND', 'DESCRIPTION'], helpRows);
   return true;

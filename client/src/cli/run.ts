@@ -111,7 +111,7 @@ async function agree(
     throw new Stop(
       exits.money,
       'not_agreed',
-      `It costs ${shown}; fare asks above $${askAbove}. Nothing was submitted.`,
+      `It costs ${shown}, and prices above $${askAbove} need your confirmation. Nothing was submitted.`,
       `Pass --max-usd ${shown.slice(1)} or --yes.`,
       { price_usd_micro: price },
     );

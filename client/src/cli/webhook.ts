@@ -129,7 +129,7 @@ function shower(json: boolean): Show {
   return (said) => {
     const now = Math.floor(performance.now() / 1000);
     if (now !== second) {
-      if (hidden > 0) tell(`${hidden} more that were not verified are not shown.`);
+      if (hidden > 0) tell(`${hidden} more unverified notifications are not shown.`);
       second = now;
       shown = hidden = 0;
     }

@@ -84,7 +84,11 @@ describe('what fare run may spend', () => {
   });
 
   test('above what is asked about, where nobody can be asked: needs a word', async () => {
-    refused(await home.run(dear), 4, /fare asks above \$0\.25[^]*Pass --max-usd 1\.00 or --yes/);
+    refused(
+      await home.run(dear),
+      4,
+      /prices above \$0\.25 need your confirmation[^]*Pass --max-usd 1\.00 or --yes/,
+    );
     nothingStarted();
     well(await home.run([...dear, '--no-save', '--max-usd', '1']));
     well(await home.run([...dear, '--no-save', '--yes']));

@@ -83,7 +83,7 @@ addWords('keys', {
     overlap_none_text:
       'Choose this if the secret may have leaked. Programs that still use it are refused from the next call.',
     overlap_running:
-      'An earlier rotation is still running. Its old secret stops at once, instead of on',
+      'The secret from before the last rotation still works. It stops at once when you rotate, instead of on',
     overlap_until: 'The old secret works until',
     overlap_unused: 'It has not been used since the rotation.',
     overlap_used: 'Last used',

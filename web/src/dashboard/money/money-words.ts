@@ -11,8 +11,8 @@ addWords('money', {
     sums: {
       title: 'Total',
       movements: 'Movements',
-      in: 'Added to available',
-      out: 'Taken from available',
+      in: 'Added to the available balance',
+      out: 'Taken from the available balance',
       net: 'Net change',
       charged: 'Charged for requests',
     },

@@ -35,7 +35,7 @@ addWords('operator_upstreams', {
     errors_day: 'last day',
     ended: '{{failed}} of {{all}} requests',
     none_ended: 'no requests',
-    starts: 'Start time, median',
+    starts: 'Time to start, median',
     runs: 'Run time, median',
     p95: '95%',
     hour: 'last hour',
