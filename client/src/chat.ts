@@ -2,14 +2,8 @@ import { FareboxError } from './error.ts';
 import { eventsOf, parsed } from './events.ts';
 import { withAmounts } from './money.ts';
 import { newKey } from './runtime.ts';
-import {
-  chunksOf,
-  errorFrom,
-  usualSilenceMs,
-  type Call,
-  type Transport,
-  type Wanted,
-} from './transport.ts';
+import { chunksOf, errorFrom } from './replies.ts';
+import { usualSilenceMs, type Call, type Transport, type Wanted } from './transport.ts';
 import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
 /** Calls of text models: a whole reply, or a stream of chunks. */

@@ -5,13 +5,12 @@ import { blobPart, isServerSide, newKey } from './runtime.ts';
 import {
   backoffMs,
   checkCall,
-  chunksOf,
   isPassing,
   usualSilenceMs,
   type Call,
-  type OpenResponse,
   type Transport,
 } from './transport.ts';
+import { chunksOf, type OpenResponse } from './replies.ts';
 
 /** Downloads outputs, completely or not at all. */
 

@@ -1,8 +1,7 @@
 import { FareboxError, badArgument, checkNumber, unreadable } from './error.ts';
-import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
-import { codeOf, fieldOf, fromJson, messageOf } from './unknown.ts';
-import type { ErrorBody } from './types.ts';
+import { fieldOf, messageOf } from './unknown.ts';
+import { advice, readJson, reasonFor, refusal, type OpenResponse } from './replies.ts';
 
 /** Calls to the service. Only this file handles the key, time limits, retries and errors. */
 
@@ -54,12 +53,6 @@ interface Prepared extends Wanted {
   head: Headers;
 }
 
-/** A reply whose body has not been read yet. Its reader ends the scope. */
-export interface OpenResponse {
-  response: Response;
-  scope: Scope;
-}
-
 /** A failed attempt, and the time until the next one. */
 export interface Retry {
   error: FareboxError;
@@ -81,8 +74,6 @@ const usualLimitMs = 60_000;
 export const usualSilenceMs = 60_000;
 const pauseLeastMs = 500;
 const pauseMostMs = 8_000;
-/** Whether the service itself advises a retry (`x-should-retry`). */
-const advice = new WeakMap<FareboxError, boolean>();
 /** If the service asks for a longer wait, the error goes to the caller instead. */
 const retryAfterMostSeconds = 60;
 
@@ -269,11 +260,6 @@ function again({ idempotencyKey, method }: Wanted): string {
     : 'Check that the service runs, then try again.';
 }
 
-function reasonFor(error: unknown): string {
-  const code = codeOf(fieldOf(error, 'cause')) || codeOf(error);
-  return code === '' ? '' : ` (${code})`;
-}
-
 export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: string): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -330,103 +316,4 @@ function pauseMs({ retryAfterSeconds }: FareboxError, tried: number): number {
 export function backoffMs(tried: number): number {
   const most = Math.min(pauseMostMs, pauseLeastMs * 2 ** tried);
   return most / 2 + Math.random() * (most / 2);
-}
-
-function readJson<T>(text: string, response: Response): T {
-  try {
-    return fromJson<T>(text);
-  } catch (error) {
-    throw unexpected(response, 'with something that is not JSON', error);
-  }
-}
-
-async function refusal(response: Response): Promise<FareboxError> {
-  const { status, headers } = response;
-  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    await response.body?.cancel();
-    return unexpected(
-      response,
-      'with a redirect, which is not followed because the call has a key',
-    );
-  }
-  const text = await response.text();
-  let error: ErrorBody['error'] | undefined;
-  try {
-    error = fromJson<Partial<ErrorBody>>(text).error;
-  } catch {
-    // Not JSON: probably a proxy's page.
-  }
-  if (typeof error?.code !== 'string') return unexpected(response, `with status ${status}`);
-  return errorFrom(error, status, headers);
-}
-
-export function errorFrom(
-  { code, message, type, param, request_id, details }: ErrorBody['error'],
-  status: number | null,
-  headers?: Headers,
-): FareboxError {
-  const retryAfterSeconds = retryAfterOf(headers);
-  const should = headers?.get('x-should-retry');
-  const error = new FareboxError(code, message, {
-    status,
-    type,
-    callId: request_id,
-    param,
-    details: withAmounts(details ?? {}),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  });
-  if (should) advice.set(error, should === 'true');
-  return error;
-}
-
-function unexpected(response: Response, how: string, cause?: unknown): FareboxError {
-  const { status, headers } = response;
-  const retryAfterSeconds = retryAfterOf(headers);
-  return new FareboxError(
-    'unexpected_reply',
-    `The address answered ${how}. Check that baseUrl is the address of the service and ends in /v1.`,
-    {
-      status: status || null,
-      callId: headers.get('x-request-id'),
-      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-      cause,
-    },
-  );
-}
-
-export function retryAfterOf(headers: Headers | undefined): number | undefined {
-  const text = headers?.get('retry-after');
-  if (!text) return undefined;
-  const seconds = /^\d+(\.\d+)?$/.test(text)
-    ? Number(text)
-    : (Date.parse(text) - Date.now()) / 1000;
-  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
-}
-
-/** Yields a reply's bytes. Throws if `silenceMs` pass between two chunks. */
-export async function* chunksOf(
-  { response, scope }: OpenResponse,
-  silenceMs: number,
-): AsyncGenerator<Uint8Array> {
-  const reader = response.body?.getReader();
-  try {
-    for (;;) {
-      const { done, value } = (await reader?.read()) ?? { done: true };
-      if (done) return;
-      scope.alive(silenceMs);
-      yield value!;
-    }
-  } catch (error) {
-    if (scope.signal.aborted) throw scope.signal.reason;
-    if (error instanceof FareboxError) throw error;
-    throw new FareboxError(
-      'connection_error',
-      `The connection broke in mid-reply${reasonFor(error)}.`,
-      { cause: error },
-    );
-  } finally {
-    scope.end();
-    // A reader who stops early stops the sender as well.
-    scope.abort();
-  }
 }

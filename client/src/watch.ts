@@ -4,14 +4,13 @@ import { openScope, pause } from './scope.ts';
 import {
   backoffMs,
   checkCall,
-  chunksOf,
   isPassing,
-  retryAfterOf,
   segments,
   type Call,
   type Transport,
   type Wanted,
 } from './transport.ts';
+import { chunksOf, retryAfterOf } from './replies.ts';
 import type { Status } from './types.ts';
 
 /** Follows a request to its end, across restarts of the service and broken connections. */

@@ -3,7 +3,7 @@ import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-reac
 import { useTranslation } from 'react-i18next';
 import { Dimmed } from './styles.ts';
 import type { RequestOutput } from '../api-types.ts';
-import { Empty } from './Empty.tsx';
+import { Empty } from './list/Empty.tsx';
 
 /** An output of a model: image, video, audio, text or a file to download. */
 export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: string; gone: string }) {

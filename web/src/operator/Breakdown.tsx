@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { RowLink } from './links.tsx';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
-import { type Column, DataList } from '../components/DataList.tsx';
+import { type Column, DataList } from '../components/list/DataList.tsx';
 import { sumColumns } from './figures.tsx';
 import './overview-words.ts';
 

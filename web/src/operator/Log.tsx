@@ -6,7 +6,7 @@ import i18next from 'i18next';
 import { actionName, LogList, useLog } from './LogList.tsx';
 import './log-words.ts';
 import { useAddress } from './search.ts';
-import { FilterSelect } from '../components/FilterSelect.tsx';
+import { FilterSelect } from '../components/list/FilterSelect.tsx';
 import { objectOf } from '../../../client/src/unknown.ts';
 
 /** The log of what operators did. */

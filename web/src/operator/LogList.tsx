@@ -4,13 +4,13 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TFunction } from 'i18next';
-import { type Column, whenColumn } from '../components/DataList.tsx';
+import { type Column, whenColumn } from '../components/list/DataList.tsx';
 import { RowName } from '../components/styles.ts';
 import type { OperatorCalls } from '../api.ts';
 import type { LogEntry } from '../api-types.ts';
 import { Usd, When } from '../components/text.tsx';
 import { useOperatorPages } from '../queries.ts';
-import { PagedList } from '../components/PagedList.tsx';
+import { PagedList } from '../components/list/PagedList.tsx';
 import './log-words.ts';
 
 type Query = OperatorCalls['GET /log']['query'];

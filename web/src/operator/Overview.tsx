@@ -2,11 +2,11 @@ import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack } from '@man
 import { IconChartBar } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Column, countColumn, DataList } from '../components/DataList.tsx';
+import { type Column, countColumn, DataList } from '../components/list/DataList.tsx';
 import { Heading } from '../components/styles.ts';
 import { Usd, useLocale, usePercent } from '../components/text.tsx';
 import type { AuditResult, Revenue, RevenueDay, RevenueSum } from '../api-types.ts';
-import { Empty } from '../components/Empty.tsx';
+import { Empty } from '../components/list/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
 import { Stat } from '../components/Stat.tsx';

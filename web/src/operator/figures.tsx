@@ -1,4 +1,4 @@
-import { type Column, countColumn, usdColumn } from '../components/DataList.tsx';
+import { type Column, countColumn, usdColumn } from '../components/list/DataList.tsx';
 import type { RevenueSum } from '../api-types.ts';
 
 /** The figure columns shared by all revenue tables. */

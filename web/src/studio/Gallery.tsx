@@ -21,7 +21,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, Heading, PlainButton } from '../components/styles.ts';
-import { Empty } from '../components/Empty.tsx';
+import { Empty } from '../components/list/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
 import { Cover } from './Cover.tsx';

@@ -11,7 +11,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiFailure, faultsIn } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
-import { Empty } from '../components/Empty.tsx';
+import { Empty } from '../components/list/Empty.tsx';
 import { Failure, showFailure } from '../components/Failure.tsx';
 import { formatUsd } from '../money.ts';
 import { useAccount, useMay } from '../session.tsx';

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { api } from '../../api.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { meQuery } from '../../session.tsx';
-import { Empty } from '../Empty.tsx';
+import { Empty } from '../list/Empty.tsx';
 import { showFailure } from '../Failure.tsx';
 import { PageTitle } from './PageTitle.tsx';
 

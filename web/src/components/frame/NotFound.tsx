@@ -2,7 +2,7 @@ import { Box, Button, Container } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { Empty } from '../Empty.tsx';
+import { Empty } from '../list/Empty.tsx';
 
 /** The text for a missing page, as a whole page. */
 export function NotFound() {

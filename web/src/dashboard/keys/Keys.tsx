@@ -6,7 +6,7 @@ import { keysSearch, type KeysSearch } from '../search.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { useMay } from '../../session.tsx';
@@ -19,7 +19,7 @@ import { RevokeKey } from './RevokeKey.tsx';
 import { RotateKey } from './RotateKey.tsx';
 import './keys-words.ts';
 import styles from './Keys.module.css';
-import { More } from '../../components/PagedList.tsx';
+import { More } from '../../components/list/PagedList.tsx';
 
 /** Which dialog is open above the list. */
 type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;

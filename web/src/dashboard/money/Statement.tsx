@@ -20,7 +20,7 @@ import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { Movement } from '../../api-types.ts';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
@@ -29,7 +29,7 @@ import { dayOf, kinds, statementSearch, type StatementSearch } from './money-sea
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
-import { More } from '../../components/PagedList.tsx';
+import { More } from '../../components/list/PagedList.tsx';
 
 export function Statement() {
   const { t } = useTranslation('money');

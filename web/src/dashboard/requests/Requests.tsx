@@ -24,7 +24,7 @@ import { Note, PlainButton, Dot } from '../../components/styles.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
 import { Duration, StatusBadge, Usd, useLocale, usePercent, When } from '../../components/text.tsx';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { isShrunk } from '../../components/shrunk.ts';

@@ -30,14 +30,14 @@ import type { Delivery } from '../../api-types.ts';
 import { Clipped } from '../../components/Clipped.tsx';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
-import type { Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/list/DataList.tsx';
 import { Failure, messageOf, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { When } from '../../components/text.tsx';
 import { useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { said } from '../../words.ts';
-import { PagedList } from '../../components/PagedList.tsx';
+import { PagedList } from '../../components/list/PagedList.tsx';
 import { useAccountKey, useAccountPages, useAccountQuery, useReload } from '../../queries.ts';
 
 export function Webhooks() {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { entriesOf } from '../../records.ts';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
-import { type Column, DataList, usdColumn } from '../../components/DataList.tsx';
+import { type Column, DataList, usdColumn } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { AccountDetail, AccountPerson } from '../../api-types.ts';
-import { type Column, DataList } from '../../components/DataList.tsx';
+import { type Column, DataList } from '../../components/list/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { When } from '../../components/text.tsx';
 import './account-words.ts';

@@ -2,14 +2,14 @@ import { Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { RequestLink } from '../links.tsx';
-import { type Column, whenColumn } from '../../components/DataList.tsx';
+import { type Column, whenColumn } from '../../components/list/DataList.tsx';
 import type { RequestMargin } from '../../api-types.ts';
 import { StatusBadge, Usd } from '../../components/text.tsx';
 import './account-words.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { PagedList } from '../../components/PagedList.tsx';
-import { FilterSelect } from '../../components/FilterSelect.tsx';
+import { PagedList } from '../../components/list/PagedList.tsx';
+import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 
 /** An account's requests with their cost to the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {

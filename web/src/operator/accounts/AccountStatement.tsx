@@ -3,14 +3,14 @@ import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { RequestLink } from '../links.tsx';
-import { type Column, usdColumn, whenColumn } from '../../components/DataList.tsx';
+import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
 import { RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import './account-words.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { PagedList } from '../../components/PagedList.tsx';
+import { PagedList } from '../../components/list/PagedList.tsx';
 
 /** Every transfer of an account, newest first. */
 export function AccountStatement({ account_id }: { account_id: string }) {

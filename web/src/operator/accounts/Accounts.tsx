@@ -5,17 +5,17 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
-import { type Column, usdColumn, whenColumn } from '../../components/DataList.tsx';
+import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
+import { SearchField } from '../../components/list/SearchField.tsx';
 import { AccountBadges } from './AccountBadges.tsx';
 import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { type Paged, PagedList } from '../../components/PagedList.tsx';
+import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');

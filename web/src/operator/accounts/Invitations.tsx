@@ -6,14 +6,14 @@ import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { RowButton } from '../../components/styles.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
-import type { Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/list/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
 import { useOperatorQuery } from '../../queries.ts';
-import { PagedList } from '../../components/PagedList.tsx';
+import { PagedList } from '../../components/list/PagedList.tsx';
 import './invitations-words.ts';
 
 export function Invitations() {

@@ -5,17 +5,17 @@ import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
-import type { Column } from '../../components/DataList.tsx';
+import type { Column } from '../../components/list/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
+import { SearchField } from '../../components/list/SearchField.tsx';
 import './catalog-words.ts';
 import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
 import { live } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
-import { FilterSelect } from '../../components/FilterSelect.tsx';
-import { type Paged, PagedList } from '../../components/PagedList.tsx';
+import { FilterSelect } from '../../components/list/FilterSelect.tsx';
+import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
 
 /** More rows in one table are slow to render. */
 const pageSize = 50;

@@ -24,7 +24,7 @@ import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
-import { type Column, DataList } from '../../components/DataList.tsx';
+import { type Column, DataList } from '../../components/list/DataList.tsx';
 import { Percent, Took, Usd } from '../../components/text.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';

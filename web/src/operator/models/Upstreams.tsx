@@ -13,8 +13,8 @@ import {
 import { IconPlugConnected } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, RowName, Heading } from '../../components/styles.ts';
-import { type Column, DataList } from '../../components/DataList.tsx';
-import { Empty } from '../../components/Empty.tsx';
+import { type Column, DataList } from '../../components/list/DataList.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import type { Upstream } from '../../api-types.ts';

@@ -3,7 +3,7 @@ import { IconStack2 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { AccountLink, RequestLink } from '../links.tsx';
-import { type Column, usdColumn } from '../../components/DataList.tsx';
+import { type Column, usdColumn } from '../../components/list/DataList.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -14,8 +14,8 @@ import { liveMs } from '../live.ts';
 import './queue-words.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { type Paged, PagedList } from '../../components/PagedList.tsx';
-import { FilterSelect } from '../../components/FilterSelect.tsx';
+import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 
 /** Every unfinished request, oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {

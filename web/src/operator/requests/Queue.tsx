@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
-import { type Column, countColumn, DataList } from '../../components/DataList.tsx';
+import { type Column, countColumn, DataList } from '../../components/list/DataList.tsx';
 import { Heading } from '../../components/styles.ts';
 import type { QueueUpstream } from '../../api-types.ts';
 import { Took, When } from '../../components/text.tsx';

@@ -4,7 +4,7 @@ import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Column, usdColumn, whenColumn } from '../../components/DataList.tsx';
+import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
 import { RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -13,7 +13,7 @@ import { Usd, When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
 import { NewVouchers } from './NewVouchers.tsx';
 import { useOperatorPages } from '../../queries.ts';
-import { type Paged, PagedList } from '../../components/PagedList.tsx';
+import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
 import './vouchers-words.ts';
 
 const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };

@@ -16,7 +16,7 @@ import { useEffect, useState, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton, RowButton } from '../../components/styles.ts';
 import { Drawer } from '../../components/Dialog.tsx';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text.tsx';

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import type { Media } from '../models.ts';

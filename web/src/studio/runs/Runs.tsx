@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import { ApiFailure } from '../../api.ts';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
 import type { RunActions } from '../Model.tsx';
 import type { Model } from '../../api-types.ts';

@@ -3,7 +3,7 @@ import { IconPhotoOff } from '@tabler/icons-react';
 import { QueryLink } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { Modal } from '../../components/Dialog.tsx';
-import { Empty } from '../../components/Empty.tsx';
+import { Empty } from '../../components/list/Empty.tsx';
 import { addressOf } from '../Gallery.tsx';
 import { choose, taking } from '../models.ts';
 import { useModels } from '../price.ts';

@@ -3,8 +3,8 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Listed } from './DataList.tsx';
 import { Empty } from './Empty.tsx';
-import { Failure } from './Failure.tsx';
-import { PlainButton } from './styles.ts';
+import { Failure } from '../Failure.tsx';
+import { PlainButton } from '../styles.ts';
 
 export interface Paged<Row> {
   /** Undefined while loading. */
