@@ -230,7 +230,9 @@ function httpDeps(
     streamGrants: createStreamGrants({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
-      onError: throttled((told) => log.warn(told, 'could not check who may go on reading streams')),
+      onError: throttled((told) =>
+        log.warn(told, 'could not check whether open streams may continue'),
+      ),
       everyMs: given.times.streamGrantsMs,
     }),
     queue: view,
@@ -296,7 +298,7 @@ function pageEvents({ db, hints, links, log }: Services, times: Times): PageEven
     {
       links,
       times,
-      onError: throttled((told) => log.warn(told, 'could not poll what pages show')),
+      onError: throttled((told) => log.warn(told, 'could not read changes for the open web pages')),
     },
   );
 }

@@ -22,7 +22,10 @@ interface Setting<T> {
 const settings = {
   PORT: int(0, 65_535, '8080', 'Port to listen on. 0 picks a free one.'),
   HOST: text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
-  FAREBOX_BASE_URL: text(null, 'The base address for callers. Default: http://localhost:PORT/v1.'),
+  FAREBOX_BASE_URL: text(
+    null,
+    'Base address of the API for callers. Default: http://localhost:PORT/v1.',
+  ),
   FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and operator.'),
   FAREBOX_WEB_URL: text(
     null,
@@ -50,9 +53,12 @@ const settings = {
     'must be an https or http address, such as https://login.example.com.',
     '[Identity provider](people.md#an-identity-provider) (OpenID Connect), `https://login.example.com`.',
   ),
-  FAREBOX_OIDC_CLIENT_ID: text(null, 'The client id of Farebox there.'),
-  FAREBOX_OIDC_CLIENT_SECRET: secret('The client secret there.'),
-  FAREBOX_OIDC_NAME: text('Single sign-on', 'The label of its button.'),
+  FAREBOX_OIDC_CLIENT_ID: text(null, 'The client id of Farebox at the identity provider.'),
+  FAREBOX_OIDC_CLIENT_SECRET: secret('The client secret of Farebox at the identity provider.'),
+  FAREBOX_OIDC_NAME: text(
+    'Single sign-on',
+    'The label of the identity provider on its sign-in button.',
+  ),
   FAREBOX_TOP_UP_TEXT: {
     ...text(
       null,
@@ -64,7 +70,7 @@ const settings = {
     0,
     10,
     '0',
-    'Number of your own proxies in front that append to X-Forwarded-For.',
+    'Number of your own proxies in front of Farebox that append to X-Forwarded-For.',
   ),
   FAREBOX_DATA_DIR: text('./data', 'The [data folder](operating.md#the-data-folder).'),
   DATABASE_URL: {
@@ -77,7 +83,7 @@ const settings = {
   FAREBOX_UNSAFE_DATABASE: flag('off', 'For tests: accept a database that may lose commits.'),
   FAREBOX_CATALOG: text(null, 'Folder of catalog files. Default: the `catalog` of Farebox.'),
   FAREBOX_SECRET: secret(
-    'Signs output links; at least 32 characters. Unset: made and kept in the data folder.',
+    'Signs output links; at least 32 characters. Unset: generated and kept in the data folder.',
   ),
   FAREBOX_SECRET_PREVIOUS: secret(
     'The previous secret, for a day after a [change](operating.md#rotating-the-signing-secret).',
@@ -98,19 +104,19 @@ const settings = {
     0.1,
     3600,
     '45',
-    'Time limit of a step of a worker, and of a call to an upstream that sets no longer one. Less than the lease.',
+    "Time limit of a worker's step, and of a call to an upstream unless that sets a longer limit. Must be less than `FAREBOX_LEASE_SECONDS`.",
   ),
   FAREBOX_OUTPUT_SECONDS: number(
     0.1,
     86_400,
     '600',
-    'Time limit of one fetch of the outputs of a job.',
+    'Time limit for fetching all outputs of a job once.',
   ),
   FAREBOX_POLL_SECONDS: number(
     0.05,
     60,
     '2',
-    'Seconds between polls of a job, unless its upstream sets them.',
+    'Seconds between polls of a job, unless its upstream sets its own.',
   ),
   FAREBOX_STORAGE: {
     ...matching(
@@ -125,13 +131,13 @@ const settings = {
     0,
     1_125_899_906_842_624,
     '4294967296',
-    'Bytes of results that one process keeps while the [storage is away](operating/outages.md#storage-away).',
+    'Bytes of results that one process keeps on its disk while the [storage is away](operating/outages.md#storage-away).',
   ),
   FAREBOX_DRAIN_SECONDS: number(
     0,
     6,
     '3',
-    'Seconds that `serve` still answers after SIGTERM ([stopping](operating.md#stopping)).',
+    'Seconds during which `serve` still answers after SIGTERM ([stopping](operating.md#stopping)).',
   ),
   FAREBOX_METRICS_TOKEN: secret('Bearer token for /metrics from other machines.'),
   FAREBOX_LOG_LEVEL: oneOf(
@@ -139,8 +145,8 @@ const settings = {
     'info',
     'Lowest level that is logged.',
   ),
-  FAREBOX_RPM: int(1, 10_000_000, '600', 'Calls a minute of a key without its own limit.'),
-  FAREBOX_OPEN_JOBS: int(1, 100_000_000, '50', 'Open jobs of a key without its own limit.'),
+  FAREBOX_RPM: int(1, 10_000_000, '600', 'Calls a minute for a key that has no limit of its own.'),
+  FAREBOX_OPEN_JOBS: int(1, 100_000_000, '50', 'Open jobs for a key that has no limit of its own.'),
   FAREBOX_OPEN_CHATS: int(1, 1_000_000, '100', 'Open chats of a key in one process.'),
   FAREBOX_ACCOUNT_RPM: ceiling(10_000_000, 'Calls a minute', 'FAREBOX_RPM'),
   FAREBOX_ACCOUNT_OPEN_JOBS: ceiling(100_000_000, 'Open jobs', 'FAREBOX_OPEN_JOBS'),
@@ -156,13 +162,13 @@ const settings = {
     1,
     1_000_000,
     '1000',
-    'Chats that one process still reads for their usage after their callers have left. An account holds at most as many as it leaves free.',
+    'Chats that one process reads on for their usage after their callers have left. One account may have at most as many as are still free.',
   ),
   FAREBOX_OPEN_UPLOADS: int(
     1,
     1_000_000,
     '32',
-    'Open uploads of an account in one process. All accounts together: a quarter of `FAREBOX_IN_FLIGHT_MAX`; beyond it 503.',
+    'Open uploads of an account in one process; beyond it 429. All accounts together may have a quarter of `FAREBOX_IN_FLIGHT_MAX`; beyond it 503.',
   ),
   FAREBOX_UPLOAD_MAX_BYTES: int(1, 10_737_418_240, '104857600', 'Largest uploaded file.'),
   FAREBOX_OUTPUT_MAX_BYTES: int(1, 10_737_418_240, '2147483648', 'Largest output that is kept.'),
@@ -183,7 +189,7 @@ const settings = {
     1,
     86_400,
     '900',
-    'Submits get 503 while the oldest job of the account for the same upstream has waited longer.',
+    "A submit gets 503 while the account's oldest job for the same upstream has waited longer than this.",
   ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
   FAREBOX_CORS_ORIGINS: {
@@ -195,30 +201,33 @@ const settings = {
       return origins;
     },
     default: '',
-    says: 'Origins whose pages may call with a key, comma-separated, such as `https://app.example.com`.',
+    says: 'Web origins whose pages may call the API with a key, comma-separated, such as `https://app.example.com`.',
   },
   FAREBOX_ALLOW_PRIVATE_HOSTS: hosts(
     'Host or host:port of your network from which outputs may come, comma-separated; not the hosts of upstreams.',
   ),
   FAREBOX_TEST_PUBLIC_HOSTS: hosts('For tests: host:port that counts as public.'),
-  FAREBOX_NOTIFY: flag('on', 'Wake other processes by LISTEN and NOTIFY; if off, they poll.'),
+  FAREBOX_NOTIFY: flag(
+    'on',
+    'Wake other processes with LISTEN and NOTIFY; if off, they only poll.',
+  ),
   FAREBOX_IN_FLIGHT_MAX: int(
     1,
     1_000_000,
     '2000',
-    'Calls in progress in one process; beyond it 503. An account or person holds at most as many as it leaves free; beyond it 429. Half as many bodies may be in transit.',
+    'Calls in progress in one process; beyond it 503. One account or person may have at most as many as are still free; beyond it 429. Half as many calls may still be sending their bodies.',
   ),
   FAREBOX_BODIES_MAX_BYTES: int(
     16 * 1024 * 1024,
     1024 ** 4,
     String(128 * 1024 * 1024),
-    'Bytes of JSON bodies in one process; beyond it 503. For one account a quarter; beyond that 429.',
+    'Bytes of JSON bodies in one process; beyond it 503. One account may use a quarter of them; beyond that 429.',
   ),
   FAREBOX_STREAMS_MAX: int(
     1,
     1_000_000,
     '20000',
-    'Status streams, waits and open web pages in one process, shared like calls.',
+    'Status streams, waiting calls and open web pages in one process, shared between accounts like `FAREBOX_IN_FLIGHT_MAX`.',
   ),
   FAREBOX_SANDBOX: {
     ...flag(
@@ -227,8 +236,8 @@ const settings = {
     ),
     default: null,
   },
-  FAREBOX_SANDBOX_CONCURRENCY: int(1, 100_000, '8', 'Jobs that the sandbox runs at once.'),
-  FAREBOX_SANDBOX_SPEED: number(0.01, 1_000_000, '1', 'Speed of the sandbox.'),
+  FAREBOX_SANDBOX_CONCURRENCY: int(1, 100_000, '8', 'Most jobs that the sandbox runs at once.'),
+  FAREBOX_SANDBOX_SPEED: number(0.01, 1_000_000, '1', 'Speed of the sandbox: 2 is twice as fast.'),
 } satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof settings;
@@ -374,9 +383,9 @@ export function configurationPage(): string {
   return [
     '# Configuration',
     '',
-    'Farebox reads these environment variables when it starts, and those that catalog files name for their',
+    'When it starts, Farebox reads these environment variables, and those that catalog files name for their',
     '[upstreams](upstreams.md), such as `FAL_KEY`. A secret may be given as a file instead: `NAME_FILE=/run/secrets/name`. A',
-    'wrong value stops the start with a message that names it. Beyond a limit of a key or an account the answer is 429.',
+    'wrong value stops the start with a message that names it. Calls beyond a limit of a key or an account get 429.',
     '',
     '| name | default | what it does |',
     '|---|---|---|',

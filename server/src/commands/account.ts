@@ -113,7 +113,7 @@ export async function price(context: Context, email: string, factor: string): Pr
     });
     return needAccount(db, id);
   });
-  print(context, view(row), `${row.email} pays ${row.price_ppm / 1e6} of every list price.`);
+  print(context, view(row), `${row.email} pays every list price times ${row.price_ppm / 1e6}.`);
 }
 
 export async function statementOf(
@@ -152,7 +152,7 @@ export async function webhookSecret(
   email: string,
   { rotate, retire }: { rotate?: boolean; retire?: boolean },
 ): Promise<void> {
-  if (rotate && retire) throw new Refused('Give --rotate or --retire, one at a time.');
+  if (rotate && retire) throw new Refused('Give either --rotate or --retire, not both.');
   const shown = await withDatabase(context, async (db) => {
     const found = await needAccount(db, email);
     const { id: account_id } = found;
@@ -164,7 +164,7 @@ export async function webhookSecret(
   const [newest, older] = shown.webhook_secrets;
   print(context, shown, newest!);
   if (older !== undefined && !context.json)
-    context.err(`The older secret, which also signs until --retire: ${older}`);
+    context.err(`The older secret also signs until you drop it with --retire: ${older}`);
 }
 
 function view(row: accounts.AccountRow) {

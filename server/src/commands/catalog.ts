@@ -76,7 +76,8 @@ function line({ file, path, message, ...where }: Problem): string {
 }
 
 function askedWords({ asked, prices_compared }: Live): string {
-  if (asked.length === 0) return 'No upstream that a file defines is set up, so none was asked.';
+  if (asked.length === 0)
+    return 'None of the upstreams that the files define is set up, so none was asked.';
   return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
 }
 

@@ -41,7 +41,7 @@ async function book(
     const { available_usd_micro, transfer_id, replayed } = await booking(db, account_id);
     return { account_id, available_usd_micro, transfer_id, replayed };
   });
-  const done = shown.replayed ? 'was booked before, nothing changed' : 'booked';
+  const done = shown.replayed ? 'was already booked; nothing was changed' : 'booked';
   const available = formatUsd(shown.available_usd_micro);
   print(context, shown, `${what} ${done}. Available: ${available} USD.`);
 }

@@ -132,7 +132,7 @@ export async function limit(
 
 function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: keys.Limits): string {
   const part = (limit: bigint | number | null | undefined, shown: string, of: string) =>
-    limit === undefined ? [] : [limit === null ? `no limit of ${of}` : `at most ${shown} ${of}`];
+    limit === undefined ? [] : [limit === null ? `no limit on ${of}` : `at most ${shown} ${of}`];
   return [
     ...part(monthly, formatUsd(monthly ?? 0n), 'USD a month'),
     ...part(rpm, String(rpm), 'calls a minute'),
@@ -159,7 +159,7 @@ function later(text: string): Date {
   const at = momentOf(text);
   if (at !== null && at.getTime() > Date.now()) return at;
   throw new Refused(
-    `"${text}" is not a future day, such as 2030-12-31, or a future time in ISO 8601 with its zone.`,
+    `"${text}" is not a future day, such as 2030-12-31, or a future time in ISO 8601 with a time zone.`,
   );
 }
 

@@ -72,7 +72,7 @@ function takenWords(taken: boolean | null): string {
   return taken === null ? untried : taken ? 'taken' : 'not confirmed';
 }
 
-const untried = 'not tried: it has no free call';
+const untried = 'not checked: it has no call that costs nothing';
 
 /** A check may fail for another reason than the credential; that is listed among the problems. */
 function credentialWords({ credential_taken, has_credential }: UpstreamReport): string {

@@ -53,16 +53,18 @@ export async function invite(
   { account, role }: { account?: string; role?: string },
 ): Promise<void> {
   if (role !== undefined && account === undefined)
-    throw new Refused('--role goes with --account: in an account of their own they are the owner.');
+    throw new Refused(
+      '--role needs --account: in a new account of their own, people are always the owner.',
+    );
   const wanted = role ?? 'owner';
-  if (!isRole(wanted)) throw new Refused(`--role is one of ${roles.join(', ')}.`);
+  if (!isRole(wanted)) throw new Refused(`--role must be one of ${roles.join(', ')}.`);
   const made = await withDatabase(context, async (db) => {
     const account_id = account === undefined ? null : (await needAccount(db, account)).id;
     return makeInvitation(db, { account_id, email, role: wanted, invited_by: null });
   });
   const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
   print(context, { invitation_id: made.id, email: made.email, role: wanted, url }, url);
-  tell(context, `It works for ${made.email} for seven days, once.`);
+  tell(context, `The link works once, within seven days, and only for ${made.email}.`);
 }
 
 export async function disable2fa(context: Context, email: string): Promise<void> {
@@ -73,7 +75,11 @@ export async function disable2fa(context: Context, email: string): Promise<void>
 
 export async function setEmail(context: Context, before: string, email: string): Promise<void> {
   const changed = await withDatabase(context, (db) => changeEmail(db, before, email));
-  print(context, changed, `Now signs in with ${changed.email}, no longer with ${changed.before}.`);
+  print(
+    context,
+    changed,
+    `This person now signs in with ${changed.email}, no longer with ${changed.before}.`,
+  );
 }
 
 function tell(context: Context, note: string): void {

@@ -131,16 +131,20 @@ function addPeople(program: Command, run: Run): void {
   verb(
     person,
     'invite',
-    'print a link that lets an address in: to an account of its own, or into one',
+    'print a link that invites an address to a new account, or to an existing one',
   )
     .argument('<email>')
-    .option('--account <email>', 'into this account')
+    .option('--account <email>', 'join this existing account; default: a new one')
     .option('--role <role>', 'owner, developer, billing or read_only; default: owner')
     .action(run(async () => (await import('./person.ts')).invite));
   verb(person, 'reset-link', 'print a link that sets a new password, good for an hour')
     .argument('<email>')
     .action(run(async () => (await import('./person.ts')).resetLink));
-  verb(person, 'email', 'let somebody sign in with another address, and sign their browsers out')
+  verb(
+    person,
+    'email',
+    'change the address that somebody signs in with, and sign their browsers out',
+  )
     .argument('<email>')
     .argument('<new-email>')
     .action(run(async () => (await import('./person.ts')).setEmail));
@@ -150,21 +154,27 @@ function addPeople(program: Command, run: Run): void {
 }
 
 function addDeposits(program: Command, run: Run): void {
-  verb(program, 'credit', 'book a deposit; the same reference is booked once')
+  verb(program, 'credit', 'book a deposit; a repeated reference is booked only once')
     .argument('<email>')
     .argument('<usd>')
-    .requiredOption('--reference <text>', 'outside name of the payment')
+    .requiredOption(
+      '--reference <text>',
+      'name of the payment outside Farebox, such as a bank reference',
+    )
     .action(run(async () => (await import('./credit.ts')).credit));
 
   verb(
     program,
     'adjust',
-    'correct a balance; a negative amount lowers it. Booked once per reference',
+    'correct a balance; a negative amount lowers it, a repeated reference is booked only once',
   )
     .argument('<email>')
     .argument('<usd>', 'such as 5 or -0.50')
-    .requiredOption('--reference <text>', 'outside name of the correction')
-    .requiredOption('--reason <text>', 'why, for readers of the ledger')
+    .requiredOption(
+      '--reference <text>',
+      'name of the correction outside Farebox, such as a ticket',
+    )
+    .requiredOption('--reason <text>', 'the reason, for readers of the ledger')
     .action(run(async () => (await import('./credit.ts')).adjust));
 }
 
@@ -176,7 +186,7 @@ function addKeys(program: Command, run: Run): void {
     .option('--limit-usd <amount>', 'monthly spend limit of this key')
     .option('--rpm <n>', 'calls a minute', count)
     .option('--open-jobs <n>', 'open jobs', count)
-    .option('--expires <date>', 'refused after this day (UTC), or from this moment on')
+    .option('--expires <date>', 'the key stops working after this day (UTC), or at this time')
     .option('--model <id...>', 'the only models it may use')
     .action(run(async () => (await import('./key.ts')).create));
   verb(key, 'list', 'list keys')
@@ -185,7 +195,7 @@ function addKeys(program: Command, run: Run): void {
   verb(
     key,
     'limit',
-    'change the limits of a key, and of keys made later by its people; "none" removes one',
+    'change the limits of a key and of keys that its people make later; "none" removes a limit',
   )
     .argument('<key-id>')
     .option('--limit-usd <amount>', 'monthly spend limit, or none')
@@ -204,7 +214,7 @@ function addKeys(program: Command, run: Run): void {
 function addVouchers(program: Command, run: Run): void {
   const voucher = program.command('voucher').description('codes that customers redeem for money');
   verb(voucher, 'create', 'make vouchers and print their codes, once')
-    .argument('<usd>', 'the worth of each')
+    .argument('<usd>', 'value of each voucher')
     .option('--count <n>', 'how many', count, 1)
     .option('--expires <date>', 'last day (UTC) on which they work, such as 2027-01-31')
     .option('--note <text>', 'a note, shown to operators')
@@ -227,15 +237,15 @@ function addUpstreams(program: Command, run: Run): void {
   verb(
     upstream,
     'test',
-    'check address, credential and models of upstreams, at no cost: exit 0, or 1',
+    'check the address, credential and models of upstreams, at no cost; exit 1 if a check fails',
   )
     .argument('[name]', 'default: all that are set up')
-    .addHelpText('after', example('upstream test fal', 'exit 2: no catalog file defines it'))
+    .addHelpText('after', example('upstream test fal', 'exit 2 if no catalog file defines it'))
     .action(run(async () => (await import('./upstream-check.ts')).test));
 
-  verb(upstream, 'resume', 'end the pause of an upstream, with those of its models and keys')
+  verb(upstream, 'resume', 'end the pause of an upstream and the pauses of its models and keys')
     .argument('<name>')
-    .option('--model <name>', "only this model, by the upstream's own name")
+    .option('--model <name>', 'only this model, by its name at the upstream')
     .action(run(async () => (await import('./upstream-check.ts')).resume));
 }
 
@@ -251,18 +261,18 @@ function addRequests(program: Command, run: Run): void {
     .argument('<request-id>')
     .option('--input', "show the caller's input too")
     .action(run(async () => (await import('./request.ts')).show));
-  verb(request, 'cancel', 'cancel a request that waits; nothing is charged')
+  verb(request, 'cancel', 'cancel a request that is still queued; nothing is charged')
     .argument('<request-id>')
     .action(run(async () => (await import('./request.ts')).cancel));
   verb(request, 'resolve', 'note the outcome of a request whose outcome is unknown')
     .argument('<request-id>')
-    .option('--attempt <n>', 'a start of it that was left for the next route', count)
+    .option('--attempt <n>', 'number of the attempt, if it was left for the next route', count)
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
     .option('--cost-usd <amount>', 'its cost at the upstream, if it ran')
     .option('--note <text>', 'how you found out')
     .addHelpText(
       'after',
-      example('request resolve ID --outcome did_not_run', 'it is resolved once'),
+      example('request resolve ID --outcome did_not_run', 'an outcome can be resolved only once'),
     )
     .action(run(async () => (await import('./request.ts')).resolve));
 }
@@ -270,10 +280,10 @@ function addRequests(program: Command, run: Run): void {
 function addUnknown(program: Command, run: Run): void {
   const unknown = program
     .command('unknown')
-    .description('unknown outcomes of requests, and of starts that were left');
+    .description('unknown outcomes of requests, and of starts left for the next route');
   verb(unknown, 'list', 'count them by upstream, and list the newest')
     .option('--upstream <name>', 'of one upstream')
-    .option('--since <time>', 'that ended, or were left, since then')
+    .option('--since <time>', 'that ended, or were left, since this time')
     .option('--until <time>', 'and before then')
     .option('--model <id>', 'of one model')
     .option('--limit <n>', 'how many', count, 50)
@@ -302,16 +312,19 @@ function addUnknown(program: Command, run: Run): void {
 
 function addCatalog(program: Command, run: Run): void {
   const catalog = program.command('catalog').description('the catalog files');
-  verb(catalog, 'check', 'check catalog files and explain each problem: exit 0, or 1')
+  verb(catalog, 'check', 'check catalog files and explain each problem; exit 1 if there is one')
     .argument('[folder]')
-    .option('--live', 'also ask the upstreams: models that they lack, prices below their cost')
-    .addHelpText('after', example('catalog check --live', 'exit 0 with warnings only'))
+    .option(
+      '--live',
+      'also ask the upstreams, to find models they lack and prices below their cost',
+    )
+    .addHelpText('after', example('catalog check --live', 'exit 0 if there are only warnings'))
     .action(run(async () => (await import('./catalog.ts')).check));
 
   verb(catalog, 'list', 'list the rows of the catalog files: live, hidden, or stopped and by whom')
-    .addHelpText('after', example('catalog list', 'a line for each row'))
+    .addHelpText('after', example('catalog list', 'one line for each row'))
     .action(run(async () => (await import('./catalog-list.ts')).list));
-  verb(catalog, 'stop', 'stop selling a model: nothing of it starts until it is resumed')
+  verb(catalog, 'stop', 'stop selling a model: none of its requests start until it is resumed')
     .argument('<model-id>')
     .option('--reason <text>', 'for the operator\u2019s log')
     .action(run(async () => (await import('./stop-model.ts')).stop));
@@ -321,7 +334,7 @@ function addCatalog(program: Command, run: Run): void {
 }
 
 function addBooks(program: Command, run: Run): void {
-  verb(program, 'audit', 'prove the ledger: exit 0, or the first broken law').action(
+  verb(program, 'audit', 'check the laws of the ledger; exit 1 if one is broken').action(
     run(async () => (await import('./audit.ts')).auditBooks),
   );
   verb(program, 'export', 'write everything into one snapshot file')

@@ -73,7 +73,9 @@ export async function cancel(context: Context, requestId: string): Promise<void>
       const found = await cancelRequest(within, id);
       if (found === null) throw notThere(requestId);
       if (found.isCancelled) return found.done;
-      throw new Refused(`Only a waiting request can be cancelled; this one is ${found.status}.`);
+      throw new Refused(
+        `Only a request that is IN_QUEUE can be cancelled; this one is ${found.status}.`,
+      );
     }),
   );
   print(context, answer, `${id} is cancelled. Nothing was charged.`);
@@ -89,12 +91,12 @@ export async function resolve(
   const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, finding));
   if (done === null && of.attempt > 0)
     throw new Refused(
-      `Request ${of.request_id} has no start that was left in attempt ${of.attempt}.`,
+      `Attempt ${of.attempt} of request ${of.request_id} was not left for another route.`,
     );
   if (done === null) throw notThere(requestId);
   const { outcome, cost: cost_usd_micro } = finding;
   const answer = { ...of, ...done, outcome, cost_usd_micro };
-  print(context, answer, `Resolved: ${formatUsd(cost_usd_micro)} USD booked as its cost.`);
+  print(context, answer, `Resolved: its cost is noted as ${formatUsd(cost_usd_micro)} USD.`);
 }
 
 function idOf(requestId: string): string {

@@ -7,8 +7,9 @@ import { counted, print, table, withDatabase, type Context } from './output.ts';
 
 const reasons: Record<RestoredWhy, string> = {
   copy: 'it was restored from a dump, copied or imported',
-  rewound: 'a process remembers a later state of it',
-  timeline: 'its log is on a new timeline after a long pause',
+  rewound: 'a running process has seen a later state of it',
+  timeline:
+    'its write-ahead log is on a new timeline after a long pause, so it was probably restored',
 };
 
 export async function resumeRestored(
@@ -22,28 +23,29 @@ export async function resumeRestored(
   const resumed = held && !look;
   const { requests, reserved_usd_micro } = sumOf(held && release ? found : { ...found, work: [] });
   const released = { released_requests: requests, released_usd_micro: reserved_usd_micro };
-  const since = held_since === null ? '' : ` It has been held since ${held_since.toISOString()}.`;
+  const since =
+    held_since === null ? '' : ` It has been on hold since ${held_since.toISOString()}.`;
   const ends = `${counted(requests, 'open request')} and gives USD ${formatUsd(reserved_usd_micro)} back`;
   const lines = held
     ? [
         `This database is a restored copy: ${reasons[why!]}.${since}`,
         ...(release ? [`${resumed ? 'This ends' : 'With --release-open it ends'} ${ends}.`] : []),
-        resumed ? 'It goes on now. Next steps:' : 'Next steps when it goes on:',
+        resumed ? 'It is resumed. Next steps:' : 'Next steps once it is resumed:',
         ...workLines(unfinished),
         ...(resumed || release
           ? []
-          : ['Jobs that ran since the backup may run, and be paid, a second time.']),
+          : ['Jobs that ran after the backup may run again and be paid for twice.']),
       ]
-    : ['This database is not held: everything goes on.'];
+    : ['This database is not on hold: work goes on as usual.'];
   print(context, { ok: true, ...told, ...released, resumed }, lines.join('\n'));
 }
 
 const words: Partial<Record<Step, string>> = {
-  start: 'start (is paid for)',
+  start: 'start (costs money)',
   poll: 'poll',
   recover: 'search for the lost answer',
   give_up: 'end as timeout after a last poll',
-  abandon: 'end: the chat call is gone',
+  abandon: 'end: the chat call was cut off',
 };
 
 /** A table of the steps that a worker would take, by upstream. */

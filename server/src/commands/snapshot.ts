@@ -86,11 +86,11 @@ export async function importSnapshot(
     `The state is that of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
     ...(released > 0
-      ? [`Ended with their reservations given back: open requests ${released}.`]
+      ? [`Open requests that were ended and their reservations given back: ${released}.`]
       : []),
     ...whileOpen(unfinished, 'Before you start this service, stop the one that took the snapshot'),
     ...(held
-      ? ['Nothing in it is started or sent before you run: farebox resume-after-restore']
+      ? ['It starts no jobs and sends nothing until you run: farebox resume-after-restore']
       : []),
     ...secret.says,
     ...whileTrial(ofTrial),
@@ -102,7 +102,7 @@ export async function importSnapshot(
 function whileTrial(emails: readonly string[]): string[] {
   if (emails.length === 0) return [];
   return [
-    `Accounts of a trial, open to everyone who knows its password and key: ${emails.join(', ')}. Close them:`,
+    `Anyone who knows the trial's password and key can use its accounts, ${emails.join(', ')}. Close them:`,
     ...emails.map((email) => `  farebox account suspend ${email}`),
   ];
 }
@@ -111,10 +111,10 @@ function whileTrial(emails: readonly string[]): string[] {
 function whileOpen(unfinished: UnfinishedWork, advice: string): string[] {
   if (unfinished.work.length + unfinished.to_notify === 0) return [];
   return [
-    'Not finished. Next steps when it goes on:',
+    'There is unfinished work. Next steps once it continues:',
     ...workLines(unfinished),
-    `${advice}: both would do that, and an upstream may be paid twice.`,
-    'With "farebox import --release-open" a copy gives their reservations back instead.',
+    `${advice}: otherwise both would do this work, and an upstream may be paid twice.`,
+    'With "farebox import --release-open" a copy instead ends the requests and gives their reservations back.',
   ];
 }
 
@@ -130,9 +130,11 @@ function keep(config: Config, given: string): KeptFile {
   const path = keepSecret(config, given, own !== null);
   const says =
     own === null
-      ? [`The signing secret is in ${path}. If a service demands one: FAREBOX_SECRET_FILE=${path}`]
+      ? [
+          `The signing secret is in ${path}. If a service needs one, set FAREBOX_SECRET_FILE=${path}`,
+        ]
       : [
-          'Links handed out before need the old signing secret for one more day:',
+          'Links from before the import need the old signing secret for one more day:',
           `FAREBOX_SECRET_PREVIOUS_FILE=${path}`,
         ];
   return { path, says };

@@ -59,7 +59,7 @@ async function ownDatabase(db: Database): Promise<void> {
   const [newest] = await accounts.list(db, { limit: 1 });
   if (newest === undefined || (await accounts.find(db, demo.email)) !== null) return;
   throw new Refused(
-    `This database has accounts, and ${demo.email} is not one of them: a trial would put play money beside real money. ` +
+    `This database has accounts, and ${demo.email} is not one of them: a trial would mix play money with real money. ` +
       'Start "farebox serve"; or unset DATABASE_URL, or set FAREBOX_DATA_DIR to another folder, for a trial.',
   );
 }

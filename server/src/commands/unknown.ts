@@ -76,7 +76,9 @@ export async function resolve(
       throw new Refused(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
     return resolveOutcomes(db, commandLine, selected, finding);
   });
-  const more = done.is_all ? '' : ` More are left: ${resolvedMax} are resolved at a time.`;
+  const more = done.is_all
+    ? ''
+    : ` There are more: at most ${resolvedMax} are resolved at a time. Repeat the command.`;
   print(context, done, `${counted(done.resolved, 'outcome')} resolved.${more}`);
 }
 
@@ -84,10 +86,12 @@ export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
   if (outcome !== 'ran' && outcome !== 'did_not_run')
     throw new Refused(`--outcome must be ran or did_not_run, not "${outcome}".`);
   if ((outcome === 'ran') !== (costUsd !== undefined))
-    throw new Refused('Give --cost-usd, your cost, only with --outcome ran.');
+    throw new Refused(
+      '--outcome ran needs --cost-usd, your cost; --outcome did_not_run takes none.',
+    );
   const cost = costUsd === undefined ? 0n : usd(costUsd);
   if (cost > costMaxUsdMicro)
-    throw new Refused(`--cost-usd is at most ${formatUsd(costMaxUsdMicro)}.`);
+    throw new Refused(`--cost-usd must be at most ${formatUsd(costMaxUsdMicro)}.`);
   return { outcome, cost, note: note ?? null };
 }
 

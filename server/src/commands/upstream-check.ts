@@ -52,7 +52,7 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
   }).catch((error: Error) => {
     if (!(error instanceof Refused)) throw error;
-    context.err(`Pauses for a rejected key go on: ${error.message}`);
+    context.err(`Pauses for a rejected key were not ended: ${error.message}`);
   });
 }
 
@@ -71,7 +71,7 @@ export async function resume(
     });
   });
   const what = model === null ? name : `${name} ${model}`;
-  const text = was_paused ? `${what} is called again.` : `${what} was not paused.`;
+  const text = was_paused ? `${what} is no longer paused.` : `${what} was not paused.`;
   print(context, { ok: true, upstream: name, model, was_paused }, text);
 }
 

@@ -26,7 +26,7 @@ const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g
 export const laws: Law[] = [
   {
     name: 'sums_are_zero',
-    says: 'customers hold all that came in less all that went out: the accounts together sum to zero',
+    says: "customers' balances together equal all money that came in less all that went out, so all accounts sum to zero",
     broken: `
       select sum(b.credits_posted - b.debits_posted) - (
         select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
@@ -99,7 +99,7 @@ export const laws: Law[] = [
   },
   {
     name: 'settlement_fits_its_reserve',
-    says: 'a charge or release settles a reserve of the same account; a charge is at most it, a release all of it',
+    says: 'a charge or release settles a reserve of the same account; a charge is never more than the reserve, a release is exactly the reserve',
     broken: `
       select s.id, s.kind, s.amount_usd_micro, r.kind as settles, r.amount_usd_micro as reserved
       from transfers s left join transfers r on r.id = s.pending_id
@@ -110,13 +110,13 @@ export const laws: Law[] = [
   },
   {
     name: 'one_settlement_a_reserve',
-    says: 'a reserve is settled once at most',
+    says: 'a reserve is settled at most once',
     broken: `select pending_id, count(*) as settlements from transfers where pending_id is not null
       group by pending_id having count(*) > 1`,
   },
   {
     name: 'request_and_reserve_agree',
-    says: 'each request has one reserve of its quote, and each reserve has its request',
+    says: 'each request has exactly one reserve, of the quoted amount, and each reserve belongs to a request',
     broken: `
       select coalesce(q.id, r.id) as id, q.quoted_usd_micro, r.amount_usd_micro as reserved
       from requests q full join (select * from transfers where kind = 'reserve') r on r.id = q.id
@@ -148,7 +148,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_months_recompute',
-    says: 'the month of a key equals the sums recomputed from its reserves, and is neither before its newest reserve nor in the future',
+    says: "the stored month of a key has the sums recomputed from the key's reserves, and is neither before the month of the newest reserve nor in the future",
     // After a failover, the new server's clock may be an hour behind the one that wrote the month.
     broken: `
       with t as (
@@ -168,7 +168,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_jobs_recompute',
-    says: 'the open jobs a key counts are its queued requests that are not final',
+    says: "the stored count of a key's open jobs equals the number of its jobs that are not final",
     broken: `
       select u.key_id, u.open_requests, coalesce(q.open, 0) as open from key_usage u left join (
         select key_id, count(*) as open from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
@@ -178,7 +178,7 @@ export const laws: Law[] = [
   },
   {
     name: 'account_jobs_recompute',
-    says: 'the open jobs an account counts are those of its keys',
+    says: "the stored count of an account's open jobs equals the sum over its keys",
     broken: `
       select b.account_id, b.open_requests, coalesce(u.open, 0) as open from balances b left join (
         select account_id, sum(open_requests) as open from key_usage group by account_id) u
@@ -187,13 +187,13 @@ export const laws: Law[] = [
   },
   {
     name: 'open_request_wakes',
-    says: 'a request that is not final wakes up',
+    says: 'each request that is not final has a time at which a worker looks at it next',
     broken: `select id, status from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
       and wake_at is null`,
   },
   {
     name: 'requests_wake_in_time',
-    says: 'nothing sleeps beyond the time that its lease, deadline or outputs explain, and a final request that is still to notify or to delete wakes up',
+    says: "no request's next step is later than its lease, deadline or the expiry of its outputs explains, and a final request that still has a notification to send or outputs to delete has a next step",
     // Two hours is more than the longest lease or pause, and a day more than the longest job.
     broken: `
       select id, status, wake_at, deadline_at, expires_at, webhook_state from requests
@@ -206,7 +206,7 @@ export const laws: Law[] = [
   },
   {
     name: 'children_fit_their_request',
-    says: 'rows that belong to a request have its account; one that completed or failed has its result, and one with living outputs has them all',
+    says: "rows that belong to a request have the request's account; a completed or failed request has its result; a request whose outputs have not expired has all of them",
     broken: `
       select c.what || ' of another account' as what, q.id from (
         select 'input' as what, request_id, account_id from request_inputs
@@ -231,7 +231,7 @@ export const laws: Law[] = [
   },
   {
     name: 'vouchers_are_deposits',
-    says: 'each redeemed voucher has its one deposit, of its worth, to the account that redeemed it and of that moment, and each deposit of a voucher has its voucher',
+    says: "each redeemed voucher has exactly one deposit, with the voucher's amount, account and time of redemption, and each deposit by voucher has its voucher",
     broken: `
       select v.id as voucher, v.amount_usd_micro, v.redeemed_by, t.id as transfer, t.kind,
         t.amount_usd_micro as booked, t.account_id as booked_to
@@ -244,7 +244,7 @@ export const laws: Law[] = [
   },
   {
     name: 'deposits_are_logged',
-    says: "each deposit and correction has its row in the operator's log, of the same account, amount, reference, reason and moment, and each such row its deposit or correction",
+    says: "each deposit and correction has a row in the operator's log with the same account, amount, reference, reason and time, and each such row has its deposit or correction",
     // The log row and its transfer are written in one transaction, so their times are exactly
     // equal.
     broken: `
@@ -271,7 +271,7 @@ export const laws: Law[] = [
   },
   {
     name: 'vouchers_are_logged',
-    says: "each voucher has the worth and the end that the operator's log has of it, none is gone, and one that was taken back stays so",
+    says: "each voucher has the amount and expiry that the operator's log recorded for it, no voucher is missing, and a cancelled voucher stays cancelled",
     broken: `
       select 'made' as what, v.created_at, v.vouchers, v.amount, v.expires_at,
         l.vouchers as logged_vouchers, l.amount as logged_amount, l.expires_at as logged_expires_at
@@ -294,7 +294,7 @@ export const laws: Law[] = [
   },
   {
     name: 'log_is_whole',
-    says: "the rows of the operator's log are numbered without a gap, and each resolution of an unknown outcome has its row",
+    says: "the rows of the operator's log are numbered without a gap, and each resolved unknown outcome has its row there",
     broken: `
       select 'gap' as what, seq, n as expected, created_at from (
         select seq, row_number() over (order by seq) as n, created_at from operator_log) l
@@ -307,7 +307,7 @@ export const laws: Law[] = [
   },
   {
     name: 'spend_days_recompute',
-    says: 'the daily sums of an account equal those recomputed from its requests, all of them final',
+    says: 'the stored daily sums of an account equal those recomputed from its requests of these days, which are all final',
     broken: `
       with t as (
         select q.account_id, (q.created_at at time zone 'utc')::date as day, q.kind, q.model_id,
@@ -327,7 +327,7 @@ export const laws: Law[] = [
   },
   {
     name: 'nothing_is_orphaned',
-    says: 'every row has the row it belongs to, and no required row is missing',
+    says: 'the row that another row belongs to always exists, and no required row is missing',
     // There are no foreign keys here: each would lock the parent row, and every submit waits for
     // that row.
     broken: `
@@ -359,7 +359,7 @@ export const laws: Law[] = [
   },
   {
     name: 'guards_stand',
-    says: "the constraints, unique indexes and the append-only triggers that keep the books and the operator's log are present, enabled and word for word unchanged, there is no other trigger or rule, and a crash empties none of their tables",
+    says: "the constraints, unique indexes and append-only triggers that protect the books and the operator's log are present, enabled and unchanged, there is no other trigger or rule, and none of their tables is unlogged (a crash would empty it)",
     broken: missingGuards,
   },
 ];

@@ -109,5 +109,8 @@ test('with nothing set up there is nobody to ask', async (t) => {
   const none = { FAL_KEY: '', OPENROUTER_API_KEY: '', REPLICATE_API_TOKEN: '' };
   const ran = await place.run(['catalog', 'check', '--live'], none);
   assert.equal(ran.code, 0, ran.stdout);
-  assert.match(ran.stdout, /No upstream that a file defines is set up, so none was asked\.\n$/);
+  assert.match(
+    ran.stdout,
+    /None of the upstreams that the files define is set up, so none was asked\.\n$/,
+  );
 });

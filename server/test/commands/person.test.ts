@@ -64,7 +64,10 @@ test('invites into an account with a role, and says what does not fit', async (t
   const { accounts } = (await ada.call('GET', '/api/me')).body;
   assert.deepEqual([accounts[0].account_id, accounts[0].role], [account_id, 'developer']);
   assert.equal((await invite('--role', 'owner')).code, 2);
-  assert.match((await invite('--account', account, '--role', 'king')).stderr, /--role is one of/);
+  assert.match(
+    (await invite('--account', account, '--role', 'king')).stderr,
+    /--role must be one of/,
+  );
 });
 
 test('gives somebody another address, signs them out, and says whom it does not know', async (t) => {

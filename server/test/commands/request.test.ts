@@ -42,7 +42,7 @@ test('request cancel cancels one that waits, once, and leaves one that runs', as
     [running, 'IN_PROGRESS'],
   ] as const) {
     const again = await place.run(['request', 'cancel', which]);
-    assertSaid(again, new RegExp(`Only a waiting request can be cancelled; .* ${status}`));
+    assertSaid(again, new RegExp(`Only a request that is IN_QUEUE can be cancelled; .* ${status}`));
   }
   assert.equal((await card(service, account, running)).status, 'IN_PROGRESS');
   assert.equal(await moneyOf(service, running), 'reserve 10000');
@@ -70,7 +70,10 @@ test('request resolve books what one of unknown outcome cost, and no other', asy
     [['--outcome', 'ran'], /Give --cost-usd/],
   ] as const)
     assertSaid(await place.run(['request', 'resolve', id, ...words]), says);
-  assertSaid(await resolve(id, '--attempt', '1'), /no start that was left in attempt 1/);
+  assertSaid(
+    await resolve(id, '--attempt', '1'),
+    /Attempt 1 of request .* was not left for another route/,
+  );
   const done = await resolve(id, '--note', 'their invoice', '--json');
   assert.deepEqual([done.code, done.json.cost_usd_micro], [0, '4000']);
   assertSaid(await resolve(id), /already booked/);

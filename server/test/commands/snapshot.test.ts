@@ -439,7 +439,7 @@ describe('the command line', () => {
     const imported = await farebox(['import', file], env);
     assert.equal(imported.code, 0, imported.stderr);
     assert.match(imported.stdout, /accounts 2, requests 7, media files 2\./);
-    assert.match(imported.stdout, /fake +poll +1 +0\.01\nfake +start \(is paid for\) +1 +0\.01\n/);
+    assert.match(imported.stdout, /fake +poll +1 +0\.01\nfake +start \(costs money\) +1 +0\.01\n/);
     assert.equal(readFileSync(join(to, 'secret'), 'utf8'), 'a generated secret of some length');
     assert.equal(statSync(join(to, 'secret')).mode & 0o777, 0o600);
     assert.deepEqual(await digests(target.db), await digests(source.db));
@@ -451,7 +451,7 @@ describe('the command line', () => {
 
     assert.match(imported.stdout, /farebox resume-after-restore/);
     const dry = await farebox(['resume-after-restore', '--dry-run'], env);
-    assert.match(dry.stdout, /restored copy.*when it goes on.*fake +poll +1 .*to send: 1\./s);
+    assert.match(dry.stdout, /restored copy.*once it is resumed.*fake +poll +1 .*to send: 1\./s);
     const resumed = await farebox(['resume-after-restore', '--release-open', '--json'], env);
     const said = JSON.parse(resumed.stdout);
     assert.deepEqual(

@@ -202,7 +202,7 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
   const wrong = await place.run(['upstream', 'resume', 'nope'], env);
   assertSaid(wrong, /"nope"; there are sandbox, fal/);
   const woken = await place.run(['upstream', 'resume', 'fal', '--model', 'b'], env);
-  assert.deepEqual([woken.code, woken.stdout], [0, 'fal b is called again.\n']);
+  assert.deepEqual([woken.code, woken.stdout], [0, 'fal b is no longer paused.\n']);
   assert.deepEqual(await rests(), [false, 0]);
   const again = await place.run(['upstream', 'resume', 'fal', '--json'], env);
   assert.equal(again.json.was_paused, false);

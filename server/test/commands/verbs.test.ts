@@ -256,7 +256,10 @@ describe('beside a running service', () => {
       (await call(service.base, 'POST', '/v1/estimate', key, wanted)).body;
     const { price_usd_micro, price_multiplier } = await estimate();
     assert.deepEqual([price_usd_micro, price_multiplier], ['8500', 0.85]);
-    assert.match(await human('account', 'price', account_id, '1'), /pays 1 of every list price/);
+    assert.match(
+      await human('account', 'price', account_id, '1'),
+      /pays every list price times 1\./,
+    );
     assert.equal((await estimate()).price_usd_micro, '10000');
   });
 
@@ -270,7 +273,7 @@ describe('beside a running service', () => {
       [account_id, cents(12.5), false],
     );
     assert.deepEqual(await said(...args), { ...booked, replayed: true });
-    assert.match(await human(...args), /2\.5 USD was booked before.*Available: 12\.5 USD/);
+    assert.match(await human(...args), /2\.5 USD was already booked.*Available: 12\.5 USD/);
     // As it comes out of a table or a mail.
     const pasted = [...args.slice(0, 4), ' wire "1" '];
     assert.deepEqual(await said(...pasted), { ...booked, replayed: true });
@@ -581,7 +584,7 @@ describe('beside a running service', () => {
     });
     assert.equal(await limitOf(), '70');
     const told = await place.run(['key', 'limit', key_id, '--limit-usd', 'none', '--rpm', '70']);
-    const bound = 'no limit of USD a month, at most 70 calls a minute';
+    const bound = 'no limit on USD a month, at most 70 calls a minute';
     assert.equal(told.stderr, `Keys that the account's people make from now on: ${bound}.\n`);
     await reaches(service.base, key, (await over()).body.request_id, 'COMPLETED');
     const { data } = await said('key', 'list', '--account', 'limit@example.com');
@@ -630,9 +633,12 @@ describe('beside a running service', () => {
     const verb = ['account', 'webhook-secret', 'hook@example.com'];
     const { stdout, stderr } = await place.run(verb);
     assert.equal(stdout, `${both[0]}\n`, 'not fit for $(…)');
-    assert.equal(stderr, `The older secret, which also signs until --retire: ${both[1]}\n`);
+    assert.equal(
+      stderr,
+      `The older secret also signs until you drop it with --retire: ${both[1]}\n`,
+    );
     assertSaid(await run(...verb, '--rotate'), /Two secrets are active already.*--retire/);
-    assertSaid(await run(...verb, '--rotate', '--retire'), /--rotate or --retire, one at a time/);
+    assertSaid(await run(...verb, '--rotate', '--retire'), /either --rotate or --retire, not both/);
     assert.deepEqual((await secret()).webhook_secrets, both, 'a refusal changed it');
     assert.deepEqual((await secret('--retire')).webhook_secrets, [both[0]]);
     assertSaid(await run(...verb, '--retire'), /Only one secret is active and cannot be retired/);
