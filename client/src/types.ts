@@ -4,7 +4,7 @@
 export type Kind = 'video' | 'image' | 'text';
 
 export type Model = {
-  /** Use it exactly as it is here, slashes included. */
+  /** Use it exactly as written here, with its slashes. */
   id: string;
   object: 'model';
   /** When the row was added, unix seconds. */
@@ -13,7 +13,7 @@ export type Model = {
   owned_by: string;
   /** For people. */
   name: string;
-  /** For people; may be empty. */
+  /** A description for people; may be empty. */
   description: string;
   /** The kind of output. */
   kind: Kind;
@@ -44,7 +44,7 @@ export type Model = {
   input_schema: Record<string, unknown>;
   /** An input that works. */
   example: Record<string, unknown>;
-  /** Quantities are rounded up to multiples of it, requested or delivered. May be missing. */
+  /** Requested and delivered quantities are rounded up to multiples of this. May be missing. */
   step?: number;
   /** If present, the requested quantity is charged, even if less was delivered. */
   charged?: 'asked';
@@ -52,7 +52,7 @@ export type Model = {
   max_prompt_tokens?: number;
   /** Text models: most prompt tokens. */
   context_tokens?: number;
-  /** Text models: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused. Missing if not. */
+  /** Text models: true if a prompt is refused when its upper bound, which is also what is reserved, exceeds `context_tokens`. Otherwise missing. */
   refuse_longer_prompts?: true;
   /** Text models: most completion tokens. */
   max_output_tokens?: number;
@@ -67,44 +67,44 @@ export type Model = {
 /** The unit of the price. `MP` is a megapixel. */
 export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
 
-/** One rule that adds to the price: per item of a list, or when a field has a value. */
+/** A rule that adds to the price: for each item of a list, or if a field has a certain value. */
 export type ModelExtra = {
-  /** The item that is paid for. */
+  /** The unit that is paid for. */
   label: string;
-  /** The input field that decides. */
+  /** The input field that decides whether the extra applies. */
   field: string;
   /** US dollars added to the price of one unit; with `per_item`, for each item. */
   add_usd: number;
-  /** Counts the items of the field. */
+  /** The extra is added for each item of the field. */
   per_item?: boolean;
-  /** Items that add nothing. */
+  /** Number of items that cost nothing extra. */
   free?: number;
-  /** Adds when the field holds this. */
+  /** The extra is added if the field has this value. */
   equals?: string | number | boolean;
-  /** The value that an omitted field counts as. */
+  /** The value assumed for a missing field. */
   default?: string | number | boolean;
 };
 
 export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
 
 export type Balance = {
-  /** The currency of the account: 1 USDT counts as 1 USD, `"1000000"`. */
+  /** The currency of the account. 1 USDT counts as 1 USD, which these fields write as `"1000000"` (micro-USD). */
   currency: 'USDT';
   /** Available to the account; all its keys share it. */
   available_usd_micro: bigint;
-  /** Held by its open requests, in addition. */
+  /** Reserved for its open requests; not part of the available amount. */
   reserved_usd_micro: bigint;
-  /** The key of this call. A submit needs room in both: balance and limit. */
+  /** The key of this call. A submit must fit into both the balance and the key's limit. */
   key: {
-    /** Names the key of this call; not secret. */
+    /** Id of the key of this call; not secret. */
     key_id: string;
     /** The name of the key. */
     name: string;
-    /** The key's limit of the month; null: unlimited. */
+    /** The key's monthly limit; null: unlimited. */
     limit_usd_micro: bigint | null;
     /** Charged and reserved by the key this month. */
     spent_usd_micro: bigint;
-    /** When the month (UTC) ends and a new limit begins. */
+    /** When the month (UTC) ends and the spending counts from 0 again. */
     resets_at: string;
   };
 };
@@ -128,14 +128,14 @@ export type Estimate = {
   breakdown: Array<QuoteLine>;
   /** Values assumed for missing fields, by field: the most expensive `resolution`, 5 `duration_seconds`, 1 `num_images`. */
   assumptions: Record<string, unknown>;
-  /** If `resolution` is missing and decides the price: what a unit costs in each. */
+  /** Present if `resolution` is missing and decides the price: the price of a unit for each resolution. */
   unit_price_by_resolution_usd_micro?: Record<string, bigint>;
-  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
+  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, but mostly have no effect. */
   unknown_inputs?: Array<UnknownInput>;
 };
 
 export type QuoteLine = {
-  /** The item that is paid for. */
+  /** The unit that is paid for. */
   label: string;
   /** How many units. */
   quantity: number;
@@ -146,19 +146,19 @@ export type QuoteLine = {
 };
 
 export type UnknownInput = {
-  /** As it was sent. */
+  /** The name of the field as it was sent. */
   field: string;
   /** The field that was likely meant; null if none is similar. */
   did_you_mean: string | null;
 };
 
-/** Fields that are not named here are dropped. */
+/** Fields that are not listed here are dropped. */
 export type ChatInput = {
   /** The id of a text model. */
   model: string;
   /** The conversation, oldest first. */
   messages: Array<ChatMessage>;
-  /** Most completion tokens. If missing: 4096. The model's own maximum holds as well. */
+  /** Most completion tokens. Default: 4096. Never more than the model's own maximum. */
   max_tokens?: number | null;
   /** The same as `max_tokens`. */
   max_completion_tokens?: number | null;
@@ -168,7 +168,7 @@ export type ChatInput = {
   stream?: boolean | null;
   /** For streams. */
   stream_options?: {
-    /** Request a last chunk with `usage`. */
+    /** True: one more chunk, with `usage`, comes at the end. */
     include_usage?: boolean | null;
     [field: string]: unknown;
   } | null;
@@ -194,10 +194,10 @@ export type ChatInput = {
   [field: string]: unknown;
 };
 
-/** Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also of parts, are dropped. */
+/** Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. All others, also in parts, are dropped. */
 export type ChatMessage = {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
-  /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing in a message of a tool, or of an assistant that called tools. */
+  /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing in a `tool` message, and in an `assistant` message that calls tools. */
   content?: Array<Record<string, unknown>> | string | null;
   [field: string]: unknown;
 };
@@ -232,7 +232,7 @@ export type Completion = {
     finish_reason: string | null;
     [field: string]: unknown;
   }>;
-  /** The model's own count if it gives one; else what was delivered is counted. */
+  /** The model's own count if it reports one; otherwise a count of what was delivered. */
   usage: ChatUsage;
   [field: string]: unknown;
 };
@@ -240,7 +240,7 @@ export type Completion = {
 export type ToolCall = FunctionCall | CustomCall;
 
 export type FunctionCall = {
-  /** Names the call; the message with its result has it as `tool_call_id`. */
+  /** Id of the tool call; the message with its result repeats it as `tool_call_id`. */
   id: string;
   type: 'function';
   function: {
@@ -254,7 +254,7 @@ export type FunctionCall = {
 };
 
 export type CustomCall = {
-  /** Names the call; the message with its result has it as `tool_call_id`. */
+  /** Id of the tool call; the message with its result repeats it as `tool_call_id`. */
   id: string;
   type: 'custom';
   custom: {
@@ -267,7 +267,7 @@ export type CustomCall = {
   [field: string]: unknown;
 };
 
-/** The model's own count if it gives one; else what was delivered is counted. */
+/** The model's own count if it reports one; otherwise a count of what was delivered. */
 export type ChatUsage = {
   /** Tokens read. */
   prompt_tokens: number;
@@ -306,7 +306,7 @@ export type ChatChunk = {
       reasoning_content?: string | null;
       /** Pieces of tool calls. */
       tool_calls?: Array<{
-        /** Index of the call that the piece belongs to. */
+        /** Index of the tool call that this piece belongs to. */
         index: number;
         /** In the first piece of a call. */
         id?: string;
@@ -334,7 +334,7 @@ export type ChatChunk = {
     finish_reason?: string | null;
     [field: string]: unknown;
   }>;
-  /** If requested: null until the last chunk, then as `ChatUsage`. */
+  /** Only if requested: null until the last chunk, which has a `ChatUsage`. */
   usage?: {
     /** Tokens read. */
     prompt_tokens: number;
@@ -426,27 +426,27 @@ export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 
 
 export type QueuedRequest = {
   status: 'IN_QUEUE';
-  /** Names the request; a UUIDv7. */
+  /** The id of the request, a UUIDv7. */
   request_id: string;
-  /** Where to poll. */
+  /** The URL to poll. */
   status_url: string;
-  /** Where the output is, once `COMPLETED`. */
+  /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** Cancels while `IN_QUEUE`. */
+  /** The URL that cancels it while it is `IN_QUEUE`. */
   cancel_url: string;
   /** The model it runs on. */
   model_id: string;
-  /** Reserved; the charge is never higher. */
+  /** The reserved amount; the charge is never higher. */
   quoted_usd_micro: bigint;
   /** Requests ahead when it was accepted. */
   queue_position: number;
-  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
+  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, but mostly have no effect. */
   unknown_inputs?: Array<UnknownInput>;
 };
 
 /** The body of a webhook: the request card without `input`. */
 export type WebhookEvent = {
-  /** Names the request; a UUIDv7. */
+  /** The id of the request, a UUIDv7. */
   request_id: string;
   /** The model it runs on. */
   model_id: string;
@@ -466,7 +466,7 @@ export type WebhookEvent = {
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
   };
-  /** The model's own count if it gives one; else what was delivered is counted. */
+  /** The model's own count if it reports one; otherwise a count of what was delivered. */
   usage?: ChatUsage;
   /** The outputs, once `COMPLETED`; empty after they have expired. */
   output_urls: Array<string>;
@@ -493,13 +493,13 @@ export type WebhookEvent = {
     /** HTTP status that the receiver answered with. */
     last_status: number | null;
   } | null;
-  /** Where to poll. */
+  /** The URL to poll. */
   status_url: string;
-  /** Where the output is, once `COMPLETED`. */
+  /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** Cancels while `IN_QUEUE`. */
+  /** The URL that cancels it while it is `IN_QUEUE`. */
   cancel_url: string;
-  /** The key that submitted. */
+  /** The key that submitted it. */
   key_id: string;
 };
 
@@ -511,7 +511,7 @@ export type RequestList = {
 };
 
 export type RequestLine = {
-  /** Names the request; a UUIDv7. */
+  /** The id of the request, a UUIDv7. */
   request_id: string;
   /** The model it runs on. */
   model_id: string;
@@ -531,18 +531,18 @@ export type RequestLine = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
-  /** Where to poll. */
+  /** The URL to poll. */
   status_url: string;
-  /** Where the output is, once `COMPLETED`. */
+  /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** Cancels while `IN_QUEUE`. */
+  /** The URL that cancels it while it is `IN_QUEUE`. */
   cancel_url: string;
-  /** The key that submitted. */
+  /** The key that submitted it. */
   key_id: string;
 };
 
 export type RequestCard = {
-  /** Names the request; a UUIDv7. */
+  /** The id of the request, a UUIDv7. */
   request_id: string;
   /** The model it runs on. */
   model_id: string;
@@ -562,7 +562,7 @@ export type RequestCard = {
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
   };
-  /** The model's own count if it gives one; else what was delivered is counted. */
+  /** The model's own count if it reports one; otherwise a count of what was delivered. */
   usage?: ChatUsage;
   /** The outputs, once `COMPLETED`; empty after they have expired. */
   output_urls: Array<string>;
@@ -589,26 +589,26 @@ export type RequestCard = {
     /** HTTP status that the receiver answered with. */
     last_status: number | null;
   } | null;
-  /** Where to poll. */
+  /** The URL to poll. */
   status_url: string;
-  /** Where the output is, once `COMPLETED`. */
+  /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** Cancels while `IN_QUEUE`. */
+  /** The URL that cancels it while it is `IN_QUEUE`. */
   cancel_url: string;
-  /** The key that submitted. */
+  /** The key that submitted it. */
   key_id: string;
-  /** The submitted input. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
+  /** The submitted input. For a chat call only its numbers, never its messages. It is emptied 30 days after the request has ended, and on a cancel if it is larger than 16 KiB. */
   input: Record<string, unknown>;
 };
 
 export type Status = {
-  /** Names the request; a UUIDv7. */
+  /** The id of the request, a UUIDv7. */
   request_id: string;
   /** The model it runs on. */
   model_id: string;
   /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
   status: StatusName;
-  /** Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE. */
+  /** Number of requests ahead, 0 for the next one; counted up to 1000. Only while IN_QUEUE. */
   queue_position?: number;
   /** 0 to 1, if the model reports it. */
   progress?: number;
@@ -620,11 +620,11 @@ export type Status = {
   started_at?: string;
   /** When it became final. */
   completed_at?: string;
-  /** Where to poll. */
+  /** The URL to poll. */
   status_url: string;
-  /** Where the output is, once `COMPLETED`. */
+  /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** Cancels while `IN_QUEUE`. */
+  /** The URL that cancels it while it is `IN_QUEUE`. */
   cancel_url: string;
   /** The reason why an accepted request ended `FAILED`. */
   error?: Failure;
@@ -649,7 +649,7 @@ export type Output = {
   audio?: MediaFile;
   /** The text that the model wrote. */
   text?: string;
-  /** Give it to get the same output again. */
+  /** Send it with the same input to get the same output again. */
   seed?: number;
   [field: string]: unknown;
 };
@@ -667,13 +667,13 @@ export type MediaFile = {
   duration?: number;
   /** Bytes. */
   file_size: number;
-  /** A name to save it under. */
+  /** A suggested file name. */
   file_name: string;
   [field: string]: unknown;
 };
 
 export type UploadedFile = {
-  /** Put it into any URL field of an input. */
+  /** Can be used in place of a URL in any URL field of an input. */
   file_id: string;
   /** Found in the bytes. */
   content_type: string;

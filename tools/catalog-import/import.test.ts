@@ -46,7 +46,7 @@ test('openrouter: chat rows with exact prices, and what has none is named with i
   // From 200,000 tokens on, a prompt costs more there.
   assert.deepEqual([thinker.context_tokens, thinker.refuse_longer_prompts], [199_999, true]);
   assert.equal('refuse_longer_prompts' in plain, false);
-  assert.match(ran.stdout, /^# {3}other\/per-call: each call costs extra/m);
+  assert.match(ran.stdout, /^# {3}other\/per-call: each call has a price in addition/m);
   assert.match(ran.stdout, /^# {3}router\/auto: its price is not listed/m);
   assert.match(ran.stdout, /^ {2}# Cost: OpenRouter's list of models, \d{4}-\d\d-\d\d\.$/m);
   await passes(place, ran.stdout);

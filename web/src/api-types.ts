@@ -238,9 +238,9 @@ export interface Calls {
   'GET /api/accounts/:account_id/v1/requests/:request_id': { reply: RequestCard };
   'GET /api/accounts/:account_id/v1/requests/:request_id/status': {
     query: {
-      /** Holds the call until the state changes, for at most this many seconds. */
+      /** The reply waits until the state changes, at most this many seconds. */
       wait?: number;
-      /** `final`: the held call returns only at a final state. `change`: at any new state. Without `wait`, `until=final` waits up to 60 seconds. */
+      /** `final`: a waiting call returns only at a final state. `change`: at any new state. Without `wait`, `until=final` waits up to 60 seconds. */
       until?: 'change' | 'final';
     };
     reply: RequestStatus;
@@ -911,7 +911,7 @@ export type Balance = Sent<client.Balance>;
 export type EstimateRequest = {
   /** An id of the catalog. */
   model_id: string;
-  /** The full input, as it will be submitted; null fields count as missing. For a text model the body of the chat call, or `input_tokens` and `output_tokens`, whole numbers from 0. */
+  /** The full input, as it will be submitted; null fields count as missing. For a text model: the body of the chat call, or `input_tokens` and `output_tokens` as whole numbers from 0. */
   input?: Record<string, unknown>;
 };
 
@@ -919,12 +919,12 @@ export type Estimate = Sent<client.Estimate>;
 
 export type QuoteLine = Sent<client.QuoteLine>;
 
-/** Fields that are not named here are dropped. */
+/** Fields that are not listed here are dropped. */
 export type ChatRequest = Sent<client.ChatInput>;
 
 export type ChatCompletion = Sent<client.Completion>;
 
-/** The model's own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones. */
+/** The model's own input: `input_schema` in the catalog says what is allowed. The fields listed here are the usual ones. */
 export type ModelInput = {
   /** A description of the wanted output. */
   prompt?: string;
@@ -944,7 +944,7 @@ export type ModelInput = {
   generate_audio?: boolean;
   /** If missing: 1. */
   num_images?: number;
-  /** Same as the query parameter; if both are given they must agree. No model sees it. */
+  /** Same as the query parameter; if both are given, they must be equal. Not sent to the model. */
   webhook_url?: string;
   [field: string]: unknown;
 };
@@ -961,7 +961,7 @@ export type RequestStatus = Sent<client.Status>;
 export type ModelOutput = Sent<client.Output>;
 
 export type Cancelled = {
-  /** Names the request; a UUIDv7. */
+  /** The id of the request, a UUIDv7. */
   request_id: string;
   status: 'CANCELLED';
 };
@@ -982,7 +982,7 @@ export type Allowance = {
 
 export type Model = Sent<client.Model>;
 
-/** One rule that adds to the price: per item of a list, or when a field has a value. */
+/** A rule that adds to the price: for each item of a list, or if a field has a certain value. */
 export type ModelExtra = Sent<client.ModelExtra>;
 
 export type Resolution = Sent<client.Resolution>;
@@ -1004,7 +1004,7 @@ export type ChatPrice = {
   breakdown: Array<QuoteLine>;
   /** Values assumed for missing fields, by field: the most expensive `resolution`, 5 `duration_seconds`, 1 `num_images`. */
   assumptions: Record<string, unknown>;
-  /** If `resolution` is missing and decides the price: what a unit costs in each. */
+  /** Present if `resolution` is missing and decides the price: the price of a unit for each resolution. */
   unit_price_by_resolution_usd_micro?: Record<string, string>;
   max_tokens: number;
 };
@@ -1313,7 +1313,7 @@ export type CatalogRoute = {
 };
 
 export type CatalogRowDetail = CatalogRow & {
-  /** For people; may be empty. */
+  /** A description for people; may be empty. */
   description: string;
   /** The owner of the model. */
   owned_by: string;

@@ -77,12 +77,12 @@ export const errors = {
   not_found: e(
     404,
     'invalid_request_error',
-    'This account has nothing with this id. Check the id and the key.',
+    'Nothing with this id belongs to this account. Check the id and the key.',
   ),
   method_not_allowed: e(
     405,
     'invalid_request_error',
-    'This address does not take that method. See the Allow header.',
+    'This address does not support that method. See the Allow header.',
   ),
   idempotency_conflict: e(
     409,
@@ -98,13 +98,13 @@ export const errors = {
   expired: e(
     410,
     'invalid_request_error',
-    'This output is no longer kept. Outputs are kept for 24 hours after completion.',
+    'This output has been deleted. Outputs are kept for 24 hours after completion.',
   ),
-  payload_too_large: e(413, 'invalid_request_error', 'The body is larger than this call takes.'),
+  payload_too_large: e(413, 'invalid_request_error', 'The body is larger than this call allows.'),
   unsupported_media_type: e(
     415,
     'invalid_request_error',
-    'This call does not take that Content-Type.',
+    'This call does not accept that Content-Type.',
   ),
   rate_limited: e(429, 'rate_limit_error', 'Too many calls. Wait as long as Retry-After says.'),
   internal_error: e(
@@ -115,12 +115,12 @@ export const errors = {
   submit_failed: e(
     502,
     'upstream_error',
-    'The model did not take the request. Nothing was charged.',
+    'The model did not accept the request. Nothing was charged.',
   ),
   capacity_unavailable: e(
     503,
     'server_error',
-    'No capacity at the moment. Nothing was charged; retry with backoff.',
+    'There is no capacity at the moment. Nothing was charged; retry with backoff.',
   ),
 } satisfies Record<string, Entry>;
 
@@ -131,7 +131,7 @@ export const failures = {
   upstream_rejected: 'The model refused the input.',
   upstream_failed: 'The model failed to generate.',
   timeout: 'The generation took longer than its model allows.',
-  output_too_large: 'The output is larger than this service keeps.',
+  output_too_large: 'The output is larger than this service can keep.',
   outcome_unknown: 'The connection to the model broke, and the outcome is unknown.',
   output_unusable: 'The model returned an output that cannot be used.',
 } as const;

@@ -69,11 +69,11 @@ export function mismatch(
   const [taken, own] = [header.migrations, here.migrations];
   const other = taken.find((one, i) => i < own.length && one.sha256 !== own[i]!.sha256);
   const advice = 'Import it with the version that took it';
-  if (other) return `Its migration ${other.name} is not the one of this version. ${advice}.`;
-  const levels = `It was taken at migration ${taken.length}; this database is at ${own.length}.`;
+  if (other) return `Its migration ${other.name} differs from this version's. ${advice}.`;
+  const levels = `It was taken at database migration ${taken.length}; this database is at ${own.length}.`;
   if (taken.length > own.length) return `${levels} ${advice}, or a newer one.`;
   if (taken.length < own.length) {
-    return `${levels} ${advice}, then start this one: it brings the schema up.`;
+    return `${levels} ${advice}, then start this version, which migrates the database.`;
   }
   // A table that is not in the snapshot belongs to someone else and is not changed.
   const columnsOf = new Map(here.tables.map(({ name, columns }) => [name, columns.join('\n')]));
@@ -81,7 +81,7 @@ export function mismatch(
     const known = columnsOf.get(name);
     if (known === undefined) return `It has a table ${name}, and this database has none.`;
     if (known !== columns.join('\n'))
-      return `Its table ${name} has other columns than the one of this database.`;
+      return `Its table ${name} has other columns than this database's.`;
   }
   return null;
 }

@@ -161,7 +161,7 @@ class Supervisor implements EmbeddedServer {
   #watch(): void {
     this.#held.holder.once('end', () => {
       if (this.#over.signal.aborted) return;
-      this.#held.log(`PostgreSQL with pid ${this.pid} is lost: bringing it back`);
+      this.#held.log(`PostgreSQL with pid ${this.pid} has ended: starting it again`);
       // guard: postgres-comes-back
       this.#reviving = this.#revive();
     });
@@ -176,12 +176,12 @@ class Supervisor implements EmbeddedServer {
         break;
       } catch (error) {
         if (signal.aborted) return;
-        log(`PostgreSQL does not come back: ${messageOf(error)}`);
+        log(`PostgreSQL could not be started again: ${messageOf(error)}`);
         await delay(pause_ms, undefined, { signal }).catch(() => {});
       }
     }
     if (signal.aborted) return;
-    log(`PostgreSQL is back: pid ${this.pid}`);
+    log(`PostgreSQL runs again: pid ${this.pid}`);
     this.#watch();
   }
 

@@ -40,7 +40,7 @@ interface AppliedMigration {
 }
 
 const shared =
-  'DATABASE_URL names a pooler that changes sessions between two statements ' +
+  'DATABASE_URL points to a pooler that may switch sessions between two statements ' +
   '(transaction or statement mode). Connect directly, or set the pooler to session mode.';
 
 /**
@@ -142,8 +142,8 @@ async function findOurs(session: Session): Promise<boolean> {
   const names = rows.slice(0, tablesShown).map(({ name }) => name);
   if (rows.length > tablesShown) names.push('…');
   throw new SchemaUnfit(
-    `This database holds tables of another program (${names.join(', ')}) ` +
-      'and none of Farebox. Give Farebox an empty database of its own.',
+    `This database has tables of another program (${names.join(', ')}) and none of ` +
+      'Farebox. Give Farebox its own empty database.',
   );
 }
 
@@ -165,8 +165,8 @@ function verify(wanted: Migration[], applied: AppliedMigration[]): void {
   for (const [i, row] of applied.entries()) {
     if (row.sha256 !== wanted[i]?.sha256) {
       throw new SchemaUnfit(
-        `Migration ${row.name} was applied with other contents than this version's ${wanted[i]?.name}. ` +
-          'Restore the file, or the database from a backup.',
+        `Migration ${row.name} was applied with other contents than this version's file ` +
+          `${wanted[i]?.name}. Restore the file, or restore the database from a backup.`,
       );
     }
   }

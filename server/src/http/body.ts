@@ -110,7 +110,7 @@ function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) 
 
 function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', {
-    message: `The body is larger than ${maxBytes} bytes, the most this call takes.`,
+    message: `The body is larger than ${maxBytes} bytes, the most this call accepts.`,
     details: { max_bytes: maxBytes },
   });
 }
@@ -120,14 +120,14 @@ function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiErr
   if (bodies.free() >= bytes) {
     const held = bodies.held(owner);
     return new ApiError('rate_limited', {
-      message: `The open calls of this account hold ${held} bytes, and this one does not fit beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
+      message: `The bodies of this account's open calls have ${held} bytes, and this one does not fit in as well. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
       details: { held },
       headers: { 'retry-after': '1' },
     });
   }
   return new ApiError('capacity_unavailable', {
     message:
-      'The open calls of this server hold too many bytes. Nothing was charged; send fewer large bodies at once, and retry with backoff.',
+      "The bodies of this server's open calls have too many bytes. Nothing was charged; send fewer large bodies at once, and retry with backoff.",
   });
 }
 

@@ -79,7 +79,7 @@ export function asApiError(thrown: unknown): ApiError {
     });
   if (thrown instanceof TooLarge) {
     return new ApiError('payload_too_large', {
-      message: `The body is larger than ${thrown.maxBytes} bytes, the most this call takes.`,
+      message: `The body is larger than ${thrown.maxBytes} bytes, the most this call accepts.`,
       details: { max_bytes: thrown.maxBytes },
     });
   }
@@ -99,8 +99,8 @@ export function asApiError(thrown: unknown): ApiError {
   if (statusCode === 415) {
     return new ApiError('unsupported_media_type', {
       message:
-        'The Content-Type is invalid. Send application/json, or with a file the type of the ' +
-        'file: images, video, audio, PDF and plain text are taken.',
+        "The Content-Type is invalid. Send application/json; for a file, send the file's own " +
+        'type: images, video, audio, PDF and plain text are accepted.',
       param: 'content-type',
     });
   }

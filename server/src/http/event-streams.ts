@@ -23,7 +23,7 @@ export function hold(grant: Grant, deps: HttpDeps, over: () => void): () => void
   const { account_id } = grant;
   const leave = deps.streamGrants.join(grant, over);
   try {
-    takeShare(deps.streams, account_id, 'streams and waits open', deps);
+    takeShare(deps.streams, account_id, 'event streams and waiting calls open', deps);
   } catch (error) {
     leave();
     throw error;

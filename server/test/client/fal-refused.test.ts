@@ -45,7 +45,7 @@ describe('a submit that is refused', () => {
       () => connect('fbx_no').queue.submit(model, { input }),
       401,
       'unauthorized',
-      /mistyped or cut off/,
+      /mistyped or incomplete/,
     ],
     [
       'for a model that is not in the catalog',

@@ -59,7 +59,7 @@ describe('fare status', () => {
   test('of what is no id, or nobody has: said, and told apart', async () => {
     refused(await home.run(['status', 'x']), 2, /"x" is not a request id[^]*fare list/);
     refused(await home.run(['status', 'last']), 2, /Nothing was run on this computer/);
-    refused(await home.run(['status', nobody]), 1, /has nothing with this id/);
+    refused(await home.run(['status', nobody]), 1, /Nothing with this id/);
   });
 });
 

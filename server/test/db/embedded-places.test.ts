@@ -56,7 +56,7 @@ describe('awkward folders', () => {
       fs.renameSync(home, `${home}.away`);
       await assert.rejects(
         startEmbedded({ dataDir: moved, systemDir }),
-        /was kept in .* and is not there: bring it back, or delete .*postgres_location/,
+        /was kept in .*, which is gone: bring it back, or delete .*postgres_location/,
       );
       assert.ok(!fs.existsSync(home), 'an empty database took its place');
     },
@@ -92,7 +92,7 @@ describe('the programs', () => {
       assert.equal(fs.statSync(copied).ino, made, 'copied once more');
 
       fs.chmodSync(path.dirname(dataDir), 0o700);
-      await assert.rejects(startEmbedded({ dataDir }), /cannot reach it: give .* mode o\+x/);
+      await assert.rejects(startEmbedded({ dataDir }), /cannot reach it: run chmod o\+x/);
     },
   );
 

@@ -275,7 +275,10 @@ describe('leftovers of a crash', () => {
     const text = fs.readFileSync(pidFile, 'utf8');
     // As it looks from a second container that has the same volume and pids of its own.
     fs.writeFileSync(pidFile, text.replace(/^\d+/, String(process.pid)));
-    await assert.rejects(startEmbedded({ dataDir }), /out of sight.*another container/);
+    await assert.rejects(
+      startEmbedded({ dataDir }),
+      /another container, since its process is not visible/,
+    );
     assert.ok(fs.existsSync(pidFile));
     assert.equal(await value(await connect(t, server), '1'), 1);
     fs.writeFileSync(pidFile, text);

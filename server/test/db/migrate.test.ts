@@ -259,7 +259,7 @@ describe('a database that is not ours', () => {
         await assert.rejects(open(db), (error) => {
           assert.ok(error instanceof SchemaUnfit);
           assert.match(error.message, /tables of another program \((migrations, )?users\)/);
-          assert.match(error.message, /Give Farebox an empty database of its own/);
+          assert.match(error.message, /Give Farebox its own empty database/);
           return true;
         });
       }

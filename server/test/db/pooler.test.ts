@@ -134,7 +134,10 @@ pool_mode = ${mode}
     test(`${mode} mode is refused with a sentence`, async () => {
       const url = await pooler(mode);
       try {
-        await assert.rejects(open(url), /^Error: DATABASE_URL names a pooler .*session mode\.$/);
+        await assert.rejects(
+          open(url),
+          /^Error: DATABASE_URL points to a pooler .*session mode\.$/,
+        );
       } finally {
         await stopped();
       }

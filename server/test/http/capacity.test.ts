@@ -242,7 +242,7 @@ describe('bytes of bodies under way', () => {
     );
     // The account's own share is taken, not what all have.
     const error = assertRefused(await send(body(2 * megabyte)), 'rate_limited', {});
-    assert.match(error.message, /^The open calls of this account hold \d+ bytes/);
+    assert.match(error.message, /^The bodies of this account's open calls have \d+ bytes/);
     assert.ok(error.details.held >= 2 * megabyte);
     assert.equal((await send(body(2 * megabyte), other.key)).status, 400);
     assert.equal(await first.end(), 400);

@@ -17,11 +17,15 @@ const get = (path: string, authorization?: string): Promise<Reply> =>
 
 describe('a key that is refused', () => {
   const cases: [name: string, header: (key: string) => string, says: RegExp][] = [
-    ['cut off', (key) => `Key ${key.slice(0, -3)}`, /mistyped or cut off/],
+    ['cut off', (key) => `Key ${key.slice(0, -3)}`, /mistyped or incomplete/],
     ['mistyped', (key) => `Bearer ${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`, /mistyped/],
     ['of another service', () => 'Bearer sk-1234', /not a key of this service.*fbx_/],
     ['without a scheme', (key) => key, /no scheme\. Write the word Key/],
-    ['of an example', () => 'Key fbx_...', /^fbx_\.\.\. is a placeholder for your own key/],
+    [
+      'of an example',
+      () => 'Key fbx_...',
+      /^fbx_\.\.\. is only a placeholder: put your own key there/,
+    ],
     ['with the scheme of others', (key) => `Token ${key}`, /must be Key or Bearer/],
     ['with a scheme of its name', (key) => `ApiKey ${key}`, /must be Key or Bearer/],
     ['with another scheme', () => 'Basic YTpi', /must be Key or Bearer/],

@@ -188,7 +188,7 @@ describe('checkFolder', () => {
       problems.map((problem) => problem.file),
       ['c.yaml', 'b.yaml'],
     );
-    assert.match(problems[1]!.message, /taken by a row of a\.yaml/);
+    assert.match(problems[1]!.message, /a\.yaml already has a row with this id/);
   });
 
   test('finds an empty folder wrong', async (t) => {
@@ -326,7 +326,7 @@ describe('the live catalog', () => {
     assert.equal(price(), 1_000_000n, 'the copy changed the price');
     assert.deepEqual(ids(), ['a/y', 'b/x'], 'the new row of its own counts');
     assert.deepEqual(problems, [
-      { file: 'a.yaml', path: '', message: 'b/x: the id is taken by a row of b.yaml.' },
+      { file: 'a.yaml', path: '', message: 'b/x: b.yaml already has a row with this id.' },
     ]);
     const told = lines.filter(({ message }) => message.includes('has a problem'));
     assert.deepEqual(
@@ -374,7 +374,7 @@ describe('the live catalog', () => {
     const problems = store.problems();
     assert.equal(live.get('acme'), definition, 'the copy took the upstream over');
     assert.deepEqual(ids(), ['a/y', 'b/x'], 'its rows are served by the live definition');
-    const message = 'the upstream acme is defined by b.yaml already.';
+    const message = 'the upstream acme is already defined by b.yaml.';
     assert.deepEqual(problems, [{ file: 'a.yaml', path: '/upstream', message }]);
     const told = lines.filter(({ message: line }) => line.includes('has a problem'));
     assert.deepEqual(
@@ -506,8 +506,8 @@ describe('the live catalog', () => {
     assert.deepEqual(
       problems.map(({ file, message }) => [file, message]),
       [
-        ['b.yaml', 'the upstream acme is defined by a.yaml already.'],
-        ['c.yaml', 'the upstream sandbox is defined by Farebox itself already.'],
+        ['b.yaml', 'the upstream acme is already defined by a.yaml.'],
+        ['c.yaml', 'the upstream sandbox is already defined by Farebox itself.'],
       ],
     );
   });

@@ -42,7 +42,7 @@ describe('a catalog file', () => {
     [
       'a misspelt option',
       { ...plain, outputz: [] },
-      /options.outputz is not known; known are auth/,
+      /options.outputz is not a known field; known fields are auth/,
     ],
     ['a misspelt value', { ...plain, submit: { path: '/j', body: '$inptu' } }, /submit.body must/],
     [

@@ -78,9 +78,9 @@ export function whyNoKey(header: readonly string[]): string | null {
   if (/^(key|bearer)$/i.test(scheme)) {
     if (text === '') return null;
     if (/^fbx_\.+$/.test(text))
-      return 'fbx_... is a placeholder for your own key. Create one on the Keys page of the dashboard.';
+      return 'fbx_... is only a placeholder: put your own key there. Create one on the Keys page of the dashboard.';
     return text.startsWith(prefix)
-      ? 'This key is mistyped or cut off: its checksum is wrong. Copy it again.'
+      ? 'This key is mistyped or incomplete: its checksum is wrong. Copy it again.'
       : 'This is not a key of this service: its keys begin with fbx_.';
   }
   return scheme === '' && text.startsWith(prefix)

@@ -4,4 +4,5 @@
  */
 export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-export const unseenWords = 'without characters that are invisible or change its direction';
+export const unseenWords =
+  'without invisible characters and characters that change the direction of writing';

@@ -83,7 +83,7 @@ function kindsOf(task: Task): Kind[] {
 function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): Fault[] {
   const words = boundingWords[unit];
   if (reserve === 'max' && (max === 0 || max_unit !== words?.at(-1))) {
-    const message = `reserve: max needs a max, in ${words?.at(-1) ?? 'a unit other than request'}.`;
+    const message = `reserve: max also needs the field max, in ${words?.at(-1) ?? 'a unit other than request'}.`;
     return [{ path: '/price/reserve', message }];
   }
   if (max > 0 && words && !words.includes(max_unit)) {
@@ -128,8 +128,8 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
       : [];
   if (unknown.length > 0) {
     const message =
-      `input_schema lets resolution be ${unknown.join(', ')}, ` +
-      'which resolutions does not offer.';
+      `input_schema allows the resolution ${unknown.join(', ')}, but the field resolutions ` +
+      'does not list it.';
     faults.push({ path: '/input_schema/properties/resolution/enum', message });
   }
   return faults;
@@ -159,7 +159,7 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
   const faults: Fault[] = [];
   const silent = extras.findIndex(({ cost_usd_micro }) => cost_usd_micro === undefined);
   if (silent >= 0 && extras.some(({ cost_usd_micro }) => cost_usd_micro !== undefined)) {
-    const message = 'cost_usd is stated by other extras of the row; state it here as well.';
+    const message = 'other extras of the row have a cost_usd; this one needs it too.';
     faults.push({ path: `/extras/${silent}/cost_usd`, message });
   }
   extras.forEach((extra, i) => {
@@ -170,17 +170,14 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
       faults.push({ path, message });
       return;
     }
-    if (extra.kind === 'per_item') return;
-    // A schema default of another type does not get into the extra.
-    const given = extra.default ?? property.default;
-    if (given === undefined) return;
-    if (typeof given !== typeof extra.equals) {
-      const message = `the extra's default must be a ${typeof extra.equals}, as equals is.`;
+    if (extra.kind === 'per_item' || extra.default === undefined) return;
+    if (typeof extra.default !== typeof extra.equals) {
+      const message = `the extra's default must be a ${typeof extra.equals}, like the value of equals.`;
       faults.push({ path, message });
     } else if (property.default !== undefined && property.default !== given) {
       const message =
-        `the extra's default differs from that of ${extra.field} in input_schema, which is what ` +
-        'the upstream gets.';
+        `the extra's default differs from the default of ${extra.field} in input_schema; the ` +
+        'upstream gets the latter.';
       faults.push({ path, message });
     }
   });
@@ -222,11 +219,11 @@ function schemaFaults(schema: unknown, path: string): Fault[] {
   for (const text of patterns.filter(isExplosive)) {
     const message =
       `the pattern ${text} repeats a group that holds a repetition or alternatives; ` +
-      'a caller could stall the check with it.';
+      'a caller could make the check very slow with it.';
     faults.push({ path: `${path}/pattern`, message });
   }
   if (uniqueItems === true && !(typeof maxItems === 'number' && maxItems <= UNIQUE_ITEMS_MAX)) {
-    const message = `uniqueItems needs a maxItems of at most ${UNIQUE_ITEMS_MAX} beside it.`;
+    const message = `where uniqueItems is true, maxItems must be given and be at most ${UNIQUE_ITEMS_MAX}.`;
     faults.push({ path, message });
   }
   for (const [key, child] of Object.entries(schema)) {

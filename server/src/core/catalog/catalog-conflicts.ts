@@ -19,7 +19,7 @@ export function unknownUpstreams(
   const problems = rows.flatMap(({ id, upstreams }) => {
     const wrong = upstreams.find(({ upstream }) => !known.includes(upstream));
     if (!wrong) return [];
-    const message = `${id}: there is no upstream ${wrong.upstream}; known are ${known.join(', ')}.`;
+    const message = `${id}: there is no upstream ${wrong.upstream}; the known ones are ${known.join(', ')}.`;
     return [{ file, path: `/models/${rows.findIndex((row) => row.id === id)}`, message }];
   });
   return problems.slice(0, problemsMax);
@@ -88,7 +88,7 @@ export function settleUpstreams(
   for (const { file, upstream } of files) {
     if (upstream === null) continue;
     const owner = owners.get(upstream.name)!;
-    const message = `the upstream ${upstream.name} is defined by ${owner} already.`;
+    const message = `the upstream ${upstream.name} is already defined by ${owner}.`;
     if (owner === file) upstreams.push(upstream);
     else problems.push({ file, path: '/upstream', message });
   }
@@ -129,8 +129,8 @@ export function settleIds(
 }
 
 function takenBy(owner: string, ids: string[]): string {
-  if (ids.length === 1) return `${ids[0]}: the id is taken by a row of ${owner}.`;
+  if (ids.length === 1) return `${ids[0]}: ${owner} already has a row with this id.`;
   const named = ids.slice(0, takenNamed).join(', ');
   const more = ids.length > takenNamed ? ', …' : '';
-  return `${ids.length} ids are taken by rows of ${owner}: ${named}${more}.`;
+  return `${ids.length} ids already have a row in ${owner}: ${named}${more}.`;
 }

@@ -74,7 +74,7 @@ test('costs of extras are stated by all of a row, or by none', () => {
 test('a reserved max has to be there, in what the price counts', () => {
   const price = { unit: 'MP', usd: '0.001', reserve: 'max' };
   assert.deepEqual(faults({ price, max: 100, max_unit: 'megapixels' }), []);
-  const expected = /^\/models\/0\/price\/reserve .*needs a max, in megapixels/;
+  const expected = /^\/models\/0\/price\/reserve .*also needs the field max, in megapixels/;
   assert.match(faults({ price })[0]!, expected);
   assert.match(faults({ price, max: 100, max_unit: 'images' })[0]!, expected);
 });

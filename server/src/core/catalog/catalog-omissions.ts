@@ -30,7 +30,7 @@ export function defaultFaults(model: Model): Fault[] {
     if (value === undefined || fits(value)) return;
     const message =
       `the default of ${field} in input_schema must be ${allowed}, ` +
-      'as a request without it is priced.';
+      'since a request without the field is priced like that.';
     faults.push({ path: `/input_schema/properties/${field}/default`, message });
   };
   if (rules.unit === 'sec') {
@@ -85,8 +85,8 @@ export function omissionFaults(model: Model): Fault[] {
   if (kind === 'text') return [];
   if (ratesByResolution(rules) && !propertyOf(input_schema, 'resolution')) {
     const message =
-      'the price differs by resolution, which is not in input_schema.properties; ' +
-      'a request without it would not be made at the one that is reserved.';
+      'the price differs by resolution, but input_schema.properties has no resolution; the ' +
+      'output could have another resolution than the one that is reserved.';
     return [{ path: '/input_schema/properties', message }];
   }
   const required = itemsOf(input_schema.required);
@@ -99,7 +99,7 @@ export function omissionFaults(model: Model): Fault[] {
     const field = path.slice(1);
     if (!Object.hasOwn(assumptions, field)) return [];
     const said =
-      `a request without ${field} is sent with ${JSON.stringify(sent[field])}, as it is priced, ` +
+      `a request without ${field} is priced and sent with ${JSON.stringify(sent[field])}, ` +
       `which ${message}; give ${field} a default, or require it.`;
     return [{ path: `/input_schema/properties/${field}`, message: said }];
   });

@@ -43,7 +43,7 @@ function sentence(name: string, error: ErrorObject): string {
       return `${subject} does not belong in a row of this kind`;
     case 'additionalProperties': {
       const known = Object.keys(objectOf(properties)).join(', ');
-      return `${within}${String(params.additionalProperty)} is not known; known are ${known}`;
+      return `${within}${String(params.additionalProperty)} is not a known field; known fields are ${known}`;
     }
     case 'enum':
       return `${subject} must be one of ${itemsOf(params.allowedValues).join(', ')}${about}`;

@@ -250,7 +250,12 @@ describe('what is wrong with a file', () => {
     ['an id that begins with /', { id: '/a' }, '/models/0/id', /segments/],
     ['an id that ends with /', { id: 'a/' }, '/models/0/id', /segments/],
     ['an id outside ASCII', { id: 'modèle' }, '/models/0/id', /segments/],
-    ['a misspelt field', { prise: 1 }, '/models/0', /prise is not known; known are id, kind/],
+    [
+      'a misspelt field',
+      { prise: 1 },
+      '/models/0',
+      /prise is not a known field; known fields are id, kind/,
+    ],
     [
       'an unknown kind',
       { kind: 'audio' },
@@ -416,7 +421,7 @@ describe('what is wrong with a file', () => {
       'a schema that offers what has no price',
       { price: { unit: 'image', usd_by_resolution: { '1k': '1' } } },
       '/models/0/input_schema/properties/resolution/enum',
-      /lets resolution be 2k/,
+      /allows the resolution 2k/,
     ],
     [
       'an extra on a field the schema does not know',
@@ -450,7 +455,7 @@ describe('what is wrong with a file', () => {
       'an extra with another default than the schema',
       { extras: [{ ...extra, when: 'generate_audio', equals: true, default: true }] },
       '/models/0/extras/0',
-      /differs from that of generate_audio/,
+      /differs from the default of generate_audio/,
     ],
     [
       'a default of more than is reserved',
@@ -462,13 +467,13 @@ describe('what is wrong with a file', () => {
       'a default resolution that is not offered',
       { price: byResolution, ...schemaWith({ resolution: { default: '4k' } }) },
       '/models/0/input_schema/properties/resolution/default',
-      /must be 2k, or left out, as a request without it is priced/,
+      /must be 2k, or left out, since a request without the field is priced like that/,
     ],
     [
       'a default resolution that is made for less than is reserved',
       { price: byResolution, ...schemaWith({ resolution: { default: '1k' } }) },
       '/models/0/input_schema/properties/resolution/default',
-      /must be 2k, or left out, as a request without it is priced/,
+      /must be 2k, or left out, since a request without the field is priced like that/,
     ],
     [
       'a default resolution that is not offered, where all cost the same',
@@ -480,7 +485,7 @@ describe('what is wrong with a file', () => {
       'prices by a resolution that nobody can name',
       { price: byResolution, input_schema: { type: 'object' } },
       '/models/0/input_schema/properties',
-      /differs by resolution, which is not in/,
+      /differs by resolution, but input_schema.properties has no resolution/,
     ],
     [
       'a default of more items than are free',
@@ -539,13 +544,13 @@ describe('what is wrong with a file', () => {
       'a pattern that explodes',
       schemaWith({ prompt: { type: 'string', pattern: '^(a+)+$' } }),
       '/models/0/input_schema/properties/prompt/pattern',
-      /could stall/,
+      /could make the check very slow/,
     ],
     [
       'an unbounded comparison of items',
       schemaWith({ prompt: { type: 'array', uniqueItems: true } }),
       '/models/0/input_schema/properties/prompt',
-      /needs a maxItems/,
+      /maxItems must be given/,
     ],
   ];
   for (const [name, change, path, message] of table) {
@@ -608,7 +613,7 @@ describe('what is wrong with a file', () => {
       'seconds that are reserved and not taken',
       { ...video, ...schemaWith({ duration_seconds: { enum: [4, 6, 8] } }) },
       '/models/0/input_schema/properties/duration_seconds',
-      /is sent with 5, as it is priced, which must be one of 4, 6, 8; give duration_seconds a default/,
+      /is priced and sent with 5, which must be one of 4, 6, 8; give duration_seconds a default/,
     ],
     [
       'a default longer than max',
@@ -700,7 +705,7 @@ describe('what is wrong with a file', () => {
     assert.deepEqual([problems.map(({ file }) => file), counting.length], [['b.yaml'], 1]);
     assert.match(
       problems[0]!.message,
-      /sandbox\/canvas\/text-to-image: the id is taken by a row of a\.yaml/,
+      /sandbox\/canvas\/text-to-image: a\.yaml already has a row with this id/,
     );
     const twice = settleIds([{ file: 'a.yaml', rows: [...rows, ...rows] }]);
     assert.deepEqual([twice.problems.length, twice.rows.length], [1, 1]);
@@ -710,7 +715,7 @@ describe('what is wrong with a file', () => {
       { file: 'b.yaml', rows: many },
       { file: 'c.yaml', rows: many },
     ]);
-    const message = '30 ids are taken by rows of a.yaml: x/0, x/1, x/2, x/3, x/4, ….';
+    const message = '30 ids already have a row in a.yaml: x/0, x/1, x/2, x/3, x/4, ….';
     assert.deepEqual(
       copied.problems,
       ['b.yaml', 'c.yaml'].map((file) => ({ file, path: '', message })),

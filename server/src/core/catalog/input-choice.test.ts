@@ -113,7 +113,7 @@ describe('a choice', () => {
       'several fit where one may',
       { oneOf: [text, { type: 'string' }] },
       'x',
-      [['/field', 'fits more than one of the allowed forms, and only one may fit']],
+      [['/field', 'fits more than one of the allowed forms, but must fit exactly one']],
     ],
     [
       'a choice within a choice',

@@ -27,7 +27,7 @@ export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
 /** Describes the fault if no form comes close, or if more than one fits. */
 export function choiceWords({ params, schema }: ErrorObject): string {
   if (Array.isArray(params.passingSchemas))
-    return 'fits more than one of the allowed forms, and only one may fit';
+    return 'fits more than one of the allowed forms, but must fit exactly one';
   const fields = requiredByChoice(schema);
   if (fields !== null) return `needs ${fields.join(' or ')}`;
   const forms = itemsOf(schema).map((form) => formWords(objectOf(form)));

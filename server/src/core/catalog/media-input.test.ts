@@ -161,7 +161,7 @@ test('mediaInputs looks at no more references than it takes, however many there 
     },
   });
   const error = refusal(() => mediaInputs({ image_urls: counting }));
-  assert.match(error.message, /names more than 64 files and addresses/);
+  assert.match(error.message, /has more than 64 files and addresses/);
   assert.equal(reads, mediaInputsMax + 1);
 });
 

@@ -59,7 +59,7 @@ export function isTooMuch({ files, urls }: MediaInputs): boolean {
   return mentions + urls.length > mediaInputsMax;
 }
 
-const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
+const tooMuch = `has more than ${mediaInputsMax} files and addresses`;
 
 /** Adds a reference to `found`; returns false if it has none of the allowed forms. */
 export function noteMedia(value: string, path: string, found: MediaInputs): boolean {

@@ -79,11 +79,11 @@ export function settingsOf(
   if (!urlForm.test(url) || !URL.canParse(url)) {
     const what = given === null ? 'its url' : url_from;
     const form = 'an http or https address without user name, password and query';
-    return needs(`${what} to be ${form}; put a key into the variable that key_from names`);
+    return needs(`${what} to be ${form}; a key belongs in the variable that key_from names`);
   }
   if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
   if (!keys.every((each) => keyForm.test(each)))
-    return needs(`${key_from} to be a key of ASCII letters, digits and signs`);
+    return needs(`${key_from} to hold a key of ASCII letters, digits and signs`);
   if (keys.length > keysMax) return needs(`${key_from} to hold at most ${keysMax} keys`);
   return { name, url, key, keys, secret: read(secret_from), concurrency, options };
 }

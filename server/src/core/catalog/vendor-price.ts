@@ -44,8 +44,9 @@ const perMillion = 1_000_000n * USD;
 export function openrouterPrice(pricing: unknown): TokenPrice | string {
   if (!isObject(pricing)) return 'its price is not listed';
   const base = ratesIn(pricing);
-  if (base === null) return 'its price is not listed, or depends on the model it chooses';
-  if (isCharged(pricing.request)) return 'each call costs extra, beside its tokens';
+  if (base === null)
+    return 'its price is not listed, or it is a router whose price depends on the model it chooses';
+  if (isCharged(pricing.request)) return 'each call has a price in addition to its tokens';
   let { input, output } = base;
   let dearer_from: number | null = null;
   for (const override of Array.isArray(pricing.overrides) ? pricing.overrides : []) {

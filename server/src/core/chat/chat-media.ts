@@ -31,7 +31,7 @@ function visit(value: unknown, at: string, name: string, found: MediaInputs): vo
   if (typeof value === 'string') {
     if (value !== '' && isReference(name, value)) note(value, at, name, found);
     if (isTooMuch(found)) {
-      throw badMessages('messages', `name more than ${mediaInputsMax} files and addresses`, {
+      throw badMessages('messages', `have more than ${mediaInputsMax} files and addresses`, {
         reason: 'media_too_many',
         limit: mediaInputsMax,
       });

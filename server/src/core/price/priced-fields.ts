@@ -120,7 +120,7 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
   if (strict && named && sides && (named.width !== sides.width || named.height !== sides.height)) {
     throw unpriceable(
       'image_size',
-      'and width with height say different sizes; send one of the two',
+      'and width with height give different sizes; send only one of the two',
     );
   }
   return named ?? sides;

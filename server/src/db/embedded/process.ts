@@ -84,7 +84,7 @@ export async function stopServer(cluster: string): Promise<void> {
       await delay(5);
     }
   }
-  throw new Error(`PostgreSQL with pid ${running.pid} does not end`);
+  throw new Error(`PostgreSQL with pid ${running.pid} does not stop`);
 }
 
 /**
@@ -170,8 +170,8 @@ async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promi
     if (findRunning(paths.cluster)) return;
     if (performance.now() > deadline) {
       throw new Error(
-        `a server that is out of sight, perhaps in another container, runs on ${paths.cluster}: ` +
-          'stop it first',
+        `another PostgreSQL uses ${paths.cluster}, perhaps in another container, since its ` +
+          'process is not visible here: stop it first',
       );
     }
     await delay(50, undefined, { signal });

@@ -5,18 +5,26 @@ import { keyedEndpoint } from './endpoint.ts';
 const Balance = named(
   'Balance',
   object({
-    currency: choice(['USDT'], 'The currency of the account: 1 USDT counts as 1 USD, `"1000000"`.'),
+    currency: choice(
+      ['USDT'],
+      'The currency of the account. 1 USDT counts as 1 USD, which these fields write as `"1000000"` (micro-USD).',
+    ),
     available_usd_micro: microUsd('Available to the account; all its keys share it.'),
-    reserved_usd_micro: microUsd('Held by its open requests, in addition.'),
+    reserved_usd_micro: microUsd(
+      'Reserved for its open requests; not part of the available amount.',
+    ),
     key: object(
       {
-        key_id: id('Names the key of this call; not secret.'),
+        key_id: id('Id of the key of this call; not secret.'),
         name: text('The name of the key.'),
-        limit_usd_micro: nullable(microUsd("The key's limit of the month; null: unlimited.")),
+        limit_usd_micro: nullable(microUsd("The key's monthly limit; null: unlimited.")),
         spent_usd_micro: microUsd('Charged and reserved by the key this month.'),
-        resets_at: time('When the month (UTC) ends and a new limit begins.'),
+        resets_at: time('When the month (UTC) ends and the spending counts from 0 again.'),
       },
-      { description: 'The key of this call. A submit needs room in both: balance and limit.' },
+      {
+        description:
+          "The key of this call. A submit must fit into both the balance and the key's limit.",
+      },
     ),
   }),
 );

@@ -57,16 +57,17 @@ const ChatMessage = named(
       content: optional(
         either(
           [nullable(text()), list(anything(), undefined, { minItems: 1 })],
-          'A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. ' +
-            'May be missing in a message of a tool, or of an assistant that called tools.',
+          'A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, ' +
+            '`file`. May be missing in a `tool` message, and in an `assistant` message that ' +
+            'calls tools.',
         ),
       ),
     },
     {
       description:
-        'Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, ' +
-        '`reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also ' +
-        'of parts, are dropped.',
+        'Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, ' +
+        '`refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. ' +
+        'All others, also in parts, are dropped.',
     },
   ),
 );
@@ -81,25 +82,26 @@ export const ChatRequest = named(
         maxItems: 10_000,
       }),
       max_tokens: optionalOrNull(
-        integer(
-          "Most completion tokens. If missing: 4096. The model's own maximum holds as well.",
-          {
-            minimum: 1,
-          },
-        ),
+        integer("Most completion tokens. Default: 4096. Never more than the model's own maximum.", {
+          minimum: 1,
+        }),
       ),
       max_completion_tokens: optionalOrNull(integer('The same as `max_tokens`.', { minimum: 1 })),
       n: optionalOrNull(integer('Only 1.', { minimum: 1, maximum: 1 })),
       stream: optionalOrNull(boolean('Answer as server-sent events.')),
       stream_options: optionalOrNull(
         openObject(
-          { include_usage: optionalOrNull(boolean('Request a last chunk with `usage`.')) },
+          {
+            include_usage: optionalOrNull(
+              boolean('True: one more chunk, with `usage`, comes at the end.'),
+            ),
+          },
           { description: 'For streams.' },
         ),
       ),
       ...passed,
     },
-    { description: 'Fields that are not named here are dropped.' },
+    { description: 'Fields that are not listed here are dropped.' },
   ),
 );
 
@@ -113,11 +115,14 @@ const usage = {
 export const ChatUsage = named(
   'ChatUsage',
   openObject(usage, {
-    description: "The model's own count if it gives one; else what was delivered is counted.",
+    description:
+      "The model's own count if it reports one; otherwise a count of what was delivered.",
   }),
 );
 
-const callId = text('Names the call; the message with its result has it as `tool_call_id`.');
+const callId = text(
+  'Id of the tool call; the message with its result repeats it as `tool_call_id`.',
+);
 
 const FunctionCall = named(
   'FunctionCall',
@@ -174,7 +179,7 @@ export const ChatCompletion = named(
 );
 
 const toolCallPiece = openObject({
-  index: integer('Index of the call that the piece belongs to.'),
+  index: integer('Index of the tool call that this piece belongs to.'),
   id: optional(text('In the first piece of a call.')),
   type: optional(text('`function` or `custom`, in the first piece of a call.')),
   function: optional(
@@ -216,7 +221,7 @@ export const ChatChunk = named(
     ),
     usage: optionalOrNull(
       openObject(usage, {
-        description: 'If requested: null until the last chunk, then as `ChatUsage`.',
+        description: 'Only if requested: null until the last chunk, which has a `ChatUsage`.',
       }),
     ),
   }),

@@ -204,9 +204,9 @@ async function send(
 }
 
 const breaks = {
-  time_was_up: "The model's time was up",
+  time_was_up: 'The time limit of the model was reached',
   server_stopped: 'This server stopped',
-  model_broke_off: 'The model broke off',
+  model_broke_off: 'The model ended the reply early',
 };
 
 type Break = keyof typeof breaks;
@@ -221,7 +221,7 @@ function breakOf({ reason }: AbortSignal, { cutoff }: HttpDeps): Break {
  */
 function brokeOff(reason: Break): ApiError {
   return new ApiError('submit_failed', {
-    message: `${breaks[reason]} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
+    message: `${breaks[reason]} in the middle of the reply. The request shows what was charged. For a new reply, call again; if this call had an Idempotency-Key, use a new one.`,
     details: { reason },
   });
 }

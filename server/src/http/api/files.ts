@@ -20,7 +20,9 @@ const acceptedWords = 'images, video, audio, PDF and plain text';
 const UploadedFile = named(
   'UploadedFile',
   object({
-    file_id: text('Put it into any URL field of an input.', { pattern: '^file_[0-9a-f]{32}$' }),
+    file_id: text('Can be used in place of a URL in any URL field of an input.', {
+      pattern: '^file_[0-9a-f]{32}$',
+    }),
     content_type: text('Found in the bytes.'),
     size: integer('Bytes.'),
     sha256: text('SHA-256 of the bytes, in hex.', { pattern: '^[0-9a-f]{64}$' }),
@@ -64,7 +66,7 @@ export async function store(
 
 function tooManyOpen(limit: number): ApiError {
   return new ApiError('rate_limited', {
-    message: `An account may have ${limit} uploads open at once. Wait until one has ended.`,
+    message: `An account may have at most ${limit} uploads open at once. Wait until one has ended.`,
     details: { open_uploads_limit: limit },
     headers: { 'retry-after': '5' },
   });
@@ -119,7 +121,7 @@ async function take(
   }
   if (!agrees(declared, content_type)) {
     throw unsupported(
-      `The Content-Type says ${declared.slice(0, 100)}, the bytes are ${content_type}.`,
+      `The Content-Type is ${declared.slice(0, 100)}, but the bytes are ${content_type}.`,
     );
   }
   const { size, sha256 } = await deps.storage.put(storage_key, whileSpace(stream, deps), {
@@ -182,7 +184,7 @@ async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
 
 function usedUp(): ApiError {
   return new ApiError('bad_request', {
-    message: 'This upload address has received its one file. Ask for another address.',
+    message: 'This upload address was already used: it takes one file. Ask for another address.',
   });
 }
 
@@ -223,7 +225,7 @@ function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number):
   const expires_at = first_expires_at?.toISOString() ?? null;
   const then = expires_at === null ? '' : ` The first of them expires on ${expires_at}.`;
   return new ApiError('payload_too_large', {
-    message: `The files of an account may take ${maxBytes} bytes together; yours take ${bytes}, and this one does not fit.${then}`,
+    message: `The files of an account may have ${maxBytes} bytes together; yours have ${bytes}, so this one does not fit.${then}`,
     details: {
       max_bytes_in_all: maxBytes,
       used_bytes: Number(bytes),

@@ -40,17 +40,17 @@ const ModelExtra = named(
   'ModelExtra',
   object(
     {
-      label: text('The item that is paid for.'),
-      field: text('The input field that decides.'),
+      label: text('The unit that is paid for.'),
+      field: text('The input field that decides whether the extra applies.'),
       add_usd: number('US dollars added to the price of one unit; with `per_item`, for each item.'),
-      per_item: optional(boolean('Counts the items of the field.')),
-      free: optional(integer('Items that add nothing.')),
-      equals: optional(either(scalars, 'Adds when the field holds this.')),
-      default: optional(either(scalars, 'The value that an omitted field counts as.')),
+      per_item: optional(boolean('The extra is added for each item of the field.')),
+      free: optional(integer('Number of items that cost nothing extra.')),
+      equals: optional(either(scalars, 'The extra is added if the field has this value.')),
+      default: optional(either(scalars, 'The value assumed for a missing field.')),
     },
     {
       description:
-        'One rule that adds to the price: per item of a list, or when a field has a value.',
+        'A rule that adds to the price: for each item of a list, or if a field has a certain value.',
       example: {
         label: 'sound',
         field: 'generate_audio',
@@ -73,12 +73,12 @@ const priceForms = [
 export const Model = named(
   'Model',
   object({
-    id: text('Use it exactly as it is here, slashes included.'),
+    id: text('Use it exactly as written here, with its slashes.'),
     object: choice(['model']),
     created: integer('When the row was added, unix seconds.'),
     owned_by: text('The owner of the model.'),
     name: text('For people.'),
-    description: text('For people; may be empty.'),
+    description: text('A description for people; may be empty.'),
     kind: KindName,
     task: choice(tasks, 'The task of the model.'),
     price: either(
@@ -99,7 +99,7 @@ export const Model = named(
     example: anything('An input that works.'),
     step: optional(
       integer(
-        'Quantities are rounded up to multiples of it, requested or delivered. May be missing.',
+        'Requested and delivered quantities are rounded up to multiples of this. May be missing.',
       ),
     ),
     charged: optional(
@@ -114,8 +114,8 @@ export const Model = named(
     context_tokens: optional(integer('Text models: most prompt tokens.')),
     refuse_longer_prompts: optional(
       onlyTrue(
-        'Text models: a prompt that may have more than `context_tokens`, by the bound that is ' +
-          'reserved, is refused. Missing if not.',
+        'Text models: true if a prompt is refused when its upper bound, which is also what ' +
+          'is reserved, exceeds `context_tokens`. Otherwise missing.',
       ),
     ),
     max_output_tokens: optional(integer('Text models: most completion tokens.')),
@@ -161,13 +161,15 @@ export const ModelInput = named(
       generate_audio: optional(boolean('True: a video gets audio.')),
       num_images: optional(integer('If missing: 1.')),
       webhook_url: optional(
-        url('Same as the query parameter; if both are given they must agree. No model sees it.'),
+        url(
+          'Same as the query parameter; if both are given, they must be equal. Not sent to the model.',
+        ),
       ),
     },
     {
       description:
-        "The model's own input: its `input_schema` in the catalog says what is allowed. These " +
-        'fields are the usual ones.',
+        "The model's own input: `input_schema` in the catalog says what is allowed. The " +
+        'fields listed here are the usual ones.',
     },
   ),
 );
@@ -178,8 +180,9 @@ export const EstimateRequest = named(
     model_id: text('An id of the catalog.'),
     input: optional(
       anything(
-        'The full input, as it will be submitted; null fields count as missing. For a text model ' +
-          'the body of the chat call, or `input_tokens` and `output_tokens`, whole numbers from 0.',
+        'The full input, as it will be submitted; null fields count as missing. For a text ' +
+          'model: the body of the chat call, or `input_tokens` and `output_tokens` as whole ' +
+          'numbers from 0.',
       ),
     ),
   }),
@@ -188,7 +191,7 @@ export const EstimateRequest = named(
 const QuoteLine = named(
   'QuoteLine',
   object({
-    label: text('The item that is paid for.'),
+    label: text('The unit that is paid for.'),
     quantity: number('How many units.'),
     unit_price_usd_micro: microUsd('Price of one unit.'),
     amount_usd_micro: microUsd('Amount that the line adds to the price.'),
@@ -198,7 +201,7 @@ const QuoteLine = named(
 const UnknownInput = named(
   'UnknownInput',
   object({
-    field: text('As it was sent.'),
+    field: text('The name of the field as it was sent.'),
     did_you_mean: nullable(text('The field that was likely meant; null if none is similar.')),
   }),
 );
@@ -206,8 +209,8 @@ const UnknownInput = named(
 /** Part of the reply to an estimate and to a submit. */
 export const unknownInputs = list(
   UnknownInput,
-  "Fields that the model's `input_schema` does not have, at most 20; missing if there are none. " +
-    'They are accepted, and mostly without effect.',
+  "Fields that the model's `input_schema` does not have, at most 20; missing if there are " +
+    'none. They are accepted, but mostly have no effect.',
 );
 
 export const Estimate = named(
@@ -233,7 +236,7 @@ export const Estimate = named(
     unit_price_by_resolution_usd_micro: optional(
       record(
         microUsd('Price of one unit.'),
-        'If `resolution` is missing and decides the price: what a unit costs in each.',
+        'Present if `resolution` is missing and decides the price: the price of a unit for each resolution.',
       ),
     ),
     unknown_inputs: optional(unknownInputs),

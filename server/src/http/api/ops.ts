@@ -43,7 +43,7 @@ export const metrics = openEndpoint({}, async ({ req, reply }, deps) => {
   if (!allowed)
     throw new ApiError('forbidden', {
       message:
-        'Metrics are served to this machine, by its address or as localhost, and to calls with the metrics token.',
+        'Metrics can be read with the metrics token or, if none is set, only from this machine (at localhost or a loopback address).',
     });
   reply.type(deps.metrics.registry.contentType);
   return deps.metrics.registry.metrics();

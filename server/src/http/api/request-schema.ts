@@ -43,13 +43,13 @@ export const Failure = named(
   object(failure, { description: 'The reason why an accepted request ended `FAILED`.' }),
 );
 
-const requestId = id('Names the request; a UUIDv7.');
+const requestId = id('The id of the request, a UUIDv7.');
 const modelId = text('The model it runs on.');
-const keyId = id('The key that submitted.');
+const keyId = id('The key that submitted it.');
 const addresses = {
-  status_url: url('Where to poll.'),
-  response_url: url('Where the output is, once `COMPLETED`.'),
-  cancel_url: url('Cancels while `IN_QUEUE`.'),
+  status_url: url('The URL to poll.'),
+  response_url: url('The URL of the output, once `COMPLETED`.'),
+  cancel_url: url('The URL that cancels it while it is `IN_QUEUE`.'),
 };
 const money = {
   quoted_usd_micro: microUsd('Reserved at submit.'),
@@ -73,7 +73,7 @@ export const QueuedRequest = named(
     request_id: requestId,
     ...addresses,
     model_id: modelId,
-    quoted_usd_micro: microUsd('Reserved; the charge is never higher.'),
+    quoted_usd_micro: microUsd('The reserved amount; the charge is never higher.'),
     queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
     unknown_inputs: optional(unknownInputs),
   }),
@@ -86,9 +86,12 @@ export const RequestStatus = named(
     model_id: modelId,
     status: StatusName,
     queue_position: optional(
-      integer('Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE.', {
-        minimum: 0,
-      }),
+      integer(
+        'Number of requests ahead, 0 for the next one; counted up to 1000. Only while IN_QUEUE.',
+        {
+          minimum: 0,
+        },
+      ),
     ),
     progress: optional(number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),
     logs: optional(list(text(), 'Newest log lines, if the model reports them.')),
@@ -160,8 +163,9 @@ export const RequestCard = named(
   object({
     ...notification,
     input: anything(
-      'The submitted input. For a chat call only its numbers, never its messages. Empty 30 days ' +
-        'after its end, and after a cancel if it was larger than 16 KiB.',
+      'The submitted input. For a chat call only its numbers, never its messages. It is ' +
+        'emptied 30 days after the request has ended, and on a cancel if it is larger than ' +
+        '16 KiB.',
     ),
   }),
 );
@@ -203,7 +207,7 @@ const MediaFile = named(
     height: optional(integer('Pixels.')),
     duration: optional(number('Seconds.')),
     file_size: integer('Bytes.'),
-    file_name: text('A name to save it under.'),
+    file_name: text('A suggested file name.'),
   }),
 );
 
@@ -216,7 +220,7 @@ export const ModelOutput = named(
       video: optional(MediaFile),
       audio: optional(MediaFile),
       text: optional(text('The text that the model wrote.')),
-      seed: optional(integer('Give it to get the same output again.')),
+      seed: optional(integer('Send it with the same input to get the same output again.')),
     },
     { description: "The model's output. Its fields depend on the model." },
   ),

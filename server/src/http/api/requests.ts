@@ -50,7 +50,7 @@ const waitMaxSeconds = 60;
 
 export const WaitQuery = object({
   wait: optional(
-    number('Holds the call until the state changes, for at most this many seconds.', {
+    number('The reply waits until the state changes, at most this many seconds.', {
       minimum: 0,
       maximum: waitMaxSeconds,
     }),
@@ -58,8 +58,8 @@ export const WaitQuery = object({
   until: optional(
     choice(
       ['change', 'final'],
-      '`final`: the held call returns only at a final state. `change`: at any new state. Without ' +
-        '`wait`, `until=final` waits up to 60 seconds.',
+      '`final`: a waiting call returns only at a final state. `change`: at any new state. ' +
+        'Without `wait`, `until=final` waits up to 60 seconds.',
       { default: 'change' },
     ),
   ),
@@ -166,7 +166,7 @@ export async function readOutput(
 /** The error for outputs that are no longer kept, for every call that reads them. */
 export function cleared(): ApiError {
   return new ApiError('expired', {
-    message: 'The output of this request is no longer kept; its card and its charge are.',
+    message: 'The output of this request has been deleted; only its data and its charge are kept.',
   });
 }
 
@@ -229,7 +229,7 @@ async function countCancel(account_id: string, { db, settings }: HttpDeps): Prom
   const max = settings.account.cancels_an_hour;
   if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
   throw new ApiError('rate_limited', {
-    message: `An account may cancel ${max} jobs in an hour. This one goes on; cancel it later.`,
+    message: `An account may cancel at most ${max} jobs in an hour. This one was not cancelled; try again later.`,
     details: { account_cancels_limit: max },
     headers: { 'retry-after': '600' },
   });

@@ -22,7 +22,10 @@ interface Stored {
 /** The query of a signed link. */
 export const signedLink = object({
   exp: optional(
-    integer('Unix seconds until which the link works.', { minimum: 0, example: 1_772_452_803 }),
+    integer('The time until which the link works, in Unix seconds.', {
+      minimum: 0,
+      example: 1_772_452_803,
+    }),
   ),
   sig: optional(
     text('Signature of the link: unpadded base64url.', {
@@ -104,7 +107,7 @@ export async function sendStored(
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`);
     throw new ApiError('bad_request', {
-      message: `The range lies outside the file of ${size} bytes.`,
+      message: `The range is outside the file, which has ${size} bytes.`,
       param: 'range',
       status: 416,
     });

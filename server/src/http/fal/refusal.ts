@@ -7,5 +7,6 @@ export function speaksFal(req: FastifyRequest): boolean {
 
 /** The supported calls, for callers of any other call. */
 export const falOffer =
-  "With fal's client, subscribe, queue.* and storage.upload of up to 90 MiB work here; run, stream " +
-  'and realtime do not: use subscribe. A larger file: POST /v1/files, its file_id in the input.';
+  "With fal's client, these work here: subscribe, queue.*, and storage.upload up to 90 MiB. " +
+  'run, stream and realtime are not supported; use subscribe. Upload larger files with POST ' +
+  '/v1/files and put the file_id into the input.';
