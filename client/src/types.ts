@@ -352,7 +352,7 @@ export type ChatChunk = {
 /** The body of every reply that is not a success. */
 export type ErrorBody = {
   error: {
-    /** The fault. Handle codes you do not know by their HTTP status. */
+    /** The error code. Handle codes you do not know by their HTTP status. */
     code: ErrorCode;
     /** For people: what is wrong and what to do next. Its words may change. */
     message: string;
@@ -368,9 +368,9 @@ export type ErrorBody = {
       required_usd_micro?: bigint;
       /** Available to the account. */
       available_usd_micro?: bigint;
-      /** Held by its open requests. */
+      /** Reserved for its open requests. */
       reserved_usd_micro?: bigint;
-      /** The key's limit of the month. */
+      /** The key's monthly limit. */
       limit_usd_micro?: bigint;
       /** Charged and reserved by the key this month. */
       spent_usd_micro?: bigint;
@@ -386,10 +386,10 @@ export type ErrorBody = {
       errors?: Array<{
         /** JSON pointer into the input; empty for the input itself. */
         path: string;
-        /** The fault in that place. */
+        /** Why this place is invalid. */
         message: string;
       }>;
-      /** The most this call takes. */
+      /** The most that this call allows. */
       max_bytes?: number;
       /** Jobs the key may have open. */
       open_jobs_limit?: number;
@@ -404,7 +404,7 @@ export type ErrorBody = {
   };
 };
 
-/** The fault. Handle codes you do not know by their HTTP status. */
+/** The error code. Handle codes you do not know by their HTTP status. */
 export type ErrorCode = 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'submit_failed' | 'capacity_unavailable';
 
 /** The family of the code. */

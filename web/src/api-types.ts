@@ -24,7 +24,7 @@ export interface Calls {
   'POST /api/me/email': {
     body: {
       email: string;
-      /** Required if the person has one. */
+      /** Required if the person has a password. */
       password?: string;
     };
     reply: { status: 'check_mail' };
@@ -61,9 +61,9 @@ export interface Calls {
       to?: string;
       /** A request id, or its beginning. */
       id?: string;
-      /** A request id; the reply has the next older ones. */
+      /** A request id; the reply has the requests before it (older ones). */
       before?: string;
-      /** A request id; the reply has the next newer ones. */
+      /** A request id; the reply has the requests after it (newer ones). */
       after?: string;
       /** Entries of a page. */
       limit?: number;
@@ -184,7 +184,7 @@ export interface Calls {
       amount_usd_micro: string;
       /** The amount that the account may spend. */
       available_usd_micro: string;
-      /** For open requests. */
+      /** Reserved for open requests. */
       reserved_usd_micro: string;
     };
   };
@@ -401,7 +401,7 @@ export interface Calls {
     body: { amount_usd_micro: string; reference: string };
     reply: {
       transfer_id: string;
-      /** The reference was booked before, for the same. */
+      /** True if the same booking was already made with this reference. */
       replayed: boolean;
       available_usd_micro: string;
       reserved_usd_micro: string;
@@ -415,7 +415,7 @@ export interface Calls {
     };
     reply: {
       transfer_id: string;
-      /** The reference was booked before, for the same. */
+      /** True if the same booking was already made with this reference. */
       replayed: boolean;
       available_usd_micro: string;
       reserved_usd_micro: string;
@@ -531,7 +531,7 @@ export type WebSettings = {
   base_url: string;
   sign_up: 'open' | 'invite' | 'closed';
   has_mail: boolean;
-  /** On the identity provider's button; null: there is none. */
+  /** The label of the identity provider's button; null if there is no identity provider. */
   oidc_name: string | null;
   password_min: number;
 };
@@ -539,7 +539,7 @@ export type WebSettings = {
 export type Invitation = {
   email: string;
   role: Role;
-  /** Null: with an account of their own. */
+  /** Null: the person gets a new account. */
   account_name: string | null;
   expires_at: string;
 };
@@ -585,7 +585,7 @@ export type Session = {
 export type Funds = {
   /** The amount that the account may spend. */
   available_usd_micro: string;
-  /** For open requests. */
+  /** Reserved for open requests. */
   reserved_usd_micro: string;
 };
 
@@ -630,7 +630,7 @@ export type RequestPage = {
   older: string | null;
   /** Where the next page begins; null: there is none. */
   newer: string | null;
-  /** Where the search ended before the page was full. */
+  /** Where the search stopped, if it stopped before the page was full. */
   looked_to: string | null;
 };
 
@@ -642,7 +642,7 @@ export type RequestEntry = RunningRequest & {
   key_id: string;
   error_code: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  /** Outputs that are still kept. */
+  /** Number of outputs that are still kept. */
   outputs: number;
   /** The first output. */
   preview: { url: string; content_type: string } | null;
@@ -707,7 +707,7 @@ export type RequestOutput = {
   height: number | null;
   duration_seconds: number | null;
   file_name: string;
-  /** Null: its bytes are gone. */
+  /** Null: its bytes have been deleted. */
   url: string | null;
 };
 
@@ -734,10 +734,10 @@ export type Key = {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Until when the secret before the last rotation works. */
+  /** The time until which the previous secret (replaced at the last rotation) works. */
   previous_until: string | null;
   last_used_at: string | null;
-  /** Newest call with the secret before the last rotation. */
+  /** When the previous secret (replaced at the last rotation) was last used. */
   previous_used_at: string | null;
 };
 
@@ -763,7 +763,7 @@ export type NewKey = Key & {
 export type Overview = {
   /** The amount that the account may spend. */
   available_usd_micro: string;
-  /** For open requests. */
+  /** Reserved for open requests. */
   reserved_usd_micro: string;
   month: {
     spent_usd_micro: string;
@@ -808,7 +808,7 @@ export type SpendDay = {
   day: string;
   /** The kind of output. */
   kind: Kind;
-  /** Null: models that cost less than those named. */
+  /** Null: all models that cost less than the named ones. */
   model_id: string | null;
   charged_usd_micro: string;
   requests: number;
@@ -843,7 +843,7 @@ export type StatementLine = {
   effect_usd_micro: string;
   /** Reserved amounts included. */
   balance_usd_micro: string;
-  /** For an open request. */
+  /** True if it is reserved for an open request. */
   held_usd_micro: string | null;
   request_id: string | null;
   model_id: string | null;
@@ -852,7 +852,7 @@ export type StatementLine = {
   status: Status | null;
   /** The unit of the price. `MP` is a megapixel. */
   unit: Unit | null;
-  /** Delivered, or asked for while that is not known. */
+  /** The delivered quantity, or the requested one while the delivered one is not known. */
   quantity: number | null;
   reference: string | null;
   reason: string | null;
@@ -871,7 +871,7 @@ export type StatementTotals = {
 };
 
 export type AlertSettings = {
-  /** Null: there is no alert. */
+  /** Null if no alert is set. */
   low_balance_usd_micro: string | null;
   emails: boolean;
   webhook_url: string | null;
@@ -887,7 +887,7 @@ export type SendResult = {
   /** Null: no answer came. */
   status: number | null;
   error: string | null;
-  /** The network fault behind it. */
+  /** The network error that caused it. */
   fault: string | null;
   duration_ms: number;
 };
@@ -900,7 +900,7 @@ export type Delivery = {
   /** Null: no answer came. */
   status: number | null;
   error: string | null;
-  /** The network fault behind it. */
+  /** The network error that caused it. */
   fault: string | null;
   duration_ms: number;
   created_at: string;
@@ -1023,7 +1023,7 @@ export type Revenue = {
     charged_usd_micro: string;
     cost_usd_micro: string;
     margin_usd_micro: string;
-    /** How many ran, or may have, at an unknown cost. */
+    /** Number of requests that ran, or may have run, at an unknown cost. */
     uncosted: number;
     account_id: string;
     email: string;
@@ -1041,7 +1041,7 @@ export type RevenueSum = {
   charged_usd_micro: string;
   cost_usd_micro: string;
   margin_usd_micro: string;
-  /** How many ran, or may have, at an unknown cost. */
+  /** Number of requests that ran, or may have run, at an unknown cost. */
   uncosted: number;
 };
 
@@ -1049,7 +1049,7 @@ export type RevenueDay = RevenueSum & { new_accounts: number };
 
 export type AuditResult = {
   ok: boolean;
-  /** How many of each kind. */
+  /** The number of each kind. */
   checked: Record<string, number>;
   violations: Array<{
     law: string;
@@ -1064,9 +1064,9 @@ export type AttentionLine = {
   /** A kind of problem. */
   what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
   count: number;
-  /** The first ones that have it. */
+  /** The first ones that have this problem. */
   of: Array<string>;
-  /** When the oldest began. */
+  /** When the oldest of them began. */
   since?: string;
 };
 
@@ -1077,7 +1077,7 @@ export type FoundAccount = {
   status: 'active' | 'suspended';
   /** Its owners run the service. */
   is_operator: boolean;
-  /** Its share of every list price, in millionths. */
+  /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
   available_usd_micro: string;
   reserved_usd_micro: string;
@@ -1097,14 +1097,14 @@ export type AccountDetail = {
   status: 'active' | 'suspended';
   /** Its owners run the service. */
   is_operator: boolean;
-  /** Its share of every list price, in millionths. */
+  /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
   available_usd_micro: string;
   reserved_usd_micro: string;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
   created_at: string;
-  /** The operator who asks is one of its owners. */
+  /** True if the operator who makes this call is one of its owners. */
   is_own: boolean;
   people: Array<AccountPerson>;
   keys: Array<AccountKey>;
@@ -1163,7 +1163,7 @@ export type AccountMovement = {
   transfer_id: string;
   kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
   amount_usd_micro: string;
-  /** Change of the available balance; for a charge, the part of its reservation that comes back. */
+  /** Change of the available balance; for a charge, the part of the reservation that is given back. */
   change_usd_micro: string;
   available_after_usd_micro: string;
   request_id: string | null;
@@ -1190,12 +1190,12 @@ export type OperatorRequest = RequestMargin & {
   };
   delivered_quantity: number | null;
   error_message: string | null;
-  /** Null: the caller saw the same message. */
+  /** Null if the caller saw the same message. */
   error_cause: string | null;
   started_at: string | null;
   deadline_at: string | null;
   expires_at: string | null;
-  /** When input and answer were deleted. */
+  /** When the input and the answer were deleted. */
   cleared_at: string | null;
   /** From 0 to 1. */
   progress: number | null;
@@ -1217,7 +1217,7 @@ export type OperatorRequest = RequestMargin & {
 export type UpstreamAttempt = {
   attempt: number;
   upstream: string;
-  /** The key that the upstream was called with, if it has several. */
+  /** The key with which the upstream was called, if the upstream has several. */
   key: string | null;
   class: string;
   outcome: string | null;
@@ -1266,7 +1266,7 @@ export type CatalogProblem = {
 
 export type CatalogRow = {
   id: string;
-  /** Null, like the fields below, if the row has never been valid. */
+  /** This field and those below are null if the row was never valid. */
   name: string | null;
   /** The kind of output. */
   kind: Kind | null;
@@ -1283,9 +1283,9 @@ export type CatalogRow = {
   problem: CatalogProblem | null;
   price_varies: boolean;
   margins: Array<RowMargin>;
-  /** How a request can cost more than it is charged, in the operator's words. */
+  /** The catalog's own note of how a request can cost more than its charge. */
   cost_may_exceed: string | null;
-  /** Day on which model and price were last looked at. */
+  /** Day on which the model and its price were last checked. */
   checked_on: string | null;
   price_is_old: boolean;
   upstreams: Array<CatalogRoute>;
@@ -1301,7 +1301,7 @@ export type RowMargin = {
 
 export type CatalogRoute = {
   upstream: string;
-  /** Its name there. */
+  /** The name of the model at the upstream. */
   model: string;
   weight: number | null;
   input_mapping: Record<string, string>;
@@ -1378,7 +1378,7 @@ export type Upstream = {
   /** Number of catalog rows. */
   rows: number;
   waiting: number;
-  /** More wait than are counted. */
+  /** True if more are waiting than are counted. */
   waiting_more: boolean;
   oldest_seconds: number | null;
   in_use: number;
@@ -1388,7 +1388,7 @@ export type Upstream = {
   last_error: string | null;
   last_error_at: string | null;
   paused_models: Array<PausedModel>;
-  /** Empty if it has one key or none. */
+  /** Empty unless the upstream has several keys. */
   keys: Array<UpstreamKey>;
   last_hour: UpstreamFigures;
   last_day: UpstreamFigures;
@@ -1434,7 +1434,7 @@ export type UpstreamFigures = {
 export type QueueUpstream = {
   upstream: string;
   waiting: number;
-  /** More wait than are counted. */
+  /** True if more are waiting than are counted. */
   waiting_more: boolean;
   oldest_seconds: number | null;
   in_use: number;
@@ -1468,7 +1468,7 @@ export type UnknownOutcome = {
   email: string;
   model_id: string;
   kind: 'video' | 'image' | 'text';
-  /** Where it may have run. */
+  /** The upstream where it may have run. */
   upstream: string;
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   error_code: string | null;
@@ -1485,7 +1485,7 @@ export type UnknownOutcome = {
   started_at: string;
   deadline_at: string | null;
   completed_at: string | null;
-  /** Set: the outcome is that of the attempt, not that of the request. */
+  /** If set, the outcome is that of this attempt, not of the request. */
   left_at: string | null;
   resolution: {
     outcome: 'ran' | 'did_not_run';
@@ -1495,7 +1495,7 @@ export type UnknownOutcome = {
   } | null;
 };
 
-/** How many of an upstream are open. */
+/** Number of unresolved outcomes of each upstream. */
 export type UnknownOutcomes = { upstream: string; count: number; oldest_at: string };
 
 export type UpstreamCheck = {
@@ -1510,10 +1510,10 @@ export type UpstreamCheck = {
   answers: boolean | null;
   /** Null: not tried. */
   credential_taken: boolean | null;
-  /** Each of several keys. */
+  /** The result for each key, if there are several. */
   keys: Array<{ key: string; taken: boolean | null }>;
   rows: number;
-  /** Models that it lists. */
+  /** Number of models that the upstream lists. */
   listed: number | null;
   missing: Array<{ id: string; model: string; at: number }>;
   problems: Array<string>;

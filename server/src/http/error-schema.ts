@@ -22,8 +22,8 @@ const details = openObject(
   {
     required_usd_micro: optional(microUsd('Required by the call.')),
     available_usd_micro: optional(microUsd('Available to the account.')),
-    reserved_usd_micro: optional(microUsd('Held by its open requests.')),
-    limit_usd_micro: optional(microUsd("The key's limit of the month.")),
+    reserved_usd_micro: optional(microUsd('Reserved for its open requests.')),
+    limit_usd_micro: optional(microUsd("The key's monthly limit.")),
     spent_usd_micro: optional(microUsd('Charged and reserved by the key this month.')),
     resets_at: optional(time('When the month (UTC) ends.')),
     models: optional(list(text('A model id.'), 'All models that the key may use.')),
@@ -33,12 +33,12 @@ const details = openObject(
       list(
         object({
           path: text('JSON pointer into the input; empty for the input itself.'),
-          message: text('The fault in that place.'),
+          message: text('Why this place is invalid.'),
         }),
         'Everything to correct in the input.',
       ),
     ),
-    max_bytes: optional(integer('The most this call takes.')),
+    max_bytes: optional(integer('The most that this call allows.')),
     open_jobs_limit: optional(integer('Jobs the key may have open.')),
     open_chats_limit: optional(integer('Chat calls the key may have open at once.')),
     open_uploads_limit: optional(integer('Uploads the account may have open at once.')),
@@ -55,7 +55,7 @@ export const ErrorBody = named(
       error: object({
         code: named(
           'ErrorCode',
-          choice(codes, 'The fault. Handle codes you do not know by their HTTP status.'),
+          choice(codes, 'The error code. Handle codes you do not know by their HTTP status.'),
         ),
         message: text('For people: what is wrong and what to do next. Its words may change.'),
         type: named('ErrorType', choice(types, 'The family of the code.')),

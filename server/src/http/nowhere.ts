@@ -7,7 +7,7 @@ import { falOffer, speaksFal } from './fal/refusal.ts';
 const chat = 'use POST /v1/chat/completions.';
 const queue =
   'use POST /v1/queue/{model_id}; GET /v1/models?kind=image and ?kind=video list the models.';
-const none = 'GET /v1/openapi.json lists what is.';
+const none = 'GET /v1/openapi.json lists what is offered.';
 
 /** Calls of other services that stock tools try, by the beginning of their path. */
 const notOffered: [path: string, instead: string][] = [

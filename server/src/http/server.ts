@@ -98,8 +98,8 @@ function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDe
 }
 
 const tooManyStrangers =
-  'This server has too many open calls without a sign-in. Retry with backoff.';
-const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
+  'This server has too many open calls from people who are not signed in. Retry with backoff.';
+const tooManyHere = `One connection can have at most ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
 /**
  * Counts and measures the calls in progress. A call takes a slot from the share of its network
@@ -248,7 +248,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
     const allow = allowed.join(', ');
     const refuse = async () => {
       throw new ApiError('method_not_allowed', {
-        message: `This address takes ${allow}.`,
+        message: `This address supports only ${allow}.`,
         headers: { allow },
       });
     };

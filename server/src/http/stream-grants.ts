@@ -105,7 +105,7 @@ export function createStreamGrants(options: Options): StreamGrants {
 
 function tooManyOpen(): ApiError {
   return new ApiError('rate_limited', {
-    message: `You have ${openMax} streams open, as many as one person may. Close a page first.`,
+    message: `You have ${openMax} streams open, the most for one person. Close a page first.`,
     reason: 'pages_too_many',
     details: { limit: openMax },
     headers: { 'retry-after': String(againSeconds) },

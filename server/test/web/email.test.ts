@@ -111,7 +111,7 @@ describe('another e-mail address', () => {
     const taken = await ask(eve, ada.email);
     assert.deepEqual([taken.status, taken.text], [free.status, free.text]);
     const letter = await post.letterTo(ada.email);
-    assert.match(letter.subject, /account already/);
+    assert.match(letter.subject, /already have a Farebox account/);
     assert.ok(letter.links.every((link) => !link.includes('token')));
     assert.equal(await signIn(ada.email), 200);
   });

@@ -74,7 +74,7 @@ describe('signing up', () => {
     const taken = await signUp(known.email, { password: 'of somebody else' });
     assert.deepEqual([taken.status, taken.body], [free.status, free.body]);
     const letter = await post.letterTo(known.email);
-    assert.match(letter.subject, /account already/);
+    assert.match(letter.subject, /already have a Farebox account/);
     assert.equal((await known.signIn()).status, 200);
   });
 

@@ -21,7 +21,7 @@ import type { WebDeps } from '../session/visit.ts';
 const AlertSettings = named(
   'AlertSettings',
   object({
-    low_balance_usd_micro: nullable(microUsd('Null: there is no alert.')),
+    low_balance_usd_micro: nullable(microUsd('Null if no alert is set.')),
     emails: boolean(),
     webhook_url: nullable(text()),
     notified_at: nullable(time()),

@@ -73,9 +73,13 @@ const Key = named(
     created_at: time(),
     expires_at: nullable(time()),
     revoked_at: nullable(time()),
-    previous_until: nullable(time('Until when the secret before the last rotation works.')),
+    previous_until: nullable(
+      time('The time until which the previous secret (replaced at the last rotation) works.'),
+    ),
     last_used_at: nullable(time()),
-    previous_used_at: nullable(time('Newest call with the secret before the last rotation.')),
+    previous_used_at: nullable(
+      time('When the previous secret (replaced at the last rotation) was last used.'),
+    ),
   }),
 );
 

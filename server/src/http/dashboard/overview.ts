@@ -109,7 +109,7 @@ const SpendDay = named(
   object({
     day: text(),
     kind: KindName,
-    model_id: nullable(text('Null: models that cost less than those named.')),
+    model_id: nullable(text('Null: all models that cost less than the named ones.')),
     charged_usd_micro: microUsd(),
     requests: integer(),
   }),

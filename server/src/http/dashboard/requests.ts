@@ -35,8 +35,8 @@ const PageQuery = object({
   from: optional(moment()),
   to: optional(moment()),
   id: optional(text('A request id, or its beginning.', { maxLength: 300 })),
-  before: optional(id('A request id; the reply has the next older ones.')),
-  after: optional(id('A request id; the reply has the next newer ones.')),
+  before: optional(id('A request id; the reply has the requests before it (older ones).')),
+  after: optional(id('A request id; the reply has the requests after it (newer ones).')),
   limit: pageQuery(25).limit,
 });
 
@@ -50,7 +50,9 @@ export const list = endpoint(
         data: listOf(RequestEntry),
         older: nullable(id('Where the next page begins; null: there is none.')),
         newer: nullable(id('Where the next page begins; null: there is none.')),
-        looked_to: nullable(time('Where the search ended before the page was full.')),
+        looked_to: nullable(
+          time('Where the search stopped, if it stopped before the page was full.'),
+        ),
       }),
     ),
   },
@@ -124,7 +126,7 @@ function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | '
   const first_id = `${text}${'00000000-0000-0000-0000-000000000000'.slice(text.length)}`;
   const last_id = `${text}${'ffffffff-ffff-ffff-ffff-ffffffffffff'.slice(text.length)}`;
   if (text.length <= 36 && isUuid(first_id) && isUuid(last_id)) return { first_id, last_id };
-  throw badField('id', 'the id of a request, or how it begins', { reason: 'request_id_invalid' });
+  throw badField('id', 'the id of a request, or its beginning', { reason: 'request_id_invalid' });
 }
 
 /** GET /requests/choices: the values by which the list can be filtered. */

@@ -178,7 +178,7 @@ export const withdraw = endpoint(
       (await withdrawInvitation(db, { account_id, id: invitation_id }, byOf(visit)));
     if (!withdrawn) {
       throw new ApiError('not_found', {
-        message: 'This invitation is accepted or withdrawn already.',
+        message: 'This invitation was already accepted or withdrawn.',
         reason: 'invitation_closed',
       });
     }

@@ -31,7 +31,7 @@ export const Funds = named(
   'Funds',
   object({
     available_usd_micro: microUsd('The amount that the account may spend.'),
-    reserved_usd_micro: microUsd('For open requests.'),
+    reserved_usd_micro: microUsd('Reserved for open requests.'),
   }),
 );
 
@@ -58,7 +58,7 @@ export const RequestEntry = named(
     ...facts,
     error_code: nullable(text()),
     webhook_state: webhookState,
-    outputs: integer('Outputs that are still kept.'),
+    outputs: integer('Number of outputs that are still kept.'),
     preview: nullable(
       object({ url: url(), content_type: text() }, { description: 'The first output.' }),
     ),
@@ -83,7 +83,7 @@ const RequestOutput = named(
     height: nullable(integer()),
     duration_seconds: nullable(number()),
     file_name: text(),
-    url: nullable(url('Null: its bytes are gone.')),
+    url: nullable(url('Null: its bytes have been deleted.')),
   }),
 );
 

@@ -60,7 +60,7 @@ export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => 
 const result = {
   status: nullable(integer('Null: no answer came.')),
   error: nullable(text()),
-  fault: nullable(text('The network fault behind it.')),
+  fault: nullable(text('The network error that caused it.')),
   duration_ms: integer(),
 };
 const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));

@@ -3,10 +3,10 @@
 const description = [
   'A prepaid gateway to text, image and video models: one key, one USDT balance, and a price ' +
     'that is fixed before the job starts.',
-  '## In short\n\n1. `GET /models`: choose a model.\n2. `POST /estimate`: see what an input ' +
-    'costs.\n3. `POST /queue/{model_id}`: submit it; the price is reserved.\n4. `GET ' +
-    '/requests/{request_id}/status`: poll every 2 to 5 seconds, or let it wait.\n5. `GET ' +
-    '/requests/{request_id}/response`: the output, as signed links that are good for 24 ' +
+  '## In short\n\n1. `GET /models`: choose a model.\n2. `POST /estimate`: see what an ' +
+    'input costs.\n3. `POST /queue/{model_id}`: submit it; the price is reserved.\n4. `GET ' +
+    '/requests/{request_id}/status`: poll every 2 to 5 seconds, or let the call wait.\n5. ' +
+    '`GET /requests/{request_id}/response`: the output, as signed links that work for 24 ' +
     'hours.\n\nText models are called directly: `POST /chat/completions`.',
   '## Money\n\nEvery `*_usd_micro` is a whole number of micro-USD as a decimal string: 1 USDT = ' +
     '1 USD = `"1000000"`. A submit reserves its quote; `COMPLETED` charges what was delivered, ' +
@@ -16,8 +16,8 @@ const description = [
     'possible codes. A call that is not valid HTTP gets the same body with status 400, 408 ' +
     'or 431 and code `bad_request`.',
   '## Compatibility\n\nThe version is in the path. Fields, codes and enumeration members ' +
-    'are only ever added, so ignore those you do not know. `HEAD` works wherever `GET` ' +
-    'does. Paths outside `/v1` are for supervisors.',
+    'may be added, but are never removed, so ignore those you do not know. `HEAD` works ' +
+    'wherever `GET` does. Paths outside `/v1` are for monitoring by the operator.',
 ].join('\n\n');
 
 export const about = {
@@ -55,6 +55,6 @@ export const securitySchemes = {
   MetricsToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The token that the operator has set for /metrics. API keys are not accepted.',
+    description: 'The metrics token that the operator has set. API keys are not accepted.',
   },
 };

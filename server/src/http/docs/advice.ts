@@ -21,8 +21,9 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   unpriceable: {
     when:
-      'A field that decides the price has a wrong type, is outside the limits of the model or ' +
-      'names a resolution that it does not offer; or a text estimate lacks its token counts.',
+      "A field that decides the price has a wrong type, is outside the model's limits, or " +
+      'names a resolution that the model does not offer; or an estimate for a text model has ' +
+      'no token counts.',
     do: 'Correct the field in `param`; `details` says what is allowed.',
   },
   invalid_input: {
@@ -33,7 +34,7 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   bad_webhook_url: {
     when: '`webhook_url` is not a public http or https address, or differs between query and body.',
-    do: 'Give one address that is reachable from the internet, in one place.',
+    do: 'Give one address that is reachable from the internet, either in the query or in the body.',
   },
   bad_messages: {
     when:
@@ -56,7 +57,7 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Top up, then send the call again. `details` has the amounts.',
   },
   key_limit_reached: {
-    when: 'With this reservation the key would exceed its monthly spend limit.',
+    when: "This reservation would exceed the key's monthly spend limit.",
     do: 'Raise the limit in the dashboard, use another key, or wait until `details.resets_at`.',
   },
   forbidden: {
@@ -96,7 +97,7 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Run the request again, and download within 24 hours.',
   },
   payload_too_large: {
-    when: 'The body is larger than this call takes, or than the space left for files.',
+    when: "The body is larger than this call allows, or than the space left for the account's files.",
     do:
       'Send at most `details.max_bytes`; upload large media with `POST /files`. If `details` has ' +
       '`max_bytes_in_all`, wait until `first_expires_at`.',
@@ -112,7 +113,7 @@ export const advice: Record<ErrorCode, Advice> = {
   rate_limited: {
     when:
       'The key or its account has reached a limit: calls a minute, open jobs, open chat calls, ' +
-      'open uploads, or its share of what all accounts use (`details.held`).',
+      'open uploads, or its share of what all accounts use together (`details.held`).',
     do:
       'Wait as long as `Retry-After` says. At `details.open_jobs_limit`, `open_chats_limit` or ' +
       '`open_uploads_limit`, wait until one has ended.',
@@ -135,7 +136,7 @@ export const advice: Record<ErrorCode, Advice> = {
   capacity_unavailable: {
     when:
       'The models behind this id are paused or have too long a queue, the server is overloaded or ' +
-      'stopping, or a part that it needs is unavailable. Nothing was charged, unless the message says that ' +
+      'stopping, or a part of the service is unavailable. Nothing was charged, unless the message says that ' +
       'this is unknown.',
     do:
       'Wait as long as `Retry-After` says, then longer each time, and send it again with the ' +
@@ -149,7 +150,7 @@ export const failureAdvice: Record<FailureCode, Advice> = {
     do: 'Change the input. The same one will be refused again.',
   },
   upstream_failed: {
-    when: 'The model took the input and failed to generate.',
+    when: 'The model accepted the input, but failed to generate.',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   timeout: {
@@ -158,14 +159,14 @@ export const failureAdvice: Record<FailureCode, Advice> = {
   },
   output_too_large: {
     when: 'The output is larger than the service keeps.',
-    do: 'Ask for less.',
+    do: 'Ask for less, such as a shorter duration or a lower resolution.',
   },
   outcome_unknown: {
-    when: 'The connection to the model broke, and its outcome is unknown.',
+    when: 'The connection to the model broke, so the outcome of the request is unknown.',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   output_unusable: {
-    when: 'The model returned no output, a damaged one, or one of another kind than it sells.',
+    when: 'The model returned no output, a damaged one, or one of another kind than the model is listed for.',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
 };

@@ -49,21 +49,21 @@ const description = [
   'A stream consists of server-sent events: one `data:` for each chunk, a chunk with ' +
     '`usage` and without choices if `stream_options.include_usage` is set, then `data: ' +
     '[DONE]`. A line `: keep-alive` is sent every 15 seconds. If the reply fails in the ' +
-    'middle, the last chunk before `[DONE]` has a top-level `error`; its `details.reason` ' +
-    'is `model_broke_off`, `server_stopped` or `time_was_up`. The charge then covers what ' +
-    'the model reported or delivered, and is 0 if that is nothing; at `time_was_up`, a ' +
-    'model with `on_disconnect: finish` is charged as if the caller had disconnected. With ' +
+    'middle, the last chunk before `[DONE]` has a top-level `error`; its `details.reason` is ' +
+    '`model_broke_off`, `server_stopped` or `time_was_up`. The charge then covers what the ' +
+    'model reported or delivered, and is 0 if there was nothing. At `time_was_up`, a model ' +
+    'with `on_disconnect: finish` is charged as if the caller had disconnected. With ' +
     '`include_usage`, the chunk with `usage` comes before the `error`.',
   'With an `Idempotency-Key`, the reply is kept and repeated (a stream as one stream of ' +
     'the whole text). While the first call under a key runs, a second one waits 10 seconds ' +
-    'for it, then gets 409 with `Retry-After: 1`. A failed call frees its key. A stream ' +
-    'that broke off, or whose caller disconnected, is repeated as far as it came, ends ' +
-    'with an `error` chunk whose `details.reason` is `first_call_broke_off`, and is not ' +
-    'charged again; for a new reply use a new key.',
-  'Parts of a message name media as in the queue: `image_url.url` is a public http(s) ' +
+    'for it, then gets 409 with `Retry-After: 1`. A failed call frees its key. A stream that ' +
+    'broke off, or whose caller disconnected, is repeated up to where it ended, followed by ' +
+    'an `error` chunk whose `details.reason` is `first_call_broke_off`, and is not charged ' +
+    'again; for a new reply use a new key.',
+  'Parts of a message name media in the same ways as an input of the queue: `image_url.url` is a public http(s) ' +
     "URL, a base64 `data:` URL or the `file_id` of one of the account's uploads; " +
     '`file.file_id` is such a `file_id`. One call has at most 64 of them, with at most 20 ' +
-    'MiB of uploads together. Models of outside services receive them as data. A signed ' +
+    'MiB of uploads together. Models of outside services receive the bytes of the media. A signed ' +
     "link to one of the account's outputs counts as an upload.",
 ].join('\n\n');
 
@@ -84,8 +84,8 @@ export const chat: RouteDocs = {
   replies: {
     200: {
       description:
-        'The completion; or, with `stream: true`, the chunks: the schema of `text/event-stream` ' +
-        'is that of the `data` of each event before `[DONE]`.',
+        'The completion. With `stream: true`, chunks as server-sent events: the schema under ' +
+        '`text/event-stream` describes the `data` of each event before `[DONE]`.',
       headers: ['Charge?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
       examples: one(exampleCompletion),
       events: { chunk: { value: exampleChunk } },

@@ -42,7 +42,7 @@ const head = [
     'false` on 402,',
   '409 and a 503 that may have been charged, `Allow` on 405, `WWW-Authenticate` on 401.',
   '',
-  'A call that is not readable as HTTP gets `bad_request` with 400, 408 (it came too slowly) or 431 ' +
+  'A call that is not valid HTTP gets `bad_request` with 400, 408 (it came too slowly) or 431 ' +
     '(headers above 16 KiB).',
   '',
   '## Codes',

@@ -16,14 +16,15 @@ export const upload: RouteDocs = {
   tag: 'Files',
   summary: 'Upload a file',
   description:
-    'The body is the raw bytes, with their `Content-Type`: images (except SVG), video, audio, PDF ' +
-    'or plain text. A file is kept for 7 days, for the account that uploaded it only. Limits, ' +
-    'unless the operator changes them: one file has at most 100 MiB (413), an account has at most ' +
-    '32 uploads open at once (429, `details.open_uploads_limit`), and its files take at most 10 ' +
-    'GiB together, and never more than they leave free for all others (413, with ' +
-    '`details.max_bytes_in_all`, `used_bytes` and `first_expires_at`). An upload that sends fewer ' +
-    'than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot upload (402). ' +
-    'While the disk is nearly full, the reply is 503.',
+    'The body is the raw bytes, with their `Content-Type`: images (except SVG), video, ' +
+    'audio, PDF or plain text. A file is kept for 7 days; only the account that uploaded it ' +
+    'can use it. Limits, unless the operator changes them: one file has at most 100 MiB ' +
+    '(413), an account has at most 32 uploads open at once (429, ' +
+    '`details.open_uploads_limit`), and its files may have at most 10 GiB together, and ' +
+    'never more than is still free for all other accounts (413, with ' +
+    '`details.max_bytes_in_all`, `used_bytes` and `first_expires_at`). An upload that sends ' +
+    'fewer than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot ' +
+    'upload (402). While the disk is nearly full, the reply is 503.',
   body: { description: 'The bytes of the file.', content: bytes },
   replies: {
     201: {
@@ -57,13 +58,13 @@ export const readFile: RouteDocs = {
       headers: [...storedHeaders, 'ContentRange'],
       content: bytes,
     },
-    304: { description: 'You have the current version.', headers: storedHeaders },
+    304: { description: 'Not changed: you have the current version.', headers: storedHeaders },
   },
   errors: ['bad_request', 'not_found', 'expired'],
   errorsAt: {
     416: {
       codes: ['bad_request'],
-      description: 'The range lies outside the file.',
+      description: 'The range is outside the file.',
       headers: [...storedHeaders, 'ContentRange'],
     },
   },

@@ -18,8 +18,8 @@ export const headers = {
   ),
   RateLimitPolicy: h(
     'RateLimit-Policy',
-    'The limit in force: `q` calls in a window of `w` seconds. It is `account-calls` if ' +
-      "the limit of all the account's keys together has fewer calls left.",
+    'The limit that applies: `q` calls in a window of `w` seconds. It is named ' +
+      "`account-calls` if the limit of all the account's keys together has fewer calls left.",
     str('^"(account-)?calls";q=[0-9]+;w=[0-9]+$'),
     '"calls";q=600;w=60',
   ),
@@ -29,7 +29,7 @@ export const headers = {
     str('^"(account-)?calls";r=[0-9]+;t=[0-9]+$'),
     '"calls";r=599;t=60',
   ),
-  RateLimitLimit: h('RateLimit-Limit', 'Calls a minute.', int(), 600),
+  RateLimitLimit: h('RateLimit-Limit', 'Calls allowed a minute.', int(), 600),
   RateLimitRemaining: h('RateLimit-Remaining', 'Calls left in this window.', int(), 599),
   RateLimitReset: h('RateLimit-Reset', 'Seconds until the window ends.', int(), 60),
   RetryAfter: h('Retry-After', 'Whole seconds to wait before the next call.', int(), 2),
@@ -69,7 +69,7 @@ export const headers = {
   AcceptRanges: h('Accept-Ranges', 'Range requests are supported.', str('^bytes$'), 'bytes'),
   ContentRange: h(
     'Content-Range',
-    'The range that is sent and the total size; with a 416 only the size.',
+    'The range that is sent and the total size; with status 416 only the size.',
     str('^bytes ([0-9]+-[0-9]+|[*])/[0-9]+$'),
     'bytes 0-1023/20480',
   ),

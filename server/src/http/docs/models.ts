@@ -48,11 +48,11 @@ const exampleEstimate = {
 
 export const ifNoneMatch = header(
   'If-None-Match',
-  'The `ETag` of your copy. The reply is 304 while it is current.',
+  'The `ETag` of your copy. The reply is 304 while that copy is current.',
 );
 
 export const unchanged: ReplyDocs = {
-  description: 'Your copy is current.',
+  description: 'Not changed: your copy is current.',
   headers: ['ETag', 'CacheControl'],
 };
 

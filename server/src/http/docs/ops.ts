@@ -8,8 +8,8 @@ export const guide: RouteDocs = {
   tag: 'Companions',
   summary: 'Read the plain-text guide',
   description:
-    'How to get from a key to a finished generation, with the live catalog: one page of plain ' +
-    'text for people and language models. No key needed.',
+    'One page of plain text for people and language models: how to get from a key to a ' +
+    'finished generation, with the current catalog. No key needed.',
   headers: [ifNoneMatch],
   replies: {
     200: {
@@ -27,7 +27,7 @@ export const client: RouteDocs = {
   tag: 'Companions',
   summary: 'Download the client',
   description:
-    'The package @farebox/client as npm installs it, of the version of this service: the library ' +
+    'The package @farebox/client for npm, in the version that matches this service: the library ' +
     'for JavaScript, the `fare` command and its MCP server. No key needed.',
   headers: [ifNoneMatch],
   replies: {
@@ -84,8 +84,8 @@ export const metrics: RouteDocs = {
   tag: 'Health',
   summary: 'Metrics for Prometheus',
   description:
-    'Outside /v1. Answers calls from this machine only. If the operator has set a metrics ' +
-    'token, it answers every call with `Authorization: Bearer <token>` instead.',
+    'Outside /v1. Answers only calls from this machine; if the operator has set a metrics ' +
+    'token, only calls with `Authorization: Bearer <token>`, from any machine.',
   replies: {
     200: {
       description: "Prometheus' text format.",

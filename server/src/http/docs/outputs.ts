@@ -26,7 +26,10 @@ export const storedHeaders: HeaderUse[] = [
 /** Parameters of a download. */
 export const rangeHeaders: Parameter[] = [
   {
-    ...header('Range', 'One range of bytes. Several ranges or other units get the whole file.'),
+    ...header(
+      'Range',
+      'One range of bytes. If several ranges or other units are asked for, the whole file is sent.',
+    ),
     example: 'bytes=0-1023',
   },
   ifNoneMatch,
@@ -53,13 +56,13 @@ export const output: RouteDocs = {
       headers: [...storedHeaders, 'ContentRange'],
       content: mediaBytes,
     },
-    304: { description: 'You have the current version.', headers: storedHeaders },
+    304: { description: 'Not changed: you have the current version.', headers: storedHeaders },
   },
   errors: ['bad_request', 'not_found', 'expired'],
   errorsAt: {
     416: {
       codes: ['bad_request'],
-      description: 'The range lies outside the output.',
+      description: 'The range is outside the output.',
       headers: [...storedHeaders, 'ContentRange'],
     },
   },

@@ -17,10 +17,10 @@ const { input: _input, ...exampleNotification } = exampleCard;
 export const idempotencyKey: Parameter = {
   ...header(
     'Idempotency-Key',
-    'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, ' +
-      'kept for 30 days. The same key with the same call gets the first reply again; with a ' +
-      'different call, 409. Calls that were refused before anything was reserved are not ' +
-      'kept.',
+    'Makes it safe to repeat the call: 1 to 255 visible ASCII characters, unique within ' +
+      'the account, kept for 30 days. The same key with the same call gets the first reply ' +
+      'again; with a different call, 409. The key is not kept for calls that were refused ' +
+      'before anything was reserved.',
     { minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   ),
   example: 'order-1042-cover',
@@ -36,8 +36,8 @@ export const submit: RouteDocs = {
     'Reserves the price and queues the request in one step. After a 202 the request always ' +
       'ends as `COMPLETED`, `FAILED` or `CANCELLED`. It is charged only when `COMPLETED`.',
     "Checks come in this order: key, rate, input, `Idempotency-Key`, the key's monthly " +
-      'limit, the balance. A repeat under an `Idempotency-Key` opens no job, so it gets 200 ' +
-      'even if the key is at its limit of open jobs.',
+      'limit, the balance. A repeat with an `Idempotency-Key` starts no job, so it gets 200 ' +
+      'even if the API key has reached its limit of open jobs.',
   ].join('\n\n'),
   headers: [idempotencyKey],
   body: {
@@ -86,8 +86,8 @@ function notification(): WebhookDocs {
       'most 10 seconds, no redirects. If the service stops while sending, it is sent again ' +
       'under the same `webhook-id`. Verify the signature, then fetch `response_url` with ' +
       'your key. The signature follows Standard Webhooks, so any of its libraries verifies ' +
-      "it; the Webhooks page of the dashboard shows the account's secret. The key of the " +
-      'HMAC is the part of the secret after `whsec_`, decoded from base64.',
+      "it; the Webhooks page of the dashboard shows the account's secret. The HMAC key is " +
+      'the part of the secret after `whsec_`, decoded from base64.',
     headers: [
       signed(
         'webhook-id',
@@ -98,8 +98,8 @@ function notification(): WebhookDocs {
       signed('webhook-timestamp', 'Unix seconds of this delivery.', '^[0-9]+$', '1772366404'),
       signed(
         'webhook-signature',
-        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. While the secret is being ' +
-          'replaced there are two, separated by a space.',
+        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. While the secret is ' +
+          'being replaced, there are two signatures, separated by a space.',
         '^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$',
         'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       ),
@@ -110,7 +110,7 @@ function notification(): WebhookDocs {
     },
     replies: {
       '2XX': { description: 'Received. The body is not read.' },
-      '4XX': { description: 'Counts as failed; it is not sent again automatically.' },
+      '4XX': { description: 'The delivery counts as failed and is not sent again automatically.' },
     },
   };
 }

@@ -69,7 +69,7 @@ export const statusStream: RouteDocs = {
   ].join('\n\n'),
   replies: {
     200: {
-      description: 'The stream. The schema is that of the `data` of each event.',
+      description: 'The stream. The schema describes the `data` of each event.',
       headers: ['CacheControl', 'AccelBuffering'],
       events: { status: { value: runningStatus } },
     },
@@ -126,5 +126,5 @@ export const cancelPut: RouteDocs = {
   ...cancel,
   operationId: 'cancelPut',
   summary: 'Cancel a request (PUT)',
-  description: 'The same as the POST.',
+  description: 'Does the same as the POST.',
 };

@@ -78,7 +78,7 @@ const AccountDetail = named(
   'AccountDetail',
   object({
     ...accountFields,
-    is_own: boolean('The operator who asks is one of its owners.'),
+    is_own: boolean('True if the operator who makes this call is one of its owners.'),
     people: list(AccountPerson),
     keys: list(AccountKey),
     key_ceilings: Ceilings,
@@ -120,7 +120,7 @@ const AccountMovement = named(
     kind: choice(['deposit', 'adjustment', 'reserve', 'charge', 'release']),
     amount_usd_micro: signedMicroUsd(),
     change_usd_micro: signedMicroUsd(
-      'Change of the available balance; for a charge, the part of its reservation that comes back.',
+      'Change of the available balance; for a charge, the part of the reservation that is given back.',
     ),
     available_after_usd_micro: microUsd(),
     request_id: nullable(id()),
@@ -217,9 +217,12 @@ function change<Wanted extends Partial<accounts.Switches>>(
 async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {
   const own = await people.membership(db, session.person_id, account_id);
   if (own?.role !== 'owner' || !own.is_operator) return;
-  throw new Refused('That would take the console away from you. Another operator can do it.', {
-    reason: 'own_console',
-  });
+  throw new Refused(
+    'That would remove your own access to the operator pages. Another operator can do it.',
+    {
+      reason: 'own_console',
+    },
+  );
 }
 
 const count = integer(undefined, { minimum: 1, maximum: 1_000_000 });

@@ -37,7 +37,7 @@ export const accountFields = {
   name: nullable(text()),
   status: choice(['active', 'suspended']),
   is_operator: boolean('Its owners run the service.'),
-  price_ppm: integer('Its share of every list price, in millionths.'),
+  price_ppm: integer('The factor, in millionths, by which every list price is multiplied for it.'),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
   month_usd_micro: microUsd('Charged and reserved this month (UTC).'),

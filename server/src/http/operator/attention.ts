@@ -46,8 +46,8 @@ const AttentionLine = named(
   object({
     what: choice(problems, 'A kind of problem.'),
     count: integer(),
-    of: listOf(text(), 'The first ones that have it.'),
-    since: optional(time('When the oldest began.')),
+    of: listOf(text(), 'The first ones that have this problem.'),
+    since: optional(time('When the oldest of them began.')),
   }),
 );
 type Line = Sendable<Static<typeof AttentionLine>>;

@@ -56,7 +56,7 @@ const CatalogRoute = named(
   'CatalogRoute',
   object({
     upstream: text(),
-    model: text('Its name there.'),
+    model: text('The name of the model at the upstream.'),
     weight: nullable(number()),
     input_mapping: record(text()),
     input_defaults: anything(),
@@ -70,7 +70,7 @@ const CatalogRow = named(
   'CatalogRow',
   object({
     id: text(),
-    name: nullable(text('Null, like the fields below, if the row has never been valid.')),
+    name: nullable(text('This field and those below are null if the row was never valid.')),
     kind: nullable(KindName),
     task: nullable(text()),
     unit: nullable(UnitName),
@@ -84,9 +84,9 @@ const CatalogRow = named(
     price_varies: boolean(),
     margins: listOf(RowMargin),
     cost_may_exceed: nullable(
-      text("How a request can cost more than it is charged, in the operator's words."),
+      text("The catalog's own note of how a request can cost more than its charge."),
     ),
-    checked_on: nullable(text('Day on which model and price were last looked at.')),
+    checked_on: nullable(text('Day on which the model and its price were last checked.')),
     price_is_old: boolean(),
     upstreams: listOf(CatalogRoute),
   }),

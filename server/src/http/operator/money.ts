@@ -58,7 +58,7 @@ export const reference = endpoint(
 const NewReference = text(undefined, { minLength: 1, maxLength: referenceMax });
 const Booking = object({
   transfer_id: id(),
-  replayed: boolean('The reference was booked before, for the same.'),
+  replayed: boolean('True if the same booking was already made with this reference.'),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
 });

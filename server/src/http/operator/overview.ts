@@ -40,7 +40,7 @@ const RevenueSum = named(
     charged_usd_micro: microUsd(),
     cost_usd_micro: microUsd(),
     margin_usd_micro: signedMicroUsd(),
-    uncosted: integer('How many ran, or may have, at an unknown cost.'),
+    uncosted: integer('Number of requests that ran, or may have run, at an unknown cost.'),
   }),
 );
 const RevenueDay = named(
@@ -52,7 +52,7 @@ const AuditResult = named(
   'AuditResult',
   object({
     ok: boolean(),
-    checked: record(integer(), 'How many of each kind.'),
+    checked: record(integer(), 'The number of each kind.'),
     violations: list(object({ law: text(), says: text(), found: list(anything()) })),
     took_ms: number(),
     proved_at: time(),

@@ -40,7 +40,7 @@ const QueueUpstream = named(
   object({
     upstream: text(),
     waiting: integer(),
-    waiting_more: boolean('More wait than are counted.'),
+    waiting_more: boolean('True if more are waiting than are counted.'),
     oldest_seconds: nullable(integer()),
     in_use: integer(),
     concurrency: nullable(integer()),

@@ -46,7 +46,7 @@ const UnknownOutcome = named(
     email: text(),
     model_id: text(),
     kind: choice(['video', 'image', 'text']),
-    upstream: text('Where it may have run.'),
+    upstream: text('The upstream where it may have run.'),
     status: choice(statuses),
     error_code: nullable(text()),
     quoted_usd_micro: microUsd(),
@@ -62,7 +62,7 @@ const UnknownOutcome = named(
     started_at: time(),
     deadline_at: nullable(time()),
     completed_at: nullable(time()),
-    left_at: nullable(time('Set: the outcome is that of the attempt, not that of the request.')),
+    left_at: nullable(time('If set, the outcome is that of this attempt, not of the request.')),
     resolution: nullable(
       object({
         outcome: choice(outcomes),
@@ -78,7 +78,7 @@ const UnknownOutcomes = named(
   'UnknownOutcomes',
   object(
     { upstream: text(), count: integer(), oldest_at: time() },
-    { description: 'How many of an upstream are open.' },
+    { description: 'Number of unresolved outcomes of each upstream.' },
   ),
 );
 

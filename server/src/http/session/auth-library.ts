@@ -86,7 +86,10 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
   const origin = options.origin();
   const secrets = sealKeys(options.secrets);
   reseal(options.db, log, secrets).catch((error: Error) =>
-    log.error({ cause: error.message }, 'authenticator apps could not be sealed again'),
+    log.error(
+      { cause: error.message },
+      'the secrets of authenticator apps could not be encrypted again',
+    ),
   );
   return betterAuth({
     appName: 'Farebox',
@@ -282,7 +285,8 @@ async function demandHolder(verified: boolean | undefined): Promise<void> {
   const { APIError } = await import('better-auth/api');
   throw new APIError('UNAUTHORIZED', {
     code: 'HOLDER_NOT_VERIFIED',
-    message: 'The passkey did not verify its holder. Set up a PIN or a fingerprint on the device.',
+    message:
+      'The passkey did not verify that it is you. Set up a PIN or a fingerprint on the device.',
   });
 }
 

@@ -26,7 +26,9 @@ export const ask = endpoint(
   {
     body: form({
       email: email(),
-      password: optional(text('Required if the person has one.', { maxLength: passwordMax })),
+      password: optional(
+        text('Required if the person has a password.', { maxLength: passwordMax }),
+      ),
     }),
     reply: object({ status: choice(['check_mail']) }),
   },
@@ -42,7 +44,7 @@ export const ask = endpoint(
     const email = await readEmail(body.email);
     if (email === before) {
       throw new ApiError('bad_request', {
-        message: 'This is your address already.',
+        message: 'This already is your address.',
         reason: 'email_same',
         param: 'email',
       });
@@ -81,7 +83,7 @@ async function demandHolder(
   if (stored === null) {
     if (await sessions.isYounger(deps.db, session_id, freshAge)) return;
     throw new ApiError('forbidden', {
-      message: 'This needs a sign-in within the last hour. Sign in again.',
+      message: 'To do this you must have signed in within the last hour. Sign in again.',
       details: { reason: 'SESSION_NOT_FRESH' },
     });
   }

@@ -84,7 +84,11 @@ export const settings = openEndpoint(
         base_url: url(),
         sign_up: choice(['open', 'invite', 'closed']),
         has_mail: boolean(),
-        oidc_name: nullable(text("On the identity provider's button; null: there is none.")),
+        oidc_name: nullable(
+          text(
+            "The label of the identity provider's button; null if there is no identity provider.",
+          ),
+        ),
         password_min: integer(),
       }),
     ),
@@ -210,7 +214,7 @@ export const invitation = openEndpoint(
       object({
         email: text(),
         role: Role,
-        account_name: nullable(text('Null: with an account of their own.')),
+        account_name: nullable(text('Null: the person gets a new account.')),
         expires_at: time(),
       }),
     ),

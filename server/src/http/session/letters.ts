@@ -11,7 +11,7 @@ export function resetLetter(to: string, url: string): Letter {
 Open this link within an hour to set a new one:
 ${url}
 
-If it was not you, do nothing: the old password stays.
+If it was not you, do nothing: the old password still works.
 `,
   };
 }
@@ -32,9 +32,9 @@ If you did not sign up, do nothing.
 export function knownLetter(to: string, origin: string, url: string): Letter {
   return {
     to,
-    subject: 'You have a Farebox account already',
+    subject: 'You already have a Farebox account',
     text: `Somebody, hopefully you, tried to sign up with ${to}.
-There is an account with this address already.
+An account with this address already exists.
 
 Sign in here:
 ${origin}/sign-in
@@ -99,7 +99,7 @@ If you did not ask for this, do nothing.
 export function emailTakenLetter(to: string, origin: string): Letter {
   return {
     to,
-    subject: 'You have a Farebox account already',
+    subject: 'You already have a Farebox account',
     text: `Somebody, hopefully you, asked to sign in with ${to} from now on.
 This address already has an account, so yours cannot change to it.
 

@@ -33,7 +33,7 @@ function subject(idToken: string | undefined, told: unknown): string {
   const [, payload = ''] = idToken?.split('.') ?? [];
   const sub = fieldOf(JSON.parse(Buffer.from(payload, 'base64url').toString()), 'sub');
   if (typeof sub === 'string' && sub !== '' && sub === told) return sub;
-  throw new Error('the identity provider tells of somebody else');
+  throw new Error('the identity provider answered with the data of another person');
 }
 
 const nameMax = 100;

@@ -83,7 +83,7 @@ export const endSession = endpoint(
     const ended = isUuid(session_id) && (await end(db, visit.session.person_id, session_id));
     if (!ended)
       throw new ApiError('not_found', {
-        message: 'This browser is signed out already.',
+        message: 'This browser is already signed out.',
         reason: 'session_over',
       });
     return { session_id };
@@ -104,7 +104,7 @@ export const openAccount = endpoint(
   async ({ visit: { session } }, { db, web }) => {
     if (web.signUp !== 'open') {
       throw new ApiError('forbidden', {
-        message: 'Accounts are opened by invitation here.',
+        message: 'On this service, an account needs an invitation.',
         reason: 'invitation_needed',
       });
     }

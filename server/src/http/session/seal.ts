@@ -17,7 +17,7 @@ export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
     version: createHash('sha256').update(secret).digest().readUInt32BE() >>> 1,
     value: secret.toString('base64url'),
   }));
-  if (!newest) throw new Error('there is no secret to seal with');
+  if (!newest) throw new Error('there is no secret to encrypt with');
   return [newest, ...older];
 }
 
@@ -46,6 +46,6 @@ export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Pro
   if (lost > 0)
     log.error(
       { lost },
-      'authenticator apps cannot be read: the secret that sealed them is missing',
+      'the secrets of authenticator apps cannot be decrypted: the FAREBOX_SECRET that encrypted them is missing',
     );
 }

@@ -75,7 +75,8 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   if (req.method === 'GET' || req.method === 'HEAD') return;
   if (req.headers.origin === web.origin()) return;
   throw new ApiError('forbidden', {
-    message: 'Only the web pages of this service may make this call: the Origin header is foreign.',
+    message:
+      'Only the web pages of this service may make this call, but the Origin header names another site.',
     reason: 'origin_foreign',
   });
 }
