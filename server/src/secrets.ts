@@ -24,8 +24,9 @@ export function keptSecret(config: Config): string | null {
   if (kept === null) return null;
   if (kept.trim().length >= secretMinLength) return kept.trim();
   throw new ConfigError(
-    `${path} holds no signing secret of at least ${secretMinLength} characters. Put it back from a ` +
-      'backup; or remove the file, and a new one is made, which ends the links handed out so far.',
+    `${path} holds no signing secret of at least ${secretMinLength} characters. Restore ` +
+      'the file from a backup; or remove it: then a new secret is made, and links handed out ' +
+      'so far stop working.',
   );
 }
 

@@ -105,7 +105,7 @@ function foundOf(model: string, entry: Json, listed: Json | undefined, terms: Te
   const { category, display_name, description } = objectOf(entry.metadata);
   const found = Object.hasOwn(tasks, String(category)) ? tasks[String(category)]! : null;
   if (found === null)
-    return { model, reason: `its category, ${String(category)}, is no task here` };
+    return { model, reason: `there is no task for its category, ${String(category)}` };
   const input_schema = inputOf(model, entry.openapi);
   if (input_schema === null) return { model, reason: 'its input is not listed' };
   const { kind } = found;

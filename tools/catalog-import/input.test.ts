@@ -70,7 +70,10 @@ for (const { name, theirs, ours, mapped, required = false, max } of durations) {
     const properties = { prompt, duration: theirs };
     if (ours === null) {
       const refused = importInput({ required: ['prompt'], properties }, 'sec');
-      assert.equal(refused, 'it is priced by the second, and its input tells no duration');
+      assert.equal(
+        refused,
+        'it is priced by the second, but its input has no field for the duration',
+      );
       return;
     }
     const input = made(properties, 'sec');
@@ -154,11 +157,11 @@ test('a field that is needed and cannot be had leaves the model out', () => {
   };
   const parts = { type: 'array', items: { type: 'object' } };
   assert.match(refused({ prompt, parts }, 'image', ['parts']), /needs parts/);
-  assert.match(refused({ prompt }, 'sec', []), /tells no duration/);
-  assert.match(refused({ prompt }, 'MP', []), /names no sizes/);
+  assert.match(refused({ prompt }, 'sec', []), /has no field for the duration/);
+  assert.match(refused({ prompt }, 'MP', []), /has no list of sizes/);
   const free = { type: 'string', default: 'square' };
-  assert.match(refused({ prompt, image_size: free }, 'MP', []), /names no sizes/);
-  assert.match(refused({}, 'image', []), /tells no input/);
+  assert.match(refused({ prompt, image_size: free }, 'MP', []), /has no list of sizes/);
+  assert.match(refused({}, 'image', []), /its input is not listed/);
 });
 
 test('by the megapixel only sizes of one megapixel are offered, and one of them is sent', () => {

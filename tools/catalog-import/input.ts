@@ -65,10 +65,12 @@ export function importInput(schema: Json, unit: Unit): ImportedInput | string {
       continue;
     }
     if (isRequired && value.default === undefined)
-      return typeof field === 'string' ? field : `its input needs ${name}, which is in no row`;
+      return typeof field === 'string'
+        ? field
+        : `its input needs ${name}, which rows do not support`;
     left.push(name);
   }
-  if (fields.length === 0) return 'it tells no input';
+  if (fields.length === 0) return 'its input is not listed';
   const missing = missingOf(unit, fields);
   return missing ?? assembled(fields, left, unit);
 }
@@ -76,9 +78,9 @@ export function importInput(schema: Json, unit: Unit): ImportedInput | string {
 function missingOf(unit: Unit, fields: Field[]): string | null {
   const has = (ours: string) => fields.some((field) => field.ours === ours);
   if (unit === 'sec' && !has('duration_seconds'))
-    return 'it is priced by the second, and its input tells no duration';
+    return 'it is priced by the second, but its input has no field for the duration';
   if (unit === 'MP' && !has('image_size'))
-    return 'it is priced by the megapixel, and its input names no sizes';
+    return 'it is priced by the megapixel, but its input has no list of sizes';
   return null;
 }
 

@@ -98,7 +98,7 @@ function select(found: Found[], { taken, upstream, only }: Surroundings) {
     if (reason !== null) left_out.push({ model: each.model, reason });
     else if ('row' in each) {
       rows.push(each.row);
-      taken.set(each.row.row.id, 'another model here');
+      taken.set(each.row.row.id, 'another imported model');
     }
   }
   // A model's name may be followed by a version.
@@ -113,7 +113,7 @@ function faultOf(row: Json, taken: Map<unknown, string>, upstream: string): stri
   const owner = taken.get(row.id);
   if (owner !== undefined) return `${owner} has a row with the id ${String(row.id)}`;
   const problem = problemOf(row, upstream);
-  return problem === null ? null : `it makes no valid row: ${problem}`;
+  return problem === null ? null : `no valid row can be made from it: ${problem}`;
 }
 
 /** The upstreams that a folder's files define, and the file of each row's id. */

@@ -63,11 +63,13 @@ function found(model: string, entry: Json, terms: Terms): Found {
 }
 
 function notesOf({ image, audio }: Json, isCut: boolean): string[] {
-  const notes = isCut ? ['Longer prompts cost more there, so the row refuses them.'] : [];
+  const notes = isCut ? ['Longer prompts cost more at OpenRouter, so the row refuses them.'] : [];
   const isCharged = (value: unknown) => Number(value ?? 0) > 0;
   const media = [...(isCharged(image) ? ['images'] : []), ...(isCharged(audio) ? ['audio'] : [])];
   if (media.length > 0)
-    notes.push(`It has extra prices for ${media.join(' and ')} in prompts, which the row has not.`);
+    notes.push(
+      `It has extra prices for ${media.join(' and ')} in prompts, which the row does not have.`,
+    );
   return notes;
 }
 

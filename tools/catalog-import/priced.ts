@@ -95,7 +95,8 @@ export function countField(theirs: string, value: Json): Field | null {
 export function sizeField(value: Json, isRequired: boolean): Field | string {
   const options = Array.isArray(value.enum) ? value.enum : [];
   const known = options.filter((option) => isOneOf(imageSizeNames, option));
-  if (known.length === 0) return 'it is priced by the megapixel, and its input names no sizes';
+  if (known.length === 0)
+    return 'it is priced by the megapixel, but its input has no list of sizes';
   const isKnown = isOneOf(known, value.default);
   const schema = { enum: known, ...(isKnown && { default: value.default }) };
   // The upstream's default may be larger, or depend on an input image.

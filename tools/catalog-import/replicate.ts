@@ -28,7 +28,7 @@ export const replicate: Vendor = {
       const entry = isName ? await ask(`/models/${path}`) : null;
       if (entry !== null) yield foundOf(model, entry, terms);
       else if (isName) yield { model, reason: 'Replicate has no such model' };
-      else yield { model, reason: 'only owner/name tells its input' };
+      else yield { model, reason: 'only owner/name has a listed input' };
     }
   },
 };

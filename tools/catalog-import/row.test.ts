@@ -70,8 +70,8 @@ test('a price that no row can have is named', () => {
     price: { unit, cost: micro('1'), cost_output: null },
     counted: 'GPU\nseconds',
   });
-  assert.match(refused(image('1', counted(null))), /by GPU seconds, which no row can be/);
-  assert.match(refused(image('1', counted('sec'))), /by GPU seconds, which no row can be/);
+  assert.match(refused(image('1', counted(null))), /by GPU seconds, a unit that rows do not have/);
+  assert.match(refused(image('1', counted('sec'))), /by GPU seconds, a unit that rows do not have/);
   assert.match(refused(image('0')), /listed as 0/);
 });
 

@@ -39,7 +39,7 @@ export function mediaRow(offer: Offer, terms: Terms): Found {
   const { model, price } = offer;
   const leftOut = (reason: string) => ({ model, reason });
   if (price !== null && !unitsOf[offer.kind].includes(price.unit))
-    return leftOut(`it is priced by ${plain(offer.counted, 50)}, which no row can be`);
+    return leftOut(`it is priced by ${plain(offer.counted, 50)}, a unit that rows do not have`);
   if (price?.cost.n === 0n) return leftOut('its price is listed as 0');
   const input = price ? importInput(offer.input_schema, price.unit!) : unpricedInput(offer);
   if (typeof input === 'string') return leftOut(input);

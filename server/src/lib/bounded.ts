@@ -23,7 +23,10 @@ export async function bounded<T>(
     grace = setTimeout(() => left.reject(reason), graceMs);
   };
   const stop = () => end(outer.reason);
-  const timer = setTimeout(() => end(new DOMException('It took too long.', 'TimeoutError')), ms);
+  const timer = setTimeout(
+    () => end(new DOMException('The step took too long.', 'TimeoutError')),
+    ms,
+  );
   if (outer.aborted) stop();
   outer.addEventListener('abort', stop);
   try {

@@ -84,7 +84,7 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
 function decode(body: Buffer): string {
   if (body.length === 0) throw new JsonError('The body is empty; send JSON.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    throw new JsonError('The body begins with a byte order mark; send UTF-8 without one.');
+    throw new JsonError('The body begins with a byte order mark; send UTF-8 without it.');
   }
   if (!isUtf8(body)) throw new JsonError('The body is not valid UTF-8; send JSON in UTF-8.');
   return body.toString('utf8');

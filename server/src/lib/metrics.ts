@@ -34,7 +34,7 @@ export function createMetrics(): Metrics {
   const counts = { inFlight: 0 };
   const inFlight = new Gauge({
     name: 'farebox_in_flight_calls',
-    help: 'Calls being worked on.',
+    help: 'Calls in progress.',
     registers,
     collect() {
       this.set(counts.inFlight);
@@ -59,13 +59,13 @@ export function createMetrics(): Metrics {
     }),
     fencedWrites: new Counter({
       name: 'farebox_fenced_writes_total',
-      help: 'Writes of overtaken claims that were dropped.',
+      help: 'Writes that were dropped because another worker had taken over the request.',
       labelNames: ['to'],
       registers,
     }),
     batchSize: new Histogram({
       name: 'farebox_batch_size',
-      help: 'Calls that shared one round trip.',
+      help: 'Calls that shared one round trip to the database.',
       labelNames: ['batch'],
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
       registers,
@@ -100,13 +100,13 @@ function createOutcomes(registers: Registry[]) {
     }),
     upstreamFailures: new Counter({
       name: 'farebox_upstream_failures_total',
-      help: 'Starts that an upstream did not take, or did not answer.',
+      help: 'Starts that an upstream did not accept or did not answer.',
       labelNames: ['upstream', 'why'],
       registers,
     }),
     losses: new Counter({
       name: 'farebox_losses_usd_total',
-      help: 'By how much completed requests cost more than their charges, in US dollars.',
+      help: 'The amount by which completed requests cost more than their charges, in US dollars.',
       labelNames: ['upstream'],
       registers,
     }),
@@ -178,18 +178,18 @@ export function addShared(
 function bookGauges(registers: Registry[]) {
   const booksOk = new Gauge({
     name: 'farebox_books_ok',
-    help: '1 while the newest audit found nothing wrong, 0 once it did; NaN before the first.',
+    help: '1 if the newest audit found nothing wrong, else 0; NaN before the first.',
     registers,
   });
   booksOk.set(NaN);
   const booksChecked = new Gauge({
     name: 'farebox_books_checked_timestamp_seconds',
-    help: 'Unix time at which the newest audit came to its end; 0 before the first.',
+    help: 'Unix time at which the newest audit ended; 0 before the first.',
     registers,
   });
   const booksSeconds = new Gauge({
     name: 'farebox_books_audit_seconds',
-    help: 'How long the newest audit took; 0 before the first.',
+    help: 'Duration of the newest audit; 0 before the first.',
     registers,
   });
   return { booksOk, booksChecked, booksSeconds };

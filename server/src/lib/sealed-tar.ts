@@ -72,7 +72,7 @@ export async function proveSeal(file: FileHandle): Promise<void> {
     const { buffer } = await file.read(Buffer.alloc(sealBytes), 0, sealBytes, end);
     if (hash.digest().equals(buffer)) return;
   }
-  throw new DamagedArchive('it was cut short or altered');
+  throw new DamagedArchive('it is incomplete or was altered');
 }
 
 /** The name of the first entry, read without checking the seal; any text if this is no tar file. */

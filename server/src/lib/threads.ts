@@ -74,7 +74,7 @@ export class Threads<Task, Answer> {
       job.reject(error);
       this.#next();
     };
-    const onExit = (): void => onError(new Error('the thread ended without an answer'));
+    const onExit = (): void => onError(new Error('the worker thread ended without an answer'));
     const timer = setTimeout(() => onError(new ThreadTimeout(job.limitMs)), job.limitMs);
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);
     worker.ref();

@@ -150,8 +150,8 @@ async function* completeBody(
   }
   if (BigInt(bytes) === size && hash.digest('hex') === sha256) return;
   throw new Refused(
-    `The stored object ${storage_key} is not the ${size} bytes that were stored. ` +
-      'Remove it from the storage, or bring it back from a backup, and export again.',
+    `The stored object ${storage_key} no longer has the ${size} bytes that were stored. ` +
+      'Remove it from the storage, or restore it from a backup, and export again.',
   );
 }
 
@@ -176,8 +176,8 @@ function inWords(error: unknown, path: string): unknown {
   const reasons: Record<string, string> = {
     ENOSPC: 'the disk is full',
     EDQUOT: 'the disk quota is used up',
-    ENOENT: 'its folder is not there',
-    ENOTDIR: 'its folder is no folder',
+    ENOENT: 'its folder does not exist',
+    ENOTDIR: 'its folder is a file',
     EACCES: 'this user may not write there',
     EROFS: 'the disk is read-only',
   };

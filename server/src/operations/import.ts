@@ -106,7 +106,7 @@ async function load(
     const left = await unfinished(tx);
     const held = !options.releaseOpen && left.work.length + left.to_notify > 0;
     if (held) await installation.holdImported(tx);
-    options.tell('proving the books');
+    options.tell('checking the books');
     const { checked } = await proven(tx);
     const loaded = await pulsing(tx, () => loadMedia(storage, source, options.tell));
     const manifest = await source.take<SnapshotManifest>(entryNames.manifest);
@@ -178,7 +178,7 @@ async function loadRows(
   const counts = new Map(tables.map(({ name }) => [name, 0]));
   for (let name = tableIn(source); name !== null; name = tableIn(source)) {
     const table = tables.find((each) => each.name === name);
-    if (table === undefined) throw new DamagedArchive('it has rows without a table');
+    if (table === undefined) throw new DamagedArchive('it has rows of an unknown table');
     const copy = snapshot.copyIn(client, table);
     await pipeline(rowsOf(name, source, tell), copy);
     counts.set(name, copy.rowCount);
@@ -213,7 +213,7 @@ async function loadMedia(
   for (; source.entry.name.startsWith(entryNames.media); await source.next()) {
     const { name, size, body } = source.entry;
     const stored = await storage.put(name.slice(entryNames.media.length), body);
-    if (stored.size !== size) throw new DamagedArchive(`${name} is not whole`);
+    if (stored.size !== size) throw new DamagedArchive(`${name} is incomplete`);
     files += 1;
     tell(`media: ${files} files`);
   }

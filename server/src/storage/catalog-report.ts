@@ -43,10 +43,10 @@ function consequence(problem: Problem, files: LoadedFile[]): string {
   if (problem.file === '') return 'catalog folder has a problem';
   const { upstream, rows, problems } = files.find(({ file }) => file === problem.file)!;
   if (!problems.includes(problem))
-    return 'catalog file has a problem; what another file has already does not count';
+    return 'catalog file has a problem; what another file already defines is ignored';
   const isDefined = upstream !== null;
-  const what = isDefined ? 'definition and rows stay' : 'rows stay';
-  const stays = rows.length > 0 ? what : isDefined ? 'definition stays' : null;
+  const what = isDefined ? 'definition and rows stay in use' : 'rows stay in use';
+  const stays = rows.length > 0 ? what : isDefined ? 'definition stays in use' : null;
   return `catalog file has a problem; ${stays === null ? 'it has no rows' : `its last good ${stays}`}`;
 }
 
@@ -65,5 +65,5 @@ export function reportHidden(
     return { reason, count: of.length, ids: of.slice(0, idsLogged).map(({ id }) => id) };
   });
   const shown = { hidden: hidden.slice(0, rowsLogged), count: rows.length };
-  say(shown, 'catalog rows are hidden: no upstream of theirs is set up');
+  say(shown, 'catalog rows are hidden: none of their upstreams is set up');
 }

@@ -57,7 +57,7 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     const said = { note: headNote(doc), outline: outlineOf(doc, lines) };
     return { ...parsed, ...said, defines, problems: problems.map(locate), locate };
   } catch (error) {
-    const message = `not a usable YAML: ${firstLine(messageOf(error))}.`;
+    const message = `not usable YAML: ${firstLine(messageOf(error))}.`;
     return emptyText([{ file, path: '', message }], defines);
   }
 }

@@ -165,7 +165,8 @@ async function* readFrom(path: string, range?: { start: number; end: number }): 
       left -= bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
-    if (range && left > 0) throw new RangeError(`the object ends ${left} bytes before the range`);
+    if (range && left > 0)
+      throw new RangeError(`the object ends ${left} bytes before the end of the range`);
   } finally {
     await handle.close();
   }

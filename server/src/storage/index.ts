@@ -39,7 +39,7 @@ function openS3(address: string, tempFolder: string): Storage {
   const scheme = url.protocol === 's3:' ? 'https' : 'http';
   const prefix = url.searchParams.get('prefix') ?? '';
   if (!/^([a-z0-9_-][a-z0-9_.-]*\/)*$/.test(prefix)) {
-    throw new TypeError('the prefix of a storage address looks like farebox/');
+    throw new TypeError('the prefix of a storage address must look like farebox/');
   }
   return new S3Storage({
     endpoint: `${scheme}://${url.host}${url.pathname.replace(/\/+$/, '')}`,

@@ -115,7 +115,7 @@ async function imageSize(path: string, content_type: string): Promise<Measures> 
 /** Reads only the root element; an SVG is never parsed. Empty if no size is stated in pixels. */
 function svgSize(head: Buffer): Measures {
   const root = /<(?:[\w.-]+:)?svg\b[^<>]*>/i.exec(head.toString('utf8'))?.[0];
-  if (!root) throw new Unmeasurable('no svg element');
+  if (!root) throw new Unmeasurable('it has no svg element');
   const pixels = (name: string): number =>
     Number(new RegExp(`\\s${name}\\s*=\\s*["']\\s*([\\d.]+)(?:px)?\\s*["']`).exec(root)?.[1]);
   const box =

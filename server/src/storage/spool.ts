@@ -42,7 +42,7 @@ export interface SpoolOptions {
 /** The spool is full, or this account's share of it. */
 export class SpoolFull extends Error {
   constructor() {
-    super('the spool of results has no room left');
+    super('the spool of results is full');
     this.name = 'SpoolFull';
   }
 }
@@ -111,7 +111,7 @@ export class Spool {
     const { attempt, kept_at, told } = marker;
     const files = Array.from({ length: marker.files }, (_, index) => async () => {
       const bytes = await this.#disk.open(`${id}/${attempt}-${index}`);
-      if (bytes === null) throw new Error(`medium ${index} of ${id} is gone from the spool`);
+      if (bytes === null) throw new Error(`output ${index} of ${id} is missing in the spool`);
       return bytes;
     });
     return { attempt, kept_at, told, files };

@@ -160,7 +160,7 @@ class Watched implements WatchedStorage {
 
   async #look(): Promise<void> {
     // No further probe: each call to a file system that hangs occupies one of the few threads.
-    if (this.#hangs) throw new Error('the storage has not answered the last probe yet');
+    if (this.#hangs) throw new Error('the storage has not yet answered the last probe');
     const isThorough = this.#isSuspect || this.#against > 0 || this.isAway();
     this.#isSuspect = false;
     this.#isReadable = false;

@@ -81,7 +81,7 @@ export async function openMedia(
       if (fieldOf(job.signal.reason, 'name') !== 'TimeoutError') job.signal.throwIfAborted();
       const why =
         cause instanceof TooSlow
-          ? `: the addresses of a request have ${cause.seconds} s together, and that is over`
+          ? `: fetching all addresses of this request took more than ${cause.seconds} s`
           : '';
       const message = `${field} could not be fetched${why}. Check the address, or upload the file and give its file_id.`;
       throw new InputRefused(message, { cause });

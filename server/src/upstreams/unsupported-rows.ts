@@ -25,7 +25,10 @@ export function unsupportedByReplicate(
   const chat = unsupportedChat(row);
   if (chat !== null || isModelName(model)) return chat;
   const forms = 'owner/name, owner/name:version and deployments/owner/name';
-  return { path: '/model', message: `${model} is not a model name there; names are ${forms}` };
+  return {
+    path: '/model',
+    message: `${model} is not a valid model name there; names have the form ${forms}`,
+  };
 }
 
 /** `options`: the options of the adapter comfyui, which contain its workflows. */
@@ -57,7 +60,7 @@ function unsupportedByComfyui(
   for (const [field, target] of Object.entries(input_mapping)) {
     const { name } = fieldForm(target);
     if (name === '' || taken.includes(name)) continue;
-    const message = `its workflow ${model} takes no ${name}; it takes ${taken.join(', ') || 'nothing'}`;
+    const message = `its workflow ${model} has no input ${name}; it has ${taken.join(', ') || 'nothing'}`;
     return { path: `/input_mapping/${field}`, message };
   }
   return null;

@@ -295,7 +295,7 @@ async function bytesOf(
   });
   if (reply.status === 200) return reply.body;
   await reply.body[Symbol.asyncIterator]().return?.();
-  throw new Error(`fetching an output answered ${reply.status}`);
+  throw new Error(`the address of an output was answered with ${reply.status}`);
 }
 
 async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {

@@ -42,7 +42,7 @@ export class Leases {
 
   /** Aborts every step, also steps that begin later. */
   stopAll(): void {
-    this.#stopped = new DOMException('The worker stops.', 'AbortError');
+    this.#stopped = new DOMException('The worker is stopping.', 'AbortError');
     for (const held of this.#held) held.end(this.#stopped);
   }
 

@@ -109,6 +109,6 @@ export async function abandon(row: ClaimedRequest): Promise<Transition> {
   return fail(
     row,
     'outcome_unknown',
-    'The call was cut off before its reply was complete. Nothing was charged.',
+    'The call ended before its reply was complete. Nothing was charged.',
   );
 }

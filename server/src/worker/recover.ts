@@ -58,6 +58,6 @@ async function giveOn(
     ? await routeAfterLost(row, { model, route }, deps)
     : null;
   if (next === null) return endUnknown(row);
-  const message = 'the process that called it ended before the answer';
+  const message = 'the process that made the call ended before the answer came';
   return { ...wait(row, next.seconds, { outcome: 'unknown', message }), ...next.move };
 }

@@ -75,7 +75,7 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     'no-field.yaml',
     12,
     '/models/0/input_mapping/prompt',
-    /^b: studio: its workflow draw takes no words; it takes prompt, image_url\.$/,
+    /^b: studio: its workflow draw has no input words; it has prompt, image_url\.$/,
   ],
   [
     'no-workflow.yaml',
@@ -83,7 +83,7 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     '/models/0/upstream_model',
     /^a: studio: its definition has no workflow gone; it has draw\.$/,
   ],
-  ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is not a model name there; /],
+  ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is not a valid model name there; /],
   ['two.yaml', 10, '/models/0/upstreams/1/model', /^f: studio: its definition has no workflow m; /],
 ];
 

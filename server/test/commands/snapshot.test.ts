@@ -229,7 +229,10 @@ describe('an import is refused, and leaves nothing behind,', () => {
     for (const length of [20, 60, Math.floor(size / 2), size - 32, size - 1]) {
       copyFileSync(snapshot, cut);
       truncateSync(cut, length);
-      await refused(importSnapshot(empty.db, empty.storage, { path: cut }), /cut short or altered/);
+      await refused(
+        importSnapshot(empty.db, empty.storage, { path: cut }),
+        /incomplete or was altered/,
+      );
     }
     await assertUntouched(empty, 'cut');
   });
@@ -248,7 +251,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
       const wrong = Buffer.from(bytes);
       wrong[at]! ^= 1;
       writeFileSync(altered, wrong);
-      const says = at === 0 ? /not a snapshot of Farebox/ : /cut short or altered/;
+      const says = at === 0 ? /not a snapshot of Farebox/ : /incomplete or was altered/;
       await refused(importSnapshot(empty.db, empty.storage, { path: altered }), says);
     }
     await assertUntouched(empty, 'altered');
@@ -374,7 +377,7 @@ describe('an export', () => {
     const path = join(folder, 'no', 'such', 'folder');
     await refused(
       exportSnapshot(source.db, source.storage, { path, secret: null }),
-      /folder is not there/,
+      /folder does not exist/,
     );
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.endsWith('.part')),

@@ -292,7 +292,10 @@ ${imageRow('own', 'own')}
   assert.deepEqual([check.code, check.json.hidden], [1, []], check.stdout);
   const [problem, ...others] = check.json.problems;
   assert.deepEqual([problem.file, problem.line, others], ['own.yaml', 2, []]);
-  assert.match(problem.message, /^the upstream own: poll does not name the job: use \{id\}/);
+  assert.match(
+    problem.message,
+    /^the upstream own: poll does not send the id of the job: use \{id\}/,
+  );
   assert.match(
     list.stderr,
     /^The catalog files have problems: "farebox catalog check" names them\.$/m,

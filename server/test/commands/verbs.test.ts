@@ -130,7 +130,7 @@ describe('with no service running', () => {
     assert.deepEqual(shown.json, made.json);
     assert.equal(shown.stderr, '');
     const refused = await place.run(['account', 'create', 'ana@example.com']);
-    assertSaid(refused, /There is an account for ana@example\.com already/);
+    assertSaid(refused, /There is already an account for ana@example\.com/);
     await assertNoPostgres(place);
   });
 
@@ -358,13 +358,13 @@ describe('beside a running service', () => {
       await run(...args('-6.500001', 'fix 3')),
       /takes more than the account has available/,
     );
-    assertSaid(await run(...args('4.5', 'fix 1')), /"fix 1" was booked before for something else/);
+    assertSaid(await run(...args('4.5', 'fix 1')), /"fix 1" was already used for another booking/);
     assertSaid(
       await run(...args('-4.5', 'fix 1', 'a fee')),
-      /"fix 1" was booked before for something else/,
+      /"fix 1" was already used for another booking/,
     );
     const credit = ['credit', 'adjust@example.com', '1', '--reference', 'fix 2'];
-    assertSaid(await run(...credit), /"fix 2" was booked before for something else/);
+    assertSaid(await run(...credit), /"fix 2" was already used for another booking/);
     const { data } = await said('account', 'statement', 'adjust@example.com');
     assert.deepEqual(
       data.map((row: any) => [
@@ -637,11 +637,11 @@ describe('beside a running service', () => {
       stderr,
       `The older secret also signs until you drop it with --retire: ${both[1]}\n`,
     );
-    assertSaid(await run(...verb, '--rotate'), /Two secrets are active already.*--retire/);
+    assertSaid(await run(...verb, '--rotate'), /Two secrets are already active.*--retire/);
     assertSaid(await run(...verb, '--rotate', '--retire'), /either --rotate or --retire, not both/);
     assert.deepEqual((await secret()).webhook_secrets, both, 'a refusal changed it');
     assert.deepEqual((await secret('--retire')).webhook_secrets, [both[0]]);
-    assertSaid(await run(...verb, '--retire'), /Only one secret is active and cannot be retired/);
+    assertSaid(await run(...verb, '--retire'), /The only active secret cannot be retired/);
     assert.deepEqual((await secret()).webhook_secrets, [both[0]]);
     const alone = await place.run(verb);
     assert.deepEqual([alone.stdout, alone.stderr], [`${both[0]}\n`, '']);
@@ -651,7 +651,7 @@ describe('beside a running service', () => {
 
   const refusals: [args: string[], says: RegExp][] = [
     [['account', 'create', 'nobody'], /"nobody" is not an e-mail address/],
-    [['account', 'create', 'TAKEN@example.com'], /an account for taken@example\.com already/],
+    [['account', 'create', 'TAKEN@example.com'], /already an account for taken@example\.com/],
     [['account', 'create', 'new@x.y', '--credit-usd', '1,5'], /"1,5" is not an amount in USD/],
     [['account', 'create', 'new@x.y', '--credit-usd', '-1'], /"-1" is not an amount in USD/],
     [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
@@ -675,8 +675,8 @@ describe('beside a running service', () => {
     [['credit', 'taken@example.com', '0', '--reference', 'r'], /must be more than 0/],
     [['credit', 'taken@example.com', '0.0000001', '--reference', 'r'], /is not an amount in USD/],
     [['credit', 'taken@example.com', '5', '--reference', ''], /1 to 255 characters/],
-    [['credit', 'taken@example.com', '6', '--reference', 'used'], /"used" was booked before/],
-    [['credit', 'other@example.com', '5', '--reference', 'used'], /"used" was booked before/],
+    [['credit', 'taken@example.com', '6', '--reference', 'used'], /"used" was already used/],
+    [['credit', 'other@example.com', '5', '--reference', 'used'], /"used" was already used/],
     [['key', 'create', '--account', 'none@x.y'], /There is no account none@x\.y/],
     [
       ['key', 'create', '--account', 'taken@example.com', '--limit-usd', 'x'],

@@ -245,7 +245,7 @@ describe('a rotation', () => {
     const made = all.filter((one) => one.status === 'fulfilled');
     assert.equal(made.length, 1);
     for (const one of all) {
-      if (one.status === 'rejected') assert.match(String(one.reason), /rotated meanwhile/);
+      if (one.status === 'rejected') assert.match(String(one.reason), /rotated in the meantime/);
     }
     const callers = await call([key.hash, hashKey(made[0]!.value.key)]);
     assert.ok(callers[0] && callers[1], 'the text that was in use before is not lost');

@@ -132,7 +132,7 @@ describe('a chat call whose answer was lost', () => {
   test('of an answer that came and cannot be read nothing is asked twice', async () => {
     fake.behave.chat = () => ({
       outcome: 'unknown',
-      message: 'its answer holds no choice',
+      message: 'its answer has no choice',
       answer: 'unreadable',
     });
     assert.equal((await say('lost/both')).status, 502);

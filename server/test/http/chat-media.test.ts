@@ -108,7 +108,12 @@ describe('is refused, with its place', () => {
     ],
     ['another scheme', picture('file:///etc/passwd'), 'image_url.url', /public http\(s\) address/],
     ['no address', picture('a.png'), 'image_url.url', /must be a file_id of POST \/files/],
-    ['a file that is not there', picture(absent), 'image_url.url', /is not a file of this account/],
+    [
+      'a file that is not there',
+      picture(absent),
+      'image_url.url',
+      /but this account has no such file/,
+    ],
     ['sound at an address inside', sound('http://10.0.0.1/a.wav'), 'input_audio.data', inside],
     [
       'a file at an address inside',
@@ -126,7 +131,7 @@ describe('is refused, with its place', () => {
       'a file id that is not there',
       file({ file_id: absent }),
       'file.file_id',
-      /not a file of this account/,
+      /but this account has no such file/,
     ],
     ['an address without a scheme', sound('//10.0.0.1/a.wav'), 'input_audio.data', /or base64/],
     ['a file at one', file({ file_data: '//10.0.0.1/a.pdf' }), 'file.file_data', /or base64/],
@@ -158,9 +163,13 @@ describe('is refused, with its place', () => {
         old.slice('file_'.length),
       ]),
     );
-    const told = await refused(picture(absent), 'image_url.url', /not a file of this account/);
+    const told = await refused(
+      picture(absent),
+      'image_url.url',
+      /but this account has no such file/,
+    );
     for (const id of [theirs, old]) {
-      const said = await refused(picture(id), 'image_url.url', /not a file of this account/);
+      const said = await refused(picture(id), 'image_url.url', /but this account has no such file/);
       assert.equal(said.replace(id, absent), told);
     }
   });

@@ -73,7 +73,7 @@ test('a whole reply is charged its reservation, and no other route is asked', as
   try {
     const { reply, cost, status } = await asked('a/vendor');
     assert.equal(reply.status, 502);
-    assert.match(reply.body.error.message, /larger than this server takes.* charged whole/);
+    assert.match(reply.body.error.message, /larger than this server accepts.* charged in full/);
     assert.deepEqual([cost, status], [reserved, 'COMPLETED']);
     assert.equal(other.chats.length, 0);
   } finally {

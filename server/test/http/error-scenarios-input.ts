@@ -122,7 +122,7 @@ export const inputScenarios = {
     {
       name: 'a file that is not there',
       call: (w) => w.queue({ prompt: 'x', image_url: `file_${'0'.repeat(32)}` }),
-      message: /is not a file of this account/,
+      message: /but this account has no such file/,
     },
     {
       name: 'an address of a private host',

@@ -286,7 +286,10 @@ models:
     const problems = app.catalog.problems();
     assert.deepEqual([await own(), app.catalog.current().hidden], [0.01, []]);
     const told = problems.find((problem) => problem.file === 'own.yaml');
-    assert.match(told!.message, /^the upstream own: poll does not name the job: use \{id\} in /);
+    assert.match(
+      told!.message,
+      /^the upstream own: poll does not send the id of the job: use \{id\} in /,
+    );
     assert.equal(told!.line, 3);
     assert.ok(
       service.log.some((line) => /last good definition and rows stay/.test(line)),

@@ -307,21 +307,21 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
       url: () => garbage.url,
       state: 'failed',
       status: null,
-      error: /: what it answered is not HTTP$/,
+      error: /: its answer is not HTTP$/,
     },
     {
       name: 'nobody there',
       url: () => `http://127.0.0.1:${closedPort}`,
       state: 'failed',
       status: null,
-      error: /: it refuses the connection: nothing listens there$/,
+      error: /: it refuses connections: nothing listens there$/,
     },
     {
       name: 'no TLS',
       url: () => to('/').replace('http:', 'https:'),
       state: 'failed',
       status: null,
-      error: /: no encrypted connection came about$/,
+      error: /: an encrypted connection could not be established$/,
     },
   ];
   for (const { name, answer, url, state, status, error } of cases) {

@@ -65,7 +65,7 @@ describe('a deposit that is sent again', () => {
     assert.equal(values<BookedDeposit>(results).length, 1);
     for (const error of reasons(results)) {
       assert.ok(error instanceof Refused, String(error));
-      assert.match(error.message, /was booked before for something else/);
+      assert.match(error.message, /was already used for another booking/);
     }
     const balances = await Promise.all(all.map((who) => balanceOf(db, who)));
     assert.equal(
@@ -168,7 +168,7 @@ describe('a correction', () => {
     assert.deepEqual(again, { ...first, replayed: true });
     await assert.rejects(
       adjust(db, { ...wanted, reason: 'a refund' }),
-      /was booked before for something else/,
+      /was already used for another booking/,
     );
     assert.deepEqual(await balanceOf(db, who), { available: 70n, reserved: 0n });
   });

@@ -96,14 +96,14 @@ describe('a fault', () => {
       reasonOf('tls', Object.assign(new Error('as Node says'), { code }));
     assert.equal(told('ERR_TLS_CERT_ALTNAME_INVALID'), 'its certificate is for another name');
     assert.equal(told('CERT_HAS_EXPIRED'), 'its certificate has expired');
-    assert.equal(told('EPROTO'), 'no encrypted connection came about');
+    assert.equal(told('EPROTO'), 'an encrypted connection could not be established');
   });
 
   const words: [kind: FetchErrorKind, code: string, told: string][] = [
-    ['refused', 'ECONNREFUSED', 'it refuses the connection: nothing listens there'],
+    ['refused', 'ECONNREFUSED', 'it refuses connections: nothing listens there'],
     ['refused', 'EHOSTUNREACH', 'it cannot be reached from here'],
     ['refused', 'EMFILE', 'as Node says'],
-    ['connect_timeout', 'UND_ERR_CONNECT_TIMEOUT', 'no connection came about in time'],
+    ['connect_timeout', 'UND_ERR_CONNECT_TIMEOUT', 'no connection could be made in time'],
     ['reset', 'UND_ERR_SOCKET', 'the connection broke off'],
     ['protocol', 'UND_ERR_HEADERS_OVERFLOW', 'the headers of its answer are too long'],
   ];

@@ -81,7 +81,7 @@ describe('an account', () => {
       if (each.status === 'rejected')
         assert.match(
           String(each.reason.message),
-          /There is an account for eve@example\.com already/,
+          /There is already an account for eve@example\.com/,
         );
     }
   });

@@ -331,7 +331,7 @@ describe('the live catalog', () => {
     const told = lines.filter(({ message }) => message.includes('has a problem'));
     assert.deepEqual(
       told.map(({ message }) => message),
-      ['catalog file has a problem; what another file has already does not count'],
+      ['catalog file has a problem; what another file already defines is ignored'],
     );
     // Also while the file that has the id is bad, and when it is changed.
     await put('b.yaml', 'models: 5');
@@ -379,7 +379,7 @@ describe('the live catalog', () => {
     const told = lines.filter(({ message: line }) => line.includes('has a problem'));
     assert.deepEqual(
       told.map((line) => line.message),
-      ['catalog file has a problem; what another file has already does not count'],
+      ['catalog file has a problem; what another file already defines is ignored'],
     );
     // Also while the file that defines it is bad, and when its definition is changed.
     await put('b.yaml', 'models: 5');

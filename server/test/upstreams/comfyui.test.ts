@@ -383,7 +383,7 @@ describe('looks', () => {
     const handle = handleOf(await start({ input: { prompt: 'x', num_images: 2, seed: 7 } }));
     const { media: made, fields } = done(await ended(handle, seen));
     assert.deepEqual(seen, [
-      { state: 'running', logs: ['Waiting for its turn, 1 before it.'] },
+      { state: 'running', logs: ['Waiting in the queue of ComfyUI; jobs ahead: 1.'] },
       { state: 'running' },
     ]);
     assert.deepEqual(fields, { seed: 7 });
@@ -518,7 +518,7 @@ describe('cancel', () => {
     assert.deepEqual(state, {
       state: 'failed',
       code: 'upstream_failed',
-      message: 'It was interrupted at ComfyUI.',
+      message: 'The job was interrupted at ComfyUI.',
     });
     assert.equal(fake.stateOf('theirs-2'), 'pending');
   });

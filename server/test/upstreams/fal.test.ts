@@ -41,7 +41,7 @@ test('without an address for callbacks none is asked for', async (t) => {
 const refused: [Fault, Record<string, unknown>, made: number][] = [
   ['submit-lost', { outcome: 'unknown' }, 1],
   ['submit-502-after', { outcome: 'unknown', message: 'answered 502' }, 1],
-  ['submit-garbage', { outcome: 'unknown', message: 'its answer names no job' }, 1],
+  ['submit-garbage', { outcome: 'unknown', message: 'its answer has no job id' }, 1],
   ['submit-reset', { outcome: 'unknown' }, 0],
   ['submit-429', { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 }, 0],
   ['submit-429-bare', { outcome: 'not_accepted', why: 'busy' }, 0],

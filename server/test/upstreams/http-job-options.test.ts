@@ -130,7 +130,11 @@ describe('options that contradict themselves are refused', () => {
     ],
     ['the poll names no job', { poll: { path: '/jobs' } }, /use \{id\} in its path/],
     ['a callback without its address', { callback: { signature: 'none' } }, /needs \$callback_url/],
-    ['an address without a callback', { submit: calling }, /no callback to read the answer by/],
+    [
+      'an address without a callback',
+      { submit: calling },
+      /the field callback is missing, which says how to read the answer/,
+    ],
     [
       'a callback where the reply names the address',
       { submit: calling, poll: { address: 'url' }, callback: { signature: 'none' } },
@@ -145,12 +149,12 @@ describe('options that contradict themselves are refused', () => {
     [
       'a time that is not signed',
       { submit: calling, callback: { signature: { ...signed, timestamp_header: 'x-time' } } },
-      /and be signed/,
+      /\{timestamp\} in what is signed/,
     ],
     [
       'a time from nowhere',
       { submit: calling, callback: { signature: { ...signed, signed: '{timestamp}.{body}' } } },
-      /read from somewhere/,
+      /a place to read it from/,
     ],
     [
       'a signature over nothing',

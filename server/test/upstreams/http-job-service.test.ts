@@ -94,7 +94,7 @@ describe('an id', () => {
     test(`that is ${JSON.stringify(id)?.slice(0, 20)} leaves it open whether a job was made`, async (t) => {
       const { service } = await openPlain(t, {}, () => ({ json: { id } }));
       const outcome = await service.start(jobFor());
-      const message = 'its answer names no job';
+      const message = 'its answer has no job id';
       assert.deepEqual(outcome, { outcome: 'unknown', message, answer: 'unreadable' });
     });
 
@@ -145,7 +145,7 @@ describe('the address to ask at', () => {
   test('that was kept from another place is not asked', async (t) => {
     const { service, calls } = await openPlain(t, options, () => done);
     const handle = { id: 'j', address: 'https://evil.test/look' };
-    await assert.rejects(service.poll(handle, signal), /elsewhere by now/);
+    await assert.rejects(service.poll(handle, signal), /leads to another host now/);
     assert.equal(calls.length, 0);
   });
 });

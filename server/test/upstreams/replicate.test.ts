@@ -357,7 +357,7 @@ describe('cancel', () => {
     assert.deepEqual(state, {
       state: 'failed',
       code: 'upstream_failed',
-      message: 'It was cancelled at Replicate.',
+      message: 'The job was cancelled at Replicate.',
     });
   });
 
@@ -423,9 +423,9 @@ test('what is no list and no model is not taken for one', async () => {
     for (const name of names)
       await assert.rejects(
         has(upstream, name),
-        /asked for the model .*, it answered 200 without it/,
+        /the request for the model .* was answered with 200, without the model/,
       );
-    await assert.rejects(upstream.models!(SIGNAL), /asked for its models/);
+    await assert.rejects(upstream.models!(SIGNAL), /the request for its models/);
     assert.match((await upstream.check!(SIGNAL))!, /^the service at its address is not Replicate$/);
   }
 });

@@ -64,7 +64,7 @@ after(async () => {
 });
 
 const refusal =
-  'image_urls could not be fetched: the addresses of a request have 1.3 s together, and that is over. ' +
+  'image_urls could not be fetched: fetching all addresses of this request took more than 1.3 s. ' +
   'Check the address, or upload the file and give its file_id.';
 
 for (const [what, paths] of [

@@ -532,7 +532,7 @@ describe('a voucher', () => {
   });
 
   for (const [what, spoil, says] of [
-    ['of another account', 'redeemed', /redeemed before/],
+    ['of another account', 'redeemed', /already redeemed/],
     ['that was taken back', 'void', /taken back/],
     ['whose time is over', 'expired', /expired at 20/],
     ['that there is not', 'unknown', /no voucher with this code/],

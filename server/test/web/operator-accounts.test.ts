@@ -189,7 +189,7 @@ describe('money that an operator books', () => {
     );
     assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 400]);
     const refused = replies.find(({ status }) => status === 400)!;
-    assert.match(refused.body.error.message, /was booked before for something else/);
+    assert.match(refused.body.error.message, /was already used for another booking/);
     const sums = await Promise.all(accounts.map((account) => service.balance(account)));
     assert.equal(sums[0]!.available + sums[1]!.available, 3_000_000n);
     const { data } = await ask('/log?action=account.credit&limit=100');

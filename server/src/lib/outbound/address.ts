@@ -117,7 +117,7 @@ export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   if (text.length > urlLengthMax) return no(`must not be longer than ${urlLengthMax} characters`);
   // Parsers differ in how they read these, and a later reader of the URL may use another parser.
   if (text.trim() !== text || hasBlankOrBackslash(text)) {
-    return no('must not contain blanks, control characters or backslashes');
+    return no('must not contain spaces, control characters or backslashes');
   }
   if (!/^https?:\/\/[^/]/i.test(text)) return no('must be an absolute http or https URL');
   const url = URL.parse(text);

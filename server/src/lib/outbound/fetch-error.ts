@@ -12,7 +12,7 @@ export type FetchErrorKind =
   /** The TLS connection failed, or the certificate does not fit. */
   | 'tls'
   | 'connect_timeout'
-  /** The deadline of the whole call passed, or nothing moved for too long. */
+  /** The deadline of the whole call passed, or no data was transferred for too long. */
   | 'timeout'
   /** The connection broke. */
   | 'reset'
@@ -73,22 +73,22 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
  * undici are for developers. They follow the host name and a colon.
  */
 export const faults = {
-  name_unresolved: 'the name did not resolve',
+  name_unresolved: 'its host name could not be resolved',
   not_public: 'does not lead to a public address',
-  connection_refused: 'it refuses the connection: nothing listens there',
+  connection_refused: 'it refuses connections: nothing listens there',
   host_unreachable: 'it cannot be reached from here',
-  connection_late: 'no connection came about in time',
-  unencrypted: 'no encrypted connection came about',
+  connection_late: 'no connection could be made in time',
+  unencrypted: 'an encrypted connection could not be established',
   certificate_of_other: 'its certificate is for another name',
   certificate_expired: 'its certificate has expired',
   certificate_early: 'its certificate is not valid yet',
   certificate_self_signed: 'its certificate is self-signed',
-  certificate_untrusted: 'its certificate comes from nobody that is trusted here',
+  certificate_untrusted: 'its certificate is from an issuer that is not trusted here',
   broken_off: 'the connection broke off',
-  not_http: 'what it answered is not HTTP',
+  not_http: 'its answer is not HTTP',
   headers_too_long: 'the headers of its answer are too long',
-  too_late: 'not finished in time',
-  idle: 'nothing moved for too long',
+  too_late: 'it did not finish in time',
+  idle: 'no data was transferred for too long',
   given_up: 'given up',
   given_up_before: 'given up before it began',
 } as const;

@@ -45,7 +45,7 @@ export async function createAccount(
     return inserted;
   });
   if (!made)
-    throw new Refused(`There is an account for ${email} already.`, {
+    throw new Refused(`There is already an account for ${email}.`, {
       reason: 'email_taken',
       email,
     });
@@ -69,9 +69,12 @@ export const ppmMax = 100_000_000;
  */
 export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
   if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
-    throw new Refused('A price multiplier is a number from 0 to 100 with at most 6 decimals.', {
-      reason: 'multiplier_invalid',
-    });
+    throw new Refused(
+      'A price multiplier must be a number from 0 to 100 with at most 6 decimals.',
+      {
+        reason: 'multiplier_invalid',
+      },
+    );
   await accounts.setPrice(db, id, price_ppm);
 }
 
@@ -93,7 +96,7 @@ export function ppmOf(text: string): number {
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
   if (!secrets)
-    throw new Refused('Two secrets are active already. Drop the older with --retire.', {
+    throw new Refused('Two secrets are already active. Drop the older one with --retire.', {
       reason: 'secrets_two',
     });
   return secrets;
@@ -104,7 +107,7 @@ export async function retireWebhookSecret(db: Database, account_id: string): Pro
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)
     throw new Refused(
-      'Only one secret is active and cannot be retired. Make another with --rotate.',
+      'The only active secret cannot be retired. First make another with --rotate.',
       {
         reason: 'secret_last',
       },

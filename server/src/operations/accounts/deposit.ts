@@ -72,9 +72,12 @@ async function book(
   const { account_id, amount } = wanted;
   const reference = plainText('reference', wanted.reference, referenceMax);
   if (isVoucherReference(reference))
-    throw new Refused('A reference that begins with "voucher:" belongs to a voucher.', {
-      reason: 'reference_of_voucher',
-    });
+    throw new Refused(
+      'References that begin with "voucher:" are reserved for vouchers. Use another one.',
+      {
+        reason: 'reference_of_voucher',
+      },
+    );
   try {
     return await db.tx(async (tx) => {
       const books = await openBooks(tx, [account_id]);
@@ -93,7 +96,7 @@ async function book(
       const id = newId();
       if (reason === null) books.deposit(id, account_id, amount, reference);
       else if (!books.adjust(id, account_id, amount, reference, reason)) {
-        throw new Refused('This correction takes more than the account has available.', {
+        throw new Refused('This correction would take more than the account has available.', {
           reason: 'beyond_available',
         });
       }
@@ -112,6 +115,6 @@ async function book(
 }
 
 function used(reference: string): Refused {
-  const message = `The reference "${reference}" was booked before for something else.`;
+  const message = `The reference "${reference}" was already used for another booking.`;
   return new Refused(message, { reason: 'reference_used', reference });
 }

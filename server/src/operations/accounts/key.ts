@@ -228,7 +228,7 @@ export function rotateKey(
 ): Promise<{ key: string; previous_until: Date | null }> {
   const { key_id, last4, overlap_hours } = wanted;
   if (!Number.isInteger(overlap_hours) || overlap_hours < 0 || overlap_hours > overlapMaxHours) {
-    throw new Refused(`An overlap must be 0 to ${overlapMaxHours} whole hours.`, {
+    throw new Refused(`The overlap must be a whole number of hours from 0 to ${overlapMaxHours}.`, {
       reason: 'overlap_invalid',
       maximum: overlapMaxHours,
     });
@@ -242,14 +242,17 @@ export function rotateKey(
         reason: 'studio_key_secret',
       });
     if (now.expired)
-      throw new Refused('This key has expired. Give it a later end first.', {
+      throw new Refused('This key has expired. Give it a later expiry first.', {
         reason: 'key_expired',
       });
     // guard: one-rotation
     if (now.last4 !== last4) {
-      throw new Refused('This key was rotated meanwhile, so nothing was changed. Load it again.', {
-        reason: 'key_rotated',
-      });
+      throw new Refused(
+        'This key was rotated in the meantime, so nothing was changed. Reload it.',
+        {
+          reason: 'key_rotated',
+        },
+      );
     }
     const key = newKey(randomBytes);
     const next = { hash: hashKey(key), ...keyHint(key), overlap_hours };
@@ -275,13 +278,13 @@ export async function revokeKey(db: Database, key_id: string): Promise<void> {
     throw new Refused('The studio key cannot be revoked. Set its monthly limit to 0 to stop it.', {
       reason: 'studio_key_stays',
     });
-  throw new Refused('This key is revoked already.', { reason: 'key_revoked' });
+  throw new Refused('This key is already revoked.', { reason: 'key_revoked' });
 }
 
 /** A name has one line, because it is shown in lists and typed to confirm a revocation. */
 function demandName(name: string): void {
   if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
-    throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`, {
+    throw new Refused(`A key's name must have 1 to 100 characters, on one line, ${unseenWords}.`, {
       reason: 'name_invalid',
       max_length: 100,
     });

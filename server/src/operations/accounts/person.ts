@@ -168,7 +168,7 @@ export function openAccount(db: Database, person: { id: string; email: string })
   return db.tx(async (tx) => {
     await people.lock(tx, person.id);
     if ((await people.memberships(tx, person.id)).length > 0)
-      throw new Refused('You belong to an account already.', { reason: 'account_had' });
+      throw new Refused('You already belong to an account.', { reason: 'account_had' });
     return ownAccount(tx, person);
   });
 }
@@ -302,7 +302,7 @@ export function hashToken(token: string): Buffer {
 export function displayName(given: string): string {
   const name = given.trim();
   if (name.length < 1 || name.length > nameMax || unseen.test(name)) {
-    throw new Refused(`A name has 1 to ${nameMax} characters, ${unseenWords}.`, {
+    throw new Refused(`A name must have 1 to ${nameMax} characters, ${unseenWords}.`, {
       reason: 'name_invalid',
       max_length: nameMax,
     });

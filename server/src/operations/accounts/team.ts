@@ -62,9 +62,12 @@ function change(
     await members.lock(tx, account_id);
     if (!(await work(tx))) return false;
     if ((await members.countOwners(tx, account_id)) > 0) return true;
-    throw new Refused('An account keeps at least one owner. Make somebody else an owner first.', {
-      reason: 'owner_last',
-    });
+    throw new Refused(
+      'An account must have at least one owner. Make somebody else an owner first.',
+      {
+        reason: 'owner_last',
+      },
+    );
   });
 }
 
@@ -82,17 +85,20 @@ export async function inviteMember(
   return db.tx(async (tx) => {
     await members.lock(tx, account_id);
     if (await members.has(tx, account_id, email))
-      throw new Refused(`${email} belongs to this account already.`, {
+      throw new Refused(`${email} already belongs to this account.`, {
         reason: 'member_already',
         email,
       });
     await invitations.withdrawOf(tx, account_id, email);
     const open = await invitations.listOpen(tx, account_id);
     if ((await people.countMembers(tx, account_id)) + open.length >= peopleMax)
-      throw new Refused(`An account has at most ${peopleMax} people, invited ones included.`, {
-        reason: 'people_too_many',
-        limit: peopleMax,
-      });
+      throw new Refused(
+        `An account can have at most ${peopleMax} people, including invited ones.`,
+        {
+          reason: 'people_too_many',
+          limit: peopleMax,
+        },
+      );
     const { role } = wanted;
     await logTeamChange(tx, by, {
       action: 'team.invite',

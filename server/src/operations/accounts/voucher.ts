@@ -34,7 +34,7 @@ export async function createVouchers(
   if (amount <= 0n)
     throw new Refused('A voucher must be worth more than 0.', { reason: 'amount_not_positive' });
   if (!Number.isInteger(count) || count < 1 || count > vouchersMax)
-    throw new Refused(`From 1 to ${vouchersMax} vouchers are made at a time.`, {
+    throw new Refused(`Between 1 and ${vouchersMax} vouchers can be made at a time.`, {
       reason: 'vouchers_at_once',
       limit: vouchersMax,
     });
@@ -42,7 +42,7 @@ export async function createVouchers(
     throw new Refused('A voucher must expire in the future.', { reason: 'end_passed' });
   const text = wanted.note?.trim() || null;
   if (text !== null && (text.length > noteMax || unseen.test(text)))
-    throw new Refused(`A note has at most ${noteMax} characters, on one line.`, {
+    throw new Refused(`A note must have at most ${noteMax} characters, on one line.`, {
       reason: 'note_invalid',
       max_length: noteMax,
     });
@@ -78,7 +78,7 @@ export async function voidVoucher(
     throw new Refused(`There is no voucher with the id ${id}.`, { reason: 'voucher_unknown' });
   if (found.redeemed_at === null) return;
   const when = found.redeemed_at.toISOString();
-  throw new Refused(`It was redeemed at ${when}. Correct the balance instead.`, {
+  throw new Refused(`This voucher was redeemed at ${when}. Correct the balance instead.`, {
     reason: 'voucher_redeemed',
     redeemed_at: when,
   });
@@ -127,11 +127,11 @@ function worthNothing(known: vouchers.KnownVoucher | null): Refused {
       reason: 'voucher_unknown',
     });
   if (known.redeemed_by !== null)
-    return new Refused('This voucher was redeemed before. Ask for another one.', {
+    return new Refused('This voucher was already redeemed. Ask for another one.', {
       reason: 'voucher_used',
     });
   if (known.voided_at !== null)
-    return new Refused('This voucher was taken back by the operator.', {
+    return new Refused('This voucher was cancelled by the operator.', {
       reason: 'voucher_voided',
     });
   const expired_at = known.expires_at!.toISOString();

@@ -123,7 +123,7 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
       spending.spent_usd_micro < limit ? limit - spending.spent_usd_micro : 0n,
     );
     return new ApiError('key_limit_reached', {
-      message: `This call reserves $${required}, and $${left} is left of this key's monthly limit of $${formatUsd(limit)}. Raise it in the dashboard, or use another key.`,
+      message: `This call reserves $${required}, but only $${left} is left of this key's monthly limit of $${formatUsd(limit)}. Raise the limit in the dashboard, or use another key.`,
       details: {
         required_usd_micro: String(row.quoted_usd_micro),
         limit_usd_micro: String(limit),
@@ -138,7 +138,7 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
   const bytes = bytesOf(row);
   if (!books.reserve({ request_id, account_id, key_id, amount, opens_job, bytes })) {
     return new ApiError('insufficient_balance', {
-      message: `Not enough balance: this call reserves $${formatUsd(amount)}, and $${formatUsd(funds.available_usd_micro)} is available. Top up and send it again.`,
+      message: `Not enough balance: this call reserves $${formatUsd(amount)}, but only $${formatUsd(funds.available_usd_micro)} is available. Top up and send it again.`,
       details: {
         required_usd_micro: String(amount),
         available_usd_micro: String(funds.available_usd_micro),
@@ -163,14 +163,14 @@ function beyondAccount(
   const jobs = Math.max(limits.open_jobs, open_jobs ?? 0);
   if (held.open_requests >= jobs) {
     return new ApiError('rate_limited', {
-      message: `This account has ${jobs} open jobs, as many as all its keys may have together. Wait for one to end, or cancel one.`,
+      message: `This account has ${jobs} open jobs, the most that all its keys may have together. Wait for one to end, or cancel one.`,
       details: { account_open_jobs_limit: jobs },
       headers: { 'retry-after': '5' },
     });
   }
   if (held.kept_bytes + BigInt(bytesOf(row)) > limits.bytes_a_day) {
     return new ApiError('rate_limited', {
-      message: `The inputs that an account submits in one day (UTC) may take ${limits.bytes_a_day} bytes, and this one does not fit. Upload large files and name their file_id instead, or go on tomorrow.`,
+      message: `The inputs that an account submits in one day (UTC) may have ${limits.bytes_a_day} bytes, and this one does not fit. Upload large files and send their file_id instead, or continue tomorrow.`,
       details: { account_bytes_a_day: limits.bytes_a_day, used_bytes: Number(held.kept_bytes) },
       headers: { 'retry-after': '3600' },
     });
@@ -182,7 +182,7 @@ function beyondAccount(
 export function tooManyOpenJobs(limit: number): ApiError {
   const jobs = limit === 1 ? 'job' : 'jobs';
   return new ApiError('rate_limited', {
-    message: `This key has ${limit} open ${jobs}, as many as it may. Wait for one to end, or cancel one.`,
+    message: `This key has ${limit} open ${jobs}, the most that it may have. Wait for one to end, or cancel one.`,
     details: { open_jobs_limit: limit },
     headers: { 'retry-after': '5' },
   });

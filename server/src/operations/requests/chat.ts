@@ -251,7 +251,7 @@ async function refused(
 
 const oversized = {
   message:
-    'The reply is larger than this server takes. The model had written it, so it was charged whole. Ask for fewer log probabilities, or for fewer tokens.',
+    'The reply is larger than this server accepts. The model had written all of it, so it was charged in full. Ask for fewer log probabilities, or for fewer tokens.',
   reason: 'reply_too_large',
 } as const;
 
@@ -293,7 +293,7 @@ async function settle(
   const whole = ended ? finished(delivered.completion) : delivered.completion;
   const base = endOf(run);
   if (bill === null) {
-    const message = 'The model broke off before any output.';
+    const message = 'The model ended before any output.';
     await deps.operations.end({
       ...base,
       to: 'FAILED',

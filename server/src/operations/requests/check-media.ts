@@ -77,13 +77,13 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
   throw refuse(
     verdict === 'expired'
       ? 'is a link to an output that has expired'
-      : 'is not a signed link to an output as response_url gives it',
+      : 'is not a signed link to an output, as response_url returns it',
   );
 }
 
 /** Most host names in one input. */
 const hostsMax = 8;
-const tooManyHosts = `names one host more than the ${hostsMax} that an input may name`;
+const tooManyHosts = `is on one more host than the ${hostsMax} that an input may use`;
 
 /** Throws unless every address is public and every file exists and belongs to the account. */
 export async function checkMedia(
@@ -118,7 +118,7 @@ export async function checkMedia(
   if (!missing) return;
   throw refuse(
     missing.path,
-    `names ${fileId(missing.id)}, which is not a file of this account (files are kept 7 days)`,
+    `names ${fileId(missing.id)}, but this account has no such file (files are kept 7 days)`,
     { reason: 'file_gone' },
   );
 }

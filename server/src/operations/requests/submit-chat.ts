@@ -101,14 +101,14 @@ async function chatFiles(
   await checkMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
   if (files === null)
-    throw badMessages('messages', 'name a file that is no longer kept', { reason: 'file_gone' });
+    throw badMessages('messages', 'refer to a file that has been deleted', { reason: 'file_gone' });
   if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
   const file_bytes = Object.entries(files)
     .map(([value, { size }]) => size * mentionsOf(value, media))
     .reduce((sum, each) => sum + each, 0);
   if (file_bytes > chatFilesMaxBytes) {
     const most = chatFilesMaxBytes / 1024 / 1024;
-    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`, {
+    throw badMessages('messages', `have more than ${most} MiB of files; send smaller images`, {
       reason: 'files_too_large',
       limit: most,
     });
@@ -137,8 +137,8 @@ function ceiling(
   const { id, context_tokens, refuse_longer_prompts } = model;
   const counted = boundPromptTokens({ ...chat.body, files }, model, context_tokens + 1);
   if (refuse_longer_prompts && counted > context_tokens) {
-    const most = `${context_tokens} tokens, the most that ${id} takes`;
-    throw badMessages('messages', `may count as more than ${most}; send less text, or no file`, {
+    const most = `${context_tokens} tokens, the most that ${id} accepts`;
+    throw badMessages('messages', `may have more than ${most}; send less text, or no file`, {
       reason: 'messages_too_long',
       limit: context_tokens,
     });

@@ -110,7 +110,7 @@ async function takeWebhook(
   if (typeof url !== 'string' || given.some((value) => typeof value !== 'string'))
     throw bad('must be one address, as a string');
   if (given.length === 2 && inQuery !== inBody)
-    throw bad('differs between the query and the body; give it once');
+    throw bad('differs between the query and the body; give it only once');
   await judgeWebhook(url, 'webhook_url', deps);
   return { webhook_url: url, input };
 }

@@ -86,7 +86,7 @@ export function createQueueView(
       const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
       // Claims alternate between accounts, so another account's backlog does not delay this one.
       if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
-        return { reason: 'has jobs of this account that wait for too long', seconds: 30 };
+        return { reason: 'has jobs of this account that have waited too long', seconds: 30 };
       return null;
     },
     async isStopped(model_id, upstream) {

@@ -48,9 +48,12 @@ async function findEnded(tx: Transaction, request_id: string) {
   const row = await resolutions.findEnded(tx, request_id);
   if (row === null) return null;
   if (!row.is_final)
-    throw new Refused('The request has not ended: its answer may still come. Wait until it has.', {
-      reason: 'request_open',
-    });
+    throw new Refused(
+      'The request has not ended: its answer may still come. Wait until it has ended.',
+      {
+        reason: 'request_open',
+      },
+    );
   if (!inDoubt.has(row.error_code))
     throw new Refused('The outcome of this request is already known.', { reason: 'outcome_known' });
   return row;
@@ -86,12 +89,14 @@ async function book(
 ): Promise<number> {
   const { outcome, cost, note } = finding;
   if (note !== null && (note.length < 1 || note.length > noteMax))
-    throw new Refused(`A note has 1 to ${noteMax} characters.`, {
+    throw new Refused(`A note must have 1 to ${noteMax} characters.`, {
       reason: 'note_invalid',
       max_length: noteMax,
     });
   if (outcome === 'did_not_run' && cost !== 0n)
-    throw new Refused('A request that did not run has no cost.', { reason: 'cost_without_run' });
+    throw new Refused('A request that did not run cannot have a cost.', {
+      reason: 'cost_without_run',
+    });
   const booked = await bookCosts(tx, outcomes, cost);
   const { person_id, email: by_email } = by;
   const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };

@@ -71,7 +71,7 @@ async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
   const { workflows, api, tools } = parts;
   const workflow = workflows.get(job.model);
   if (!workflow) {
-    const message = `its definition has no workflow of the name ${job.model}`;
+    const message = `its definition has no workflow named ${job.model}`;
     return { outcome: 'not_accepted', why: 'model', message };
   }
   const prompt_id = promptIdOf(job.idempotency_key);
@@ -140,7 +140,7 @@ async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<
   };
   const state = (await end()) ?? queuedState(id, await readQueue(signal, parts)) ?? (await end());
   if (state === null)
-    return { state: 'missing', message: 'neither history nor queue know the job' };
+    return { state: 'missing', message: 'the job is neither in its history nor in its queue' };
   return state.state === 'failed' ? { ...state, message: api.redact(state.message) } : state;
 }
 
@@ -150,7 +150,7 @@ function queuedState(id: string, { running, pending }: Queue): JobState | null {
   const own = pending.find((job) => job.prompt_id === id);
   if (!own) return null;
   const before = pending.filter((job) => job.number < own.number).length + running.length;
-  return { state: 'running', logs: [`Waiting for its turn, ${before} before it.`] };
+  return { state: 'running', logs: [`Waiting in the queue of ComfyUI; jobs ahead: ${before}.`] };
 }
 
 /**

@@ -41,7 +41,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
   );
   const error = asObject(itemsOf(told)[1]);
   if (error === null) {
-    const message = 'It was interrupted at ComfyUI.';
+    const message = 'The job was interrupted at ComfyUI.';
     return { state: 'failed', code: 'upstream_failed', message };
   }
   // If a node that reads the caller's file fails, the file's contents are to blame.

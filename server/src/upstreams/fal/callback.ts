@@ -31,7 +31,7 @@ export function callbacks(fal: Fal): (call: Callback) => Promise<Handle | null> 
   return async ({ headers, body, signal, model }) => {
     const { message, signature } = signedPart(fal, headers, body);
     const isBy = (key: KeyObject) => verify(null, message, key, signature);
-    if (!(await keys.some(isBy, signal))) throw new CallbackRefused('its signature does not fit');
+    if (!(await keys.some(isBy, signal))) throw new CallbackRefused('its signature is wrong');
     const said = fieldOf(jsonOf(body), 'request_id');
     const request_id = isRequestId(said) ? said : headers['x-fal-webhook-request-id'];
     return model !== '' && isRequestId(request_id) ? { request_id, model } : null;
@@ -41,11 +41,11 @@ export function callbacks(fal: Fal): (call: Callback) => Promise<Handle | null> 
 function signedPart(fal: Fal, headers: Callback['headers'], body: Buffer) {
   const read = (name: string) => headers[`x-fal-webhook-${name}`] ?? '';
   const [request_id, user_id, timestamp] = [read('request-id'), read('user-id'), read('timestamp')];
-  if (!/^\d{1,12}$/.test(timestamp)) throw new CallbackRefused('it carries no time');
+  if (!/^\d{1,12}$/.test(timestamp)) throw new CallbackRefused('it has no timestamp');
   const ageSeconds = Math.abs(fal.tools.now() / 1000 - Number(timestamp));
-  if (ageSeconds > skewSeconds) throw new CallbackRefused('it is too old, or of the future');
-  if (!/^[0-9a-f]{128}$/i.test(read('signature')))
-    throw new CallbackRefused('it carries no signature');
+  if (ageSeconds > skewSeconds)
+    throw new CallbackRefused('its timestamp is too old, or in the future');
+  if (!/^[0-9a-f]{128}$/i.test(read('signature'))) throw new CallbackRefused('it has no signature');
   const digest = createHash('sha256').update(body).digest('hex');
   return {
     message: Buffer.from([request_id, user_id, timestamp, digest].join('\n')),

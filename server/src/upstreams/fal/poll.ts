@@ -31,7 +31,7 @@ export async function pollJob(
   signal: AbortSignal,
 ): Promise<JobState> {
   const job = jobOf(fal, handle);
-  if (job === null) return { state: 'missing', message: 'the handle names no job' };
+  if (job === null) return { state: 'missing', message: 'the stored handle has no job id' };
   const url = new URL(job.status_url);
   url.searchParams.set('logs', '1');
   const limits = { timeoutMs: statusTimeoutMs, maxBytes: statusMaxBytes, signal };
@@ -71,7 +71,7 @@ async function resultOf(
   const limits = { timeoutMs: resultTimeoutMs, maxBytes: resultMaxBytes, signal };
   const reply = await callFal(fal, { url: job.response_url, ...limits });
   if (!isSuccess(reply.status)) return failureOf(fal, reply, typeof error === 'string');
-  if (reply.truncated) return failed('The model returned more than can be taken.');
+  if (reply.truncated) return failed('The model returned more than this service accepts.');
   const body = objectIn(reply);
   if (body === null) throw new Error('its result is not a JSON object');
   const result = takenFrom(body);

@@ -51,7 +51,7 @@ export async function startJob(
     return { ...outcomeOfReply(reply, fal.tools.now()), message, ...wide };
   const made = jobOf(fal, objectIn(reply) ?? {}, job.model);
   if (made === null)
-    return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };
+    return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
   return { outcome: 'accepted', handle: { ...made } };
 }
 

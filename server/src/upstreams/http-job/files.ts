@@ -22,7 +22,7 @@ const timeoutMs = 120_000;
 export class NotHandedOver extends Error {
   readonly outcome: StartOutcome;
   constructor(outcome: StartOutcome) {
-    super('a file could not be handed over');
+    super('a file could not be uploaded to it');
     this.outcome = outcome;
   }
 }

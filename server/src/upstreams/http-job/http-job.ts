@@ -91,7 +91,7 @@ async function submit(
   const values = { input, model, request_id, idempotency_key, callback_url };
   const sent = orNull(() => sentOf(wire, options.submit, values));
   if (sent === null) {
-    const message = 'the name of the model makes no address';
+    const message = 'the name of the model does not give a valid address';
     return { outcome: 'not_accepted', why: 'model', message };
   }
   const { idempotency_header } = options;
@@ -105,7 +105,7 @@ async function submit(
   if (!verdict.ok) return verdict.outcome;
   const handle = handleIn(verdict.json, options, settings.url, job);
   if (handle === null)
-    return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };
+    return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
   const { poll_after_ms } = options;
   return { outcome: 'accepted', handle, ...(poll_after_ms !== null && { poll_after_ms }) };
 }
@@ -175,7 +175,8 @@ function lookOf({ options, wire, settings }: Parts, handle: Handle): SentCall {
     URL.canParse(address) &&
     new URL(address).origin === new URL(settings.url).origin;
   if (isOurs) return { url: address, method: 'GET' };
-  if (call === null) throw new Error('the address of the job is not kept, or is elsewhere by now');
+  if (call === null)
+    throw new Error('the address of the job is not stored, or leads to another host now');
   return sentOf(wire, call, { id: String(id) });
 }
 

@@ -152,20 +152,24 @@ function checkNames({ submit, poll, callback, id, idempotency_header }: OptionsF
   const asked = namesIn([poll.path, poll.query, poll.headers, poll.body]);
   if (!sent.includes('input')) throw new Error('submit does not send the input: use $input');
   if (poll.path !== undefined && !asked.includes('id'))
-    throw new Error('poll does not name the job: use {id} in its path or $id in its body');
+    throw new Error(
+      'poll does not send the id of the job: use {id} in its path or $id in its body',
+    );
   if (callback && !sent.includes('callback_url'))
     throw new Error('callback needs $callback_url in the query, headers or body of submit');
   if (!callback && sent.includes('callback_url'))
-    throw new Error('submit sends $callback_url, but there is no callback to read the answer by');
+    throw new Error(
+      'submit sends $callback_url, but the field callback is missing, which says how to read the answer',
+    );
   if (callback && poll.path === undefined)
-    throw new Error('callback needs poll.path, since a call back names the job by its id alone');
+    throw new Error('callback needs poll.path, since a callback has only the id of the job');
   if (own && !sent.includes('idempotency_key'))
     throw new Error(`id is ${ownId}, but submit does not send ${ownId}`);
   if (own && idempotency_header !== undefined)
-    throw new Error('id is our key already: leave idempotency_header out');
+    throw new Error('the id is already our idempotency key: leave out idempotency_header');
   if (own && poll.path === undefined) throw new Error(`id is ${ownId}, so poll needs a path`);
   if (!own && typeof id === 'string' && id.startsWith('$'))
-    throw new Error(`id is a path into the reply of submit, or ${ownId}`);
+    throw new Error(`id must be a path into the reply of submit, or ${ownId}`);
 }
 
 function pathsOf(form: PathForm | undefined): readonly Path[] {

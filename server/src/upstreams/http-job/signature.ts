@@ -49,14 +49,18 @@ export function parseSignature(form: SignatureForm): Signature | null {
   const data = form === 'standard-webhooks' ? standardWebhooks : form;
   const shape = data.form ?? '{signature}';
   const { signed, timestamp_header, id_header } = data;
-  if (!shape.includes('{signature}')) throw new Error('signature.form must hold {signature}');
+  if (!shape.includes('{signature}')) throw new Error('signature.form must contain {signature}');
   const hasTime = timestamp_header !== undefined || shape.includes('{timestamp}');
   if (signed.includes('{timestamp}') !== hasTime)
-    throw new Error('signature: a timestamp must be read from somewhere, and be signed');
+    throw new Error(
+      'signature: a timestamp needs both a place to read it from and {timestamp} in what is signed',
+    );
   if (signed.includes('{id}') !== (id_header !== undefined))
-    throw new Error('signature: {id} in signed and id_header go together');
+    throw new Error(
+      'signature: {id} in signed needs id_header, and id_header needs {id} in signed',
+    );
   if (!signed.includes('{body}') && !signed.includes('{handle}'))
-    throw new Error('signature.signed must hold {body} or {handle}');
+    throw new Error('signature.signed must contain {body} or {handle}');
   return {
     secret: 'text',
     secret_prefix: '',
@@ -100,7 +104,7 @@ export function verifySignature(
       checkAge(timestamp, signature.tolerance_seconds, nowMs);
     return;
   }
-  throw new CallbackRefused('its signature does not fit');
+  throw new CallbackRefused('its signature is wrong');
 }
 
 function valueOf(part: string, values: Record<string, string | Buffer>): string | Buffer {
@@ -109,7 +113,8 @@ function valueOf(part: string, values: Record<string, string | Buffer>): string 
 
 function checkAge(timestamp: string, tolerance_seconds: number, nowMs: number): void {
   const age = Math.abs(nowMs / 1000 - Number(timestamp || NaN));
-  if (!(age <= tolerance_seconds)) throw new CallbackRefused('its time is too far from ours');
+  if (!(age <= tolerance_seconds))
+    throw new CallbackRefused('its timestamp differs too much from our clock');
 }
 
 function keyOf(secret: string, { secret: kind, secret_prefix }: Signature): Buffer {

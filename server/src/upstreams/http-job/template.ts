@@ -49,7 +49,7 @@ export function fillPath(template: string, values: Values): string {
     const text = String(values[name] ?? '');
     const parts = name === 'model' ? text.split('/') : [text];
     if (parts.some((part) => /^\.{0,2}$/.test(part)))
-      throw new Error(`${name} is no part of a path`);
+      throw new Error(`${name} cannot be used in a path`);
     return parts.map(encodeURIComponent).join('/');
   });
 }

@@ -20,7 +20,7 @@ export function createCallback(secret: string | null, now: () => number) {
     const isProven = fields.some((each) => each.startsWith('v1=') && equals(each.slice(3), proof));
     if (!isProven) throw new CallbackRefused('its signature is wrong');
     if (Math.abs(now() / 1000 - Number(seconds)) > ageMaxSeconds)
-      throw new CallbackRefused('it is too old, or from a clock that is wrong');
+      throw new CallbackRefused('it is too old, or a clock is wrong');
     const said = jsonOf(body);
     const data = isObject(said) ? said.data : undefined;
     return isObject(data) && typeof data.id === 'string' ? { id: data.id } : null;

@@ -101,7 +101,7 @@ async function streamed(
   }
   if (/html/i.test(type)) {
     reply.close();
-    return unreadable('answered with a page of HTML');
+    return unreadable('answered with an HTML page');
   }
   const chunks = cleanedChunks(readChunks(paced(reply, times)), wire);
   return begun(chunks, headers, wire, model, times.peekMs);
@@ -120,7 +120,7 @@ function judged(
   if (!isEmpty) return { outcome: 'reply', reply };
   const error = errorIn(reply);
   if (error !== null) return wire.inBand(error, headers, model);
-  return unreadable('its answer holds no choice');
+  return unreadable('its answer has no choice');
 }
 
 function unreadable(message: string): ChatOutcome {

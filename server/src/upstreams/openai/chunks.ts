@@ -26,7 +26,7 @@ export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     yield chunk;
   }
   // Some servers omit [DONE], but all send a finish_reason.
-  if (!ended) throw new Error('its stream ended before the reply did');
+  if (!ended) throw new Error('its stream ended before the reply was complete');
 }
 
 function parsed(text: string): Json {
@@ -36,7 +36,7 @@ function parsed(text: string): Json {
   } catch {
     // Handled below.
   }
-  if (!isObject(value)) throw new Error('its stream holds an invalid chunk');
+  if (!isObject(value)) throw new Error('its stream has an invalid chunk');
   return value;
 }
 

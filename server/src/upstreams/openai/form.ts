@@ -23,7 +23,9 @@ export function fileReader(eachMaxBytes: number) {
   let left = filesMaxBytes;
   return async (file: InputFile, field: string, name: string, stem = name): Promise<FormPart> => {
     if (left <= 0)
-      throw new InputRefused(`${field} does not fit: the files together are too large.`);
+      throw new InputRefused(
+        `${field} does not fit in: the files of the request are too large together.`,
+      );
     const content = await bytesOf(file, field, Math.min(left, eachMaxBytes));
     left -= content.length;
     const content_type = headerType(file.content_type);

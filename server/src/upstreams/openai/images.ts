@@ -52,7 +52,7 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
     const error = errorIn(value);
     if (error !== null) return wire.inBand(error, reply.headers, job.model);
     if (!Array.isArray(value.data))
-      return { outcome: 'unknown', message: 'its answer holds no images', answer: 'unreadable' };
+      return { outcome: 'unknown', message: 'its answer has no images', answer: 'unreadable' };
     return { outcome: 'done', result: resultOf(value, value.data) };
   };
 }
@@ -65,7 +65,7 @@ async function sortOut(
   const read = fileReader(imageMaxBytes);
   const input = await mapMedia(job, async (value, field) => {
     const name = mediaParts[field];
-    if (name === undefined) throw new InputRefused(`${field} is not taken by this model.`);
+    if (name === undefined) throw new InputRefused(`${field} is not supported by this model.`);
     const file = await openMedia(value, field, job, tools);
     files.push(await read(file, field, name, `${name}-${files.length + 1}`));
     return null;

@@ -128,5 +128,5 @@ function kindOf(field: string): string {
 }
 
 function untaken(field: string): InputRefused {
-  return new InputRefused(`${field} is not taken by this model beside the others.`);
+  return new InputRefused(`This model does not support ${field} together with the other files.`);
 }

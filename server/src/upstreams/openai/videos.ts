@@ -49,7 +49,7 @@ export function createVideos(
       if (handle) return { outcome: 'accepted', handle };
       const error = errorIn(value);
       if (error !== null) return wire.inBand(error, reply.headers, job.model);
-      return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };
+      return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
     },
 
     async poll({ id, polling_url }: Handle, signal: AbortSignal): Promise<JobState> {

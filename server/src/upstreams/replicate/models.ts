@@ -16,11 +16,11 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
     api.send({ ...call, path: '/deployments' }),
   ]);
   for (const { status } of [official, own])
-    if (status !== 200) throw new Error(`asked for its models, it answered ${status}`);
+    if (status !== 200) throw new Error(`the request for its models was answered with ${status}`);
   const models = namesIn(objectOf(jsonOf(official.body)).models);
   const deployments = namesIn(objectOf(jsonOf(own.body)).results);
   if (models === null || deployments === null)
-    throw new Error('asked for its models, it did not answer with a list');
+    throw new Error('the request for its models was not answered with a list');
   return [...models, ...deployments.map((name) => `deployments/${name}`)];
 }
 
@@ -47,5 +47,7 @@ export async function hasModel(
   if (status === 404) return false;
   const { name: told, id } = objectOf(jsonOf(body));
   if (status === 200 && typeof (version === undefined ? told : id) === 'string') return true;
-  throw new Error(`asked for the model ${model}, it answered ${status} without it`);
+  throw new Error(
+    `the request for the model ${model} was answered with ${status}, without the model`,
+  );
 }

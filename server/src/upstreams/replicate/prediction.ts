@@ -81,9 +81,13 @@ const blamesInput = new RegExp(
 
 function failedState(status: string, error: unknown): JobState {
   if (/^cancel/i.test(status))
-    return { state: 'failed', code: 'upstream_failed', message: 'It was cancelled at Replicate.' };
+    return {
+      state: 'failed',
+      code: 'upstream_failed',
+      message: 'The job was cancelled at Replicate.',
+    };
   if (/^abort/i.test(status)) {
-    const message = 'It was given up before it started.';
+    const message = 'Replicate cancelled the job before it started.';
     return { state: 'failed', code: 'upstream_failed', message };
   }
   const reason = reasonIn(error);

@@ -50,7 +50,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
     async start(job) {
       const target = targetOf(job.model);
       if (target === null) {
-        const message = `it has no model of the name ${job.model}`;
+        const message = `it has no model named ${job.model}`;
         return { outcome: 'not_accepted', why: 'model', message };
       }
       let input: Record<string, unknown>;

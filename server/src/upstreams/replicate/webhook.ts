@@ -18,7 +18,7 @@ export type Verify = (call: Callback) => Promise<void>;
 export function createVerify(secret: string | null, api: BearerApi, now: () => number): Verify {
   const own = secret === null ? null : keyOf(secret);
   if (secret !== null && own === null)
-    throw new Error('its secret is not a signing secret of Replicate: those begin with whsec_');
+    throw new Error('its secret is not a signing secret of Replicate, which begins with whsec_');
   let known: { at: number; key: Promise<Buffer> } | null = null;
 
   function fetched(signal: AbortSignal): Promise<Buffer> {
@@ -46,7 +46,7 @@ export function createVerify(secret: string | null, api: BearerApi, now: () => n
     if (!call.headers['webhook-id'] || !call.headers['webhook-signature'])
       throw new CallbackRefused('it is not signed');
     if (!(Math.abs(now() / 1000 - seconds) <= ageMaxSeconds))
-      throw new CallbackRefused('its time is too far off');
+      throw new CallbackRefused('its timestamp differs too much from our clock');
     if (!(await isSigned(call))) throw new CallbackRefused('its signature is wrong');
   };
 }
@@ -73,7 +73,7 @@ async function fetchKey(api: BearerApi, signal: AbortSignal): Promise<Buffer> {
   const { key } = objectOf(jsonOf(reply.body));
   const secret = reply.status === 200 && typeof key === 'string' ? keyOf(key) : null;
   if (secret === null)
-    throw new Error(`asked for the secret of callbacks, it answered ${reply.status}`);
+    throw new Error(`the request for the callback secret was answered with ${reply.status}`);
   return secret;
 }
 

@@ -37,14 +37,22 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
   addShared(
     metrics.registry,
     [
-      { name: names.waiting, labels, help: 'Requests that wait for the upstream; at most 10000.' },
+      {
+        name: names.waiting,
+        labels,
+        help: 'Requests that wait for the upstream, counted up to 10000.',
+      },
       { name: names.oldest, labels, help: 'How long the oldest of them has waited.' },
       { name: names.inUse, labels, help: 'Slots at the upstream that are taken.' },
-      { name: names.paused, labels, help: 'How long the upstream will be paused; 0: it works.' },
+      {
+        name: names.paused,
+        labels,
+        help: 'How long the upstream will still be paused; 0 if it is not.',
+      },
       {
         name: names.models,
         labels: ['upstream', 'model'],
-        help: 'How long a model that is paused alone will be paused.',
+        help: 'How long a model will still be paused, if only the model is paused and not its upstream.',
       },
       {
         name: names.keys,
@@ -54,7 +62,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
       {
         name: names.left,
         labels,
-        help: 'Starts that were left for the next route at a cost that nobody knows yet.',
+        help: 'Starts that were left for the next route and whose cost is still unknown.',
       },
     ],
     async () => {
@@ -83,7 +91,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
   );
   addOwn(metrics.registry, {
     name: 'farebox_catalog_problems',
-    help: 'Problems of the catalog files as this process read them last; 0: all is well.',
+    help: 'Problems in the catalog files when this process last read them.',
     read: () => catalog.problems().length,
   });
   disks.forEach((disk) => addFree(metrics, disk));
@@ -112,7 +120,7 @@ function addStored({ registry }: Metrics, { storage, spool }: Sources): void {
   });
   addOwn(registry, {
     name: 'farebox_spool_results',
-    help: 'Results that lie on the disk of this process until the storage takes them.',
+    help: 'Results kept on the disk of this process until the storage accepts them.',
     read: () => spool.usage().results,
   });
   addOwn(registry, {
@@ -126,7 +134,7 @@ function addStored({ registry }: Metrics, { storage, spool }: Sources): void {
 function addFree({ registry }: Metrics, { holds, free }: Disk): void {
   const name = `farebox_${holds}_free_bytes`;
   const where = holds === 'data' ? 'the data folder lies' : 'media lie';
-  const help = `Bytes that are free where ${where}.`;
+  const help = `Free bytes on the disk where ${where}.`;
   addShared(registry, [{ name, help }], async () => {
     const bytes = await free();
     return { [name]: bytes === null ? [] : [[[], bytes]] };

@@ -86,7 +86,8 @@ class Watch implements InstallationWatch {
       this.#knownAt = performance.now();
       isKnown = true;
     } catch (err) {
-      if (!isUnavailable(err)) this.#warn('look', { err }, 'could not look at the installation');
+      if (!isUnavailable(err))
+        this.#warn('look', { err }, 'could not check whether this database is a restored copy');
     }
     if (this.#isOver) return;
     this.#timer = setTimeout(() => void this.look(), isKnown ? this.#deps.everyMs : againMs);
@@ -150,7 +151,7 @@ class Watch implements InstallationWatch {
       writeFileSync(part, JSON.stringify(this.#remembered), { mode: 0o600 });
       renameSync(part, this.#path);
     } catch (err) {
-      this.#warn('remember', { err }, 'could not write down which database this is');
+      this.#warn('remember', { err }, 'could not store the identity of this database');
     }
   }
 
