@@ -66,8 +66,8 @@ test('request resolve books what one of unknown outcome cost, and no other', asy
   const money = await moneyOf(service, id);
   for (const [words, says] of [
     [['--outcome', 'maybe'], /--outcome must be ran or did_not_run/],
-    [['--outcome', 'did_not_run', '--cost-usd', '1'], /Give --cost-usd/],
-    [['--outcome', 'ran'], /Give --cost-usd/],
+    [['--outcome', 'did_not_run', '--cost-usd', '1'], /--outcome ran needs --cost-usd/],
+    [['--outcome', 'ran'], /--outcome ran needs --cost-usd/],
   ] as const)
     assertSaid(await place.run(['request', 'resolve', id, ...words]), says);
   assertSaid(

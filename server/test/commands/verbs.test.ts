@@ -356,7 +356,7 @@ describe('beside a running service', () => {
     );
     assertSaid(
       await run(...args('-6.500001', 'fix 3')),
-      /takes more than the account has available/,
+      /would take more than the account has available/,
     );
     assertSaid(await run(...args('4.5', 'fix 1')), /"fix 1" was already used for another booking/);
     assertSaid(
@@ -899,7 +899,10 @@ describe('catalog check', () => {
     const misspelt = folder(place, 'misspelt', text.replace('sandbox', 'sanbox'));
     const wrong = await place.run(['catalog', 'check', misspelt]);
     assert.equal(wrong.code, 1);
-    assert.match(wrong.stdout, /test\/image: there is no upstream sanbox; known are sandbox\./);
+    assert.match(
+      wrong.stdout,
+      /test\/image: there is no upstream sanbox; the known ones are sandbox\./,
+    );
     const bad = folder(place, 'bad', text.replace('usd: "0.01"', 'usd: "a cent"'));
     const ran = await place.run(['catalog', 'check', bad, '--json']);
     assert.equal(ran.code, 1);

@@ -110,7 +110,7 @@ describe('one file', () => {
     [
       'a merge key, which YAML 1.2 has not',
       row.replace('    kind', '    <<: {}\n    kind'),
-      /<< is not known/,
+      /<< is not a known field/,
       5,
     ],
     ['a wrong value, with its line', row.replace('"0.01"', '0.01'), /in quotes/, 9],
@@ -250,7 +250,10 @@ describe('the live catalog', () => {
     const { store, ids, lines } = await open(t, files, { knownUpstreams: ['sandbox', 'fal'] });
     assert.deepEqual([ids(), store.current().hidden], [['a/x'], []]);
     const [problem, ...others] = store.problems();
-    assert.match(problem!.message, /^b\/x: there is no upstream sanbox; known are sandbox, fal\.$/);
+    assert.match(
+      problem!.message,
+      /^b\/x: there is no upstream sanbox; the known ones are sandbox, fal\.$/,
+    );
     assert.deepEqual([problem!.file, problem!.line, others], ['b.yaml', 5, []]);
     const told = lines.map(({ message }) => message).join('\n');
     assert.match(told, /catalog file has a problem; it has no rows/);
@@ -434,7 +437,10 @@ describe('the live catalog', () => {
     await put('b.yaml', renamed);
     await store.reload();
     const [problem, ...others] = store.problems();
-    assert.match(problem!.message, /^c\/y: there is no upstream acme; known are sandbox, other\.$/);
+    assert.match(
+      problem!.message,
+      /^c\/y: there is no upstream acme; the known ones are sandbox, other\.$/,
+    );
     assert.deepEqual(others, []);
   });
 
@@ -479,7 +485,7 @@ describe('the live catalog', () => {
     assert.deepEqual(problems, [{ file: 'b.yaml', path: '/upstream', line: 2, message }]);
     const told = lines.map((line) => line.message);
     assert.ok(
-      told.includes('catalog file has a problem; its last good definition and rows stay'),
+      told.includes('catalog file has a problem; its last good definition and rows stay in use'),
       told.join('\n'),
     );
     await put('b.yaml', defining('b/y', 'https://moved.example'));

@@ -159,7 +159,7 @@ describe('options that contradict themselves are refused', () => {
     [
       'a signature over nothing',
       { submit: calling, callback: { signature: { ...signed, signed: 'hello' } } },
-      /must hold \{body\} or \{handle\}/,
+      /must contain \{body\} or \{handle\}/,
     ],
   ];
   for (const [name, changes, message] of cases)
@@ -243,6 +243,6 @@ describe('bodies', () => {
       '/v1/a/b%20c/x%2F..%2Fy%3Fz',
     );
     for (const values of [{ model: '../admin' }, { model: 'a//b' }, { model: '.' }, { model: '' }])
-      assert.throws(() => fillPath('/v1/{model}', values), /no part of a path/);
+      assert.throws(() => fillPath('/v1/{model}', values), /cannot be used in a path/);
   });
 });

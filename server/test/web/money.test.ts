@@ -533,7 +533,7 @@ describe('a voucher', () => {
 
   for (const [what, spoil, says] of [
     ['of another account', 'redeemed', /already redeemed/],
-    ['that was taken back', 'void', /taken back/],
+    ['that was taken back', 'void', /cancelled by the operator/],
     ['whose time is over', 'expired', /expired at 20/],
     ['that there is not', 'unknown', /no voucher with this code/],
     ['with a slip in it', 'slip', /mistyped/],
