@@ -44,7 +44,7 @@ describe('a claim on a data folder', () => {
     await holder.hear();
     process.kill(holder.pid, 'SIGSTOP');
     const result = await claimFolder(dataDir, 'me');
-    assert.deepEqual(result, { held_by: 'a process that does not answer' });
+    assert.deepEqual(result, { held_by: 'a process that does not respond' });
   });
 
   test('is never held twice while processes fight for it and are killed', async (t) => {

@@ -142,7 +142,7 @@ async function probe(socketPath: string): Promise<{ state: State | null; info: s
       await delay(20);
     }
   }
-  return { state: 'mute', info: 'a process that does not answer' };
+  return { state: 'mute', info: 'a process that does not respond' };
 }
 
 function ask(socketPath: string): Promise<{ text: string } | 'nobody' | 'silence'> {

@@ -28,7 +28,7 @@ const POINTER = 'postgres_location';
  * @returns its path without symbolic links
  */
 export function openDataDir(dataDir: string): string {
-  if (dataDir.includes('\n')) throw new Error('the path of the data folder holds a line break');
+  if (dataDir.includes('\n')) throw new Error('the path of the data folder contains a line break');
   // If we are root, PostgreSQL runs as another user, who must be able to enter this folder.
   if (!fs.existsSync(dataDir)) makeFolder(path.resolve(dataDir), isRoot() ? 0o711 : 0o700);
   const real = fs.realpathSync(dataDir);

@@ -142,7 +142,7 @@ and sandbox:voice, so you can try them without a file.
 
 ## Cancel
 
-While the status is IN_QUEUE. The reservation is released. Later: 409 not_cancellable.
+Possible while the status is IN_QUEUE; the reservation is released. Later: 409 not_cancellable.
 
     curl -s -X POST ${request}/cancel ${auth}
 
@@ -240,9 +240,9 @@ function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
 
 ## Limits
 
-- Each key has a limit of calls a minute, open jobs and open chat calls, each account one of open
-  uploads. The RateLimit-* headers show them; 429 has Retry-After.
-- A JSON body: 1 MiB, of the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
+- Each key has limits of calls a minute, open jobs and open chat calls; each account has a limit of
+  open uploads. The RateLimit-* headers show the calls left; 429 has Retry-After.
+- A JSON body: 1 MiB, for the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
 - An Idempotency-Key: 1 to 255 visible ASCII characters, kept 30 days.`;
 }
 
@@ -257,7 +257,7 @@ function errorLines(): string {
   });
   return `## Errors
 
-Their form: {"error":{"code","message","type","param","request_id","details"?}}. Decide by code;
+An error reply: {"error":{"code","message","type","param","request_id","details"?}}. Decide by code;
 message says what is wrong with this call. 429, 500, 502, 503, and 409 with Retry-After: send the
 call again with the same Idempotency-Key, after the time in Retry-After, waiting longer each time.
 All others: change the call before you send it again.
