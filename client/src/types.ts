@@ -75,7 +75,7 @@ export type ModelExtra = {
   field: string;
   /** US dollars added to the price of one unit; with `per_item`, for each item. */
   add_usd: number;
-  /** The extra is added for each item of the field. */
+  /** True: the extra is added for each item of the field. */
   per_item?: boolean;
   /** Number of items that cost nothing extra. */
   free?: number;

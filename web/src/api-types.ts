@@ -843,7 +843,7 @@ export type StatementLine = {
   effect_usd_micro: string;
   /** Reserved amounts included. */
   balance_usd_micro: string;
-  /** True if it is reserved for an open request. */
+  /** The amount reserved for an open request. */
   held_usd_micro: string | null;
   request_id: string | null;
   model_id: string | null;
@@ -1495,7 +1495,7 @@ export type UnknownOutcome = {
   } | null;
 };
 
-/** Number of unresolved outcomes of each upstream. */
+/** The unresolved outcomes of one upstream. */
 export type UnknownOutcomes = { upstream: string; count: number; oldest_at: string };
 
 export type UpstreamCheck = {

@@ -43,7 +43,7 @@ const ModelExtra = named(
       label: text('The unit that is paid for.'),
       field: text('The input field that decides whether the extra applies.'),
       add_usd: number('US dollars added to the price of one unit; with `per_item`, for each item.'),
-      per_item: optional(boolean('The extra is added for each item of the field.')),
+      per_item: optional(boolean('True: the extra is added for each item of the field.')),
       free: optional(integer('Number of items that cost nothing extra.')),
       equals: optional(either(scalars, 'The extra is added if the field has this value.')),
       default: optional(either(scalars, 'The value assumed for a missing field.')),

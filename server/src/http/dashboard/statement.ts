@@ -75,7 +75,7 @@ const StatementLine = named(
       kind: MovementKind,
       effect_usd_micro: signedMicroUsd('The change of the balance.'),
       balance_usd_micro: signedMicroUsd('Reserved amounts included.'),
-      held_usd_micro: nullable(microUsd('True if it is reserved for an open request.')),
+      held_usd_micro: nullable(microUsd('The amount reserved for an open request.')),
       request_id: nullable(id()),
       model_id: nullable(text()),
       model_name: nullable(text()),

@@ -78,7 +78,7 @@ const UnknownOutcomes = named(
   'UnknownOutcomes',
   object(
     { upstream: text(), count: integer(), oldest_at: time() },
-    { description: 'Number of unresolved outcomes of each upstream.' },
+    { description: 'The unresolved outcomes of one upstream.' },
   ),
 );
 

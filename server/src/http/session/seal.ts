@@ -46,6 +46,6 @@ export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Pro
   if (lost > 0)
     log.error(
       { lost },
-      'the secrets of authenticator apps cannot be decrypted: the FAREBOX_SECRET that encrypted them is missing',
+      'the secrets of authenticator apps cannot be decrypted: the signing secret that encrypted them is missing',
     );
 }
