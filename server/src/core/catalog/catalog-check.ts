@@ -170,8 +170,11 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
       faults.push({ path, message });
       return;
     }
-    if (extra.kind === 'per_item' || extra.default === undefined) return;
-    if (typeof extra.default !== typeof extra.equals) {
+    if (extra.kind === 'per_item') return;
+    // A schema default of another type does not get into the extra.
+    const given = extra.default ?? property.default;
+    if (given === undefined) return;
+    if (typeof given !== typeof extra.equals) {
       const message = `the extra's default must be a ${typeof extra.equals}, like the value of equals.`;
       faults.push({ path, message });
     } else if (property.default !== undefined && property.default !== given) {
