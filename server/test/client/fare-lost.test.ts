@@ -107,7 +107,7 @@ describe('a run that was submitted', () => {
         return { state: 'done', result: images(1) };
       };
       const ran = await home.run([...cat, '--out', out, '--json']);
-      refused(ran, 5, /done and paid for \(\$0\.01\)[^]*fare resume [0-9a-f-]{36} --out PATH/);
+      refused(ran, 5, /completed and paid for \(\$0\.01\)[^]*fare resume [0-9a-f-]{36} --out PATH/);
       assert.equal(ran.json.error.code, 'not_saved');
       const saved = await home.run(['resume', ran.json.error.request_id, '--out', 'there.png']);
       assert.equal(well(saved).stdout, 'there.png\n');
@@ -122,7 +122,7 @@ describe('a run that was submitted', () => {
     async () => {
       const ran = await toFull([...cat, '--out', '-']);
       assert.equal(ran.code, 5, ran.stderr);
-      assert.match(ran.stderr, /done and paid for[^]*ENOSPC[^]*fare resume/);
+      assert.match(ran.stderr, /completed and paid for[^]*ENOSPC[^]*fare resume/);
       assert.doesNotMatch(ran.stderr, /\n\s+at /);
       assert.match(well(await home.run(['resume', '--out', 'x.png'])).stdout, /^x\.png/);
       const listed = await toFull(['list']);

@@ -24,7 +24,7 @@ test('ten calls at once spend what was allowed, and not a millionth more', async
     for (const { content } of refused) {
       const { error } = JSON.parse(content[0].text);
       assert.equal(error.code, 'session_limit_reached');
-      assert.match(error.message, /\$0\.005 of the \$0\.055.*--max-usd/);
+      assert.match(error.message, /\$0\.005 is left of the \$0\.055.*--max-usd/);
       assert.equal(error.details.left_usd_micro, '5000');
     }
     assert.equal((await scene.submits()).length, 5);

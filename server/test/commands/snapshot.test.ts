@@ -290,7 +290,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await source.db.run(rawSql(drop));
     await refused(
       importSnapshot(empty.db, empty.storage, { path }),
-      /at migration \d+; .* or a newer one/,
+      /at database migration \d+; .* or a newer one/,
     );
     await empty.db.run(rawSql(add));
     await refused(
@@ -394,7 +394,7 @@ describe('an export', () => {
       await storage.put(key, once(wrong));
       await refused(
         exportSnapshot(source.db, storage, { path, secret: null }),
-        new RegExp(`${key} is not the`),
+        new RegExp(`${key} no longer has the`),
       );
     }
     assert.equal(existsSync(path) || existsSync(`${path}.part`), false);

@@ -172,7 +172,7 @@ describe('a repeat', () => {
     service.fake.behave = {};
     const { error } = first.chunks.at(-1);
     assert.equal(error.code, 'submit_failed');
-    assert.match(error.message, /new Idempotency-Key/);
+    assert.match(error.message, /call again; if this call had an Idempotency-Key, use a new one/);
     const earlier = await traces(service);
     const again = await stream(key);
     const fault = again.chunks.pop();

@@ -132,7 +132,7 @@ describe('a process', { concurrency: true }, () => {
     );
     const { code, message } = JSON.parse(broken[0]!.data).error;
     assert.equal(code, 'submit_failed');
-    assert.match(message, /^This server stopped in mid-reply/);
+    assert.match(message, /^This server stopped in the middle of the reply/);
     assert.equal(await hangingStream.closed, true);
 
     assert.equal(await running.ended, 0, running.output());

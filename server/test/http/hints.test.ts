@@ -105,11 +105,11 @@ describe('what does not cover the price', () => {
     const { message } = await submit({ usd: 0.015 });
     assert.match(
       message,
-      /^Not enough balance: this call reserves \$0\.02, and \$0\.015 is available\. Top up and/,
+      /^Not enough balance: this call reserves \$0\.02, but only \$0\.015 is available\. Top up and/,
     );
   });
   test("the key's limit, with figures", async () => {
     const { message } = await submit({ monthly_limit_usd_micro: 5_000n });
-    assert.match(message, /reserves \$0\.02, and \$0\.005 is left of .* limit of \$0\.005\./);
+    assert.match(message, /reserves \$0\.02, but only \$0\.005 is left of .* limit of \$0\.005\./);
   });
 });

@@ -123,7 +123,7 @@ describe('without it', () => {
     const { call } = await startedCall();
     await assert.rejects(upstream.callback!(call), (error: Error) => {
       assert.equal(error instanceof CallbackRefused, false);
-      assert.match(error.message, /answered 401/);
+      assert.match(error.message, /was answered with 401/);
       return true;
     });
   });

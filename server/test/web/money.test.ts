@@ -577,13 +577,16 @@ describe('a voucher', () => {
   test('is no reference that an operator may give to something else', async () => {
     const { account_id } = await service.account({ usd: 0 });
     const reference = `voucher:${newId()}`;
-    await assert.rejects(deposit(service.db, { account_id, amount: 1n, reference }), /belongs to/);
+    await assert.rejects(
+      deposit(service.db, { account_id, amount: 1n, reference }),
+      /reserved for vouchers/,
+    );
   });
 
   test('is not made of what it cannot be', async () => {
     const wrong: [object, RegExp][] = [
       [{ amount: 0n }, /more than 0/],
-      [{ count: 1001 }, /1 to 1000/],
+      [{ count: 1001 }, /Between 1 and 1000/],
       [{ expires_at: new Date(Date.now() - 1) }, /future/],
       [{ note: 'a\nb' }, /one line/],
     ];

@@ -67,7 +67,7 @@ test('costs of extras are stated by all of a row, or by none', () => {
   assert.deepEqual(faults({ extras: [silent] }), []);
   assert.match(
     faults({ extras: [told, silent] })[0]!,
-    /^\/models\/0\/extras\/1\/cost_usd .*here as/,
+    /^\/models\/0\/extras\/1\/cost_usd .*this one needs it/,
   );
 });
 

@@ -35,7 +35,7 @@ describe('the key of an upstream', () => {
         assert.ok(typeof told === 'string');
         assert.match(
           told,
-          /^the upstream "own" is not set up: it needs OWN_KEY to be a key of ASCII/,
+          /^the upstream "own" is not set up: it needs OWN_KEY to hold a key of ASCII/,
         );
         assert.ok(!told.includes('abc'));
       }
@@ -47,7 +47,7 @@ describe('the key of an upstream', () => {
     assert.ok(typeof settings === 'object');
     assert.deepEqual(settings.keys, ['sk-abc', 'sk-def', 'sk-ghi']);
     assert.equal(settings.key, 'sk-abc');
-    assert.match(String(withKey('sk-abc sk-\u0430bc')), /needs OWN_KEY to be a key of ASCII/);
+    assert.match(String(withKey('sk-abc sk-\u0430bc')), /needs OWN_KEY to hold a key of ASCII/);
   });
 
   test('may be one of 32 at most', () => {

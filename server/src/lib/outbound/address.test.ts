@@ -55,7 +55,7 @@ describe('judgeUrl', () => {
     ['https:///example.com/', /absolute http or https/],
     ['https://example.com\\@evil.com/', /backslashes/],
     ['https://exam\tple.com/', /control characters/],
-    ['https://example.com/\u00a0', /blanks/],
+    ['https://example.com/\u00a0', /spaces/],
     ['https://example.com:99999/', /not a valid URL/],
   ];
   for (const [url, reason] of reasons) {
