@@ -8,7 +8,7 @@ export interface LoadOptions {
   port: number;
   connections: number;
   seconds: number;
-  /** Most requests per second; if absent, as many as the connections can carry. */
+  /** Maximum number of requests per second; if absent, as many as the connections can carry. */
   perSecond?: number;
   /** Uncounted time at the start, to warm up code and caches. */
   warmupSeconds?: number;

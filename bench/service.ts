@@ -29,7 +29,7 @@ export interface ProcessOptions {
   role: 'empty' | 'service';
   http?: boolean;
   worker?: boolean;
-  /** Most calls in one batch; 1 gives each call its own transaction. */
+  /** Maximum number of calls in one batch; 1 gives each call its own transaction. */
   batchMax?: number;
   env?: Record<string, string>;
 }

@@ -597,7 +597,7 @@ export type RequestCard = {
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
-  /** The submitted input. For a chat call only its numbers, never its messages. It is emptied 30 days after the request has ended, and on a cancel if it is larger than 16 KiB. */
+  /** The submitted input. For a chat call only `max_tokens`, `stream` and the number of messages, never the messages. It is emptied 30 days after the request has ended, and on a cancel if it is larger than 16 KiB. */
   input: Record<string, unknown>;
 };
 

@@ -14,7 +14,7 @@ export interface ImportedInput {
   input_schema: Json;
   input_mapping: Record<string, string>;
   example: Json;
-  /** Most seconds or images of one request; 0: not stated. */
+  /** Maximum number of seconds or images of one request; 0: not stated. */
   max: number;
   /** The upstream's fields that are left out of the row. */
   left: string[];

@@ -8,7 +8,10 @@ import type { Json } from './vendor.ts';
 /** One field of a row's input. */
 export interface Field {
   ours: string;
-  /** The upstream's name of the field, with a form if the upstream takes a number as a text. */
+  /**
+   * The upstream's name of the field. If the upstream takes a number as text, a template follows,
+   * such as `duration:{}s`.
+   */
   theirs: string;
   schema: Json;
   required: boolean;

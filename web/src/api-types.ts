@@ -224,9 +224,9 @@ export interface Calls {
       model_id?: string;
       /** Only requests made with this key. */
       key_id?: string;
-      /** `created_at` then or later: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
+      /** Only requests created at this moment or later: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       from?: string;
-      /** `created_at` before then: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
+      /** Only requests created before this moment: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       to?: string;
       /** Entries of a page. */
       limit?: number;

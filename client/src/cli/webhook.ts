@@ -10,8 +10,8 @@ import { objectOf } from '../unknown.ts';
 const bodyMost = 1 << 20;
 
 /**
- * Most unverified notifications shown per second. Anybody can send them, and more lines would hide
- * the verified ones.
+ * Maximum number of unverified notifications shown per second. Anybody can send them, and more
+ * lines would hide the verified ones.
  */
 const doubtfulMost = 10;
 

@@ -19,8 +19,8 @@ export interface RememberedInstallation {
 }
 
 /**
- * Most beats that a standby may lack after taking over; after a recovery to a point in time, more
- * are missing.
+ * Maximum number of beats that a standby may lack after taking over; after a recovery to a point in
+ * time, more are missing.
  */
 const lostBeatsMax = 6;
 /** A failover takes less than this; restoring a backup takes longer. */

@@ -90,7 +90,7 @@ export function createServer(
   return app;
 }
 
-/** Counts refused calls with a key only: on the pages, the person sees the refusal. */
+/** Counts a refused call if it was made with a key; on the pages, the person sees the refusal. */
 function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
   const { caller } = req;
   if (caller && !req.routeOptions.url?.startsWith('/api/'))

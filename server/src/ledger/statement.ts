@@ -212,7 +212,7 @@ export function statementLines(
     order by l.seq desc`);
 }
 
-/** Most by which the clocks of two servers may differ when one takes over from the other. */
+/** Maximum by which the clocks of two servers may differ when one takes over from the other. */
 const clockSlack = '2 hours';
 
 /**

@@ -8,7 +8,7 @@ export interface CatalogLog {
   warn(fields: object, message: string): void;
 }
 
-/** Most entries in one line of the log. */
+/** Maximum number of entries in one line of the log. */
 const rowsLogged = 20;
 const idsLogged = 3;
 

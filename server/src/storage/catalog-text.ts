@@ -4,9 +4,12 @@ import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 import { messageOf } from '../lib/unknown.ts';
 
-/** Most uses of YAML aliases in a file, so that a few lines cannot unfold into gigabytes. */
+/**
+ * Maximum number of uses of YAML aliases in a file, so that a few lines cannot unfold into
+ * gigabytes.
+ */
 const ALIASES_MAX = 1000;
-/** Most characters of a comment that are shown. */
+/** Maximum number of characters of a comment that are shown. */
 const noteMax = 2_000;
 
 export interface ParsedText extends ParsedFile {

@@ -28,12 +28,12 @@ const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
 /** Limits the decoder's memory; pages show an icon for larger images. */
 const pixelsMax = 50_000_000;
 const seconds = 5;
-/** Most thumbnails made at the same time, because decoding shares its threads with disk access. */
+/** Thumbnails made at the same time; few, because decoding shares its threads with disk access. */
 const togetherMax = 2;
 const waitingMax = 200;
 /**
- * Most thumbnails kept in memory, so that showing a list again costs nothing. Each has at most some
- * tens of KB.
+ * Maximum number of thumbnails kept in memory, so that showing a list again costs nothing. Each has
+ * at most some tens of KB.
  */
 const keptMax = 500;
 

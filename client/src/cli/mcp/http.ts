@@ -13,8 +13,8 @@ export interface HttpOptions {
 }
 
 /**
- * Most open sessions. Beyond this, the one idle for longest is closed, because programs seldom end
- * their sessions.
+ * Maximum number of open sessions. Beyond this, the one idle for longest is closed, because
+ * programs seldom end their sessions.
  */
 const sessionsAtOnce = 32;
 

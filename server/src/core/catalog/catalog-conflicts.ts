@@ -7,7 +7,7 @@ import { problemsMax, type Problem } from './catalog-file.ts';
  * belongs to one file.
  */
 
-/** Most shared ids that are named: enough to find the rest. */
+/** Maximum number of shared ids that are named: enough to find the rest. */
 const takenNamed = 5;
 
 /** Reports rows that name an upstream which no file defines. */

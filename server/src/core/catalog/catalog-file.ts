@@ -120,7 +120,10 @@ interface FileForm {
   models: RowForm[];
 }
 
-/** Most problems that are reported: with more, the first ones would scroll off the screen. */
+/**
+ * Maximum number of problems that are reported: with more, the first ones would scroll off the
+ * screen.
+ */
 export const problemsMax = 50;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };

@@ -157,7 +157,7 @@ export interface Model {
    * FAILED with `timeout`.
    */
   job_age_seconds: number;
-  /** Most tokens of the field `prompt`, counted by `boundTokens`; null: unlimited. */
+  /** Maximum number of tokens of the field `prompt`, counted by `boundTokens`; null: unlimited. */
   max_prompt_tokens: number | null;
   /** How a request can cost more than its charge, in the operator's words; null if it cannot. */
   cost_may_exceed: string | null;

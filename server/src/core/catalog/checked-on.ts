@@ -36,7 +36,7 @@ export function oldPricesIn(rows: readonly Model[], today: string): string | nul
   );
 }
 
-/** Most ids that are named: enough to find the rest. */
+/** Maximum number of ids that are named: enough to find the rest. */
 const idsNamed = 5;
 
 export function isDay(text: string): boolean {

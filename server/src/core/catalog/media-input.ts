@@ -5,7 +5,7 @@ import { parseFileId } from '../request/id.ts';
 
 /** Media in a model input: a URL or a caller's file, in any field whose name marks it as media. */
 
-/** Most media references in one input: each costs a look-up and a download. */
+/** Maximum number of media references in one input: each costs a look-up and a download. */
 export const mediaInputsMax = 64;
 
 /**

@@ -16,7 +16,7 @@ export interface UpstreamDefinition {
   key_from: string | null;
   key_optional: boolean;
   secret_from: string | null;
-  /** Most jobs that it may run at the same time, over all our processes. */
+  /** Maximum number of jobs that it may run at the same time, over all our processes. */
   concurrency: number;
   /** Options of the adapter, described in `catalog/schema.json`. */
   options: Record<string, unknown>;
@@ -52,7 +52,7 @@ export function definitionOf(form: DefinitionForm): UpstreamDefinition {
 
 /** Characters that a header can contain. */
 const keyForm = /^[\x21-\x7e]+$/;
-/** Most keys of one upstream, because each has rows of its own. */
+/** Maximum number of keys of one upstream, because each has rows of its own. */
 const keysMax = 32;
 /**
  * The same form as in `catalog/schema.json`. A user name or password is not allowed, because

@@ -4,10 +4,10 @@ import { hash } from 'node:crypto';
 
 /**
  * Why a start was not accepted. busy: the upstream is busy for a while. unreachable: there was no
- * connection, which no input can cause. redirect: the address redirects elsewhere. lost: no clear
- * answer came to a call before the start, which makes no job; also used for a start whose outcome
- * is unknown. account: the operator's account at the upstream is out of credit. credential: the
- * upstream does not accept our key. model: it does not have the model.
+ * connection, which no input can cause. redirect: the address redirects elsewhere. lost: a call
+ * that precedes the start and makes no job, such as an upload, got no clear answer; also used for a
+ * start whose outcome is unknown. account: the operator's account at the upstream is out of credit.
+ * credential: the upstream does not accept our key. model: it does not have the model.
  */
 export type Refusal =
   | 'busy'

@@ -41,8 +41,8 @@ export interface TokenRule {
   tools_fixed: number;
   per_tool: number;
   /**
-   * Most tokens of an image of any size: Claude ≤ 4,005, o4-mini 3,779, GPT-4o 1,445, Gemini 1,120.
-   * A row that needs more states it (gpt-4o-mini 48,169).
+   * Maximum number of tokens of an image of any size: Claude ≤ 4,005, o4-mini 3,779, GPT-4o 1,445,
+   * Gemini 1,120. A row that needs more states it (gpt-4o-mini 48,169).
    */
   per_image: number;
   /**

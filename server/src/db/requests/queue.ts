@@ -29,7 +29,7 @@ export interface UpstreamQueue {
 
 export interface WaitingUpstream {
   upstream: string;
-  /** How long one of its requests has waited: the first in order of account. */
+  /** How long the first waiting request in order of account has waited; older ones may exist. */
   oldest_seconds: number;
   /** The upstream's own names of its paused models. */
   paused_models: string[];

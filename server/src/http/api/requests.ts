@@ -243,8 +243,8 @@ const ListQuery = object({
   status: optional(StatusName),
   model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
   key_id: optional(id('Only requests made with this key.')),
-  from: optional(moment(`\`created_at\` then or later: ${momentForms}`)),
-  to: optional(moment(`\`created_at\` before then: ${momentForms}`)),
+  from: optional(moment(`Only requests created at this moment or later: ${momentForms}`)),
+  to: optional(moment(`Only requests created before this moment: ${momentForms}`)),
   ...pageQuery(20),
 });
 

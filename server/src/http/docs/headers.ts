@@ -29,7 +29,7 @@ export const headers = {
     str('^"(account-)?calls";r=[0-9]+;t=[0-9]+$'),
     '"calls";r=599;t=60',
   ),
-  RateLimitLimit: h('RateLimit-Limit', 'Calls allowed a minute.', int(), 600),
+  RateLimitLimit: h('RateLimit-Limit', 'Calls allowed per minute.', int(), 600),
   RateLimitRemaining: h('RateLimit-Remaining', 'Calls left in this window.', int(), 599),
   RateLimitReset: h('RateLimit-Reset', 'Seconds until the window ends.', int(), 60),
   RetryAfter: h('Retry-After', 'Whole seconds to wait before the next call.', int(), 2),

@@ -308,7 +308,10 @@ function idleOf(pool: pg.Pool): () => void {
   return () =>
     idle.forEach((client) => {
       // Makes the pool drop the connection at once, before it is used again.
-      client.emit('error', new Error('given up beside a connection that fell silent'));
+      client.emit(
+        'error',
+        new Error('an idle connection was closed because another one stopped answering'),
+      );
       socketOf(client).destroy();
     });
 }

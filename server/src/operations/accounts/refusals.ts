@@ -6,7 +6,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 const writeEveryMs = 2_000;
 /** How often old counts are deleted. */
 const forgetEveryMs = 600_000;
-/** Most pairs of key and code that are counted between two writes. */
+/** Maximum number of pairs of key and code that are counted between two writes. */
 const countsMax = 10_000;
 
 /** Only errors that a customer can fix: key, balance, rate or input. */

@@ -9,7 +9,7 @@ import { Refused } from '../refused.ts';
 import { logTeamChange, type Operator } from '../operator-action.ts';
 import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 
-/** Most people and open invitations of one account, counted together. */
+/** Maximum number of people and open invitations of one account, counted together. */
 const peopleMax = 100;
 
 /**

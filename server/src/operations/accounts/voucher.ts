@@ -9,7 +9,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
 import { commandLine, logAction, type Author } from '../operator-action.ts';
 
-/** Most vouchers in one call: each is shown on a line of its own. */
+/** Maximum number of vouchers in one call: each is shown on a line of its own. */
 export const vouchersMax = 1000;
 const noteMax = 200;
 

@@ -81,7 +81,7 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
   );
 }
 
-/** Most host names in one input. */
+/** Maximum number of host names in one input. */
 const hostsMax = 8;
 const tooManyHosts = `is on one more host than the ${hostsMax} that an input may use`;
 

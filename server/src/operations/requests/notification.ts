@@ -2,7 +2,7 @@ import { signWebhook } from '../../core/request/webhook.ts';
 import { isSuccess, type Fetch } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 
-/** Most bytes of the receiver's reply that are read; the reply is not used. */
+/** Maximum number of bytes of the receiver's reply that are read; the reply is not used. */
 const replyMaxBytes = 64 * 1024;
 
 export interface SentNotification {

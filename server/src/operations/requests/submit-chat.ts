@@ -21,7 +21,7 @@ import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
 
 const maxTokensDefault = 4_096;
-/** Most bytes of the stored files and outputs in the messages of one call, all together. */
+/** Maximum total bytes of the stored files and outputs in the messages of one call. */
 const chatFilesMaxBytes = 20 * 1024 * 1024;
 
 export type ChatSubmitDeps = MediaDeps &

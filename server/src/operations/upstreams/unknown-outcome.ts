@@ -6,7 +6,7 @@ import { logAction as log, type Author } from '../operator-action.ts';
 
 /** Failure codes after which we do not know whether the upstream charged us. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
-/** Most outcomes that one transaction can write within a few seconds. */
+/** Maximum number of outcomes that one transaction can write within a few seconds. */
 export const resolvedMax = 50_000;
 const noteMax = 1000;
 

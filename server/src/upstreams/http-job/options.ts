@@ -189,7 +189,7 @@ function okWhen(form: OptionsForm['ok_when']): Options['ok_when'] {
   const is = form.is.map(codeText);
   const meanings = new Map(Object.entries(form.else ?? {}));
   const both = is.find((code) => meanings.has(code));
-  if (both !== undefined) throw new Error(`ok_when has ${both} in is and in else`);
+  if (both !== undefined) throw new Error(`ok_when has ${both} both in "is" and in "else"`);
   return { path: pathsOf(form.path), is, meanings };
 }
 

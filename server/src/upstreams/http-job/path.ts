@@ -13,7 +13,7 @@ type Step = string | number | typeof each;
 const each = Symbol('every item');
 const form = /^(?:\[\d{0,4}\]|[\w-]+)(?:\[\d{0,4}\]|\.[\w-]+)*$/;
 const stepsMax = 16;
-/** Most values of a path: no request needs as many. */
+/** Maximum number of values of a path: no request needs as many. */
 const valuesMax = 256;
 const jsonTextMax = 4 * 1024 * 1024;
 

@@ -28,7 +28,7 @@ export interface SentCall {
 }
 
 const messageMax = 500;
-/** Most characters of a service's message that are read. */
+/** Maximum number of characters of a service's message that are read. */
 const textMax = 8192;
 
 export function createWire(

@@ -37,7 +37,7 @@ export interface PaletteFacts {
 
 const typingMs = 200;
 const idLength = 36;
-/** Most entries per group, so that all groups fit on the screen. */
+/** Maximum number of entries per group, so that all groups fit on the screen. */
 const shownMax = 6;
 
 /** The entries for a search text; `searching` while the service is being asked. */

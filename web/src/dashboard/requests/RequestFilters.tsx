@@ -14,7 +14,7 @@ export interface Choices {
 interface Props {
   search: Search;
   choices: Choices;
-  /** Gets the new filters without a page: the list starts again at the newest request. */
+  /** Called with the new filters; the list then starts again at the newest request. */
   onChange: (filters: Search) => void;
   isPhone: boolean;
 }

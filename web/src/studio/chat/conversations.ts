@@ -38,7 +38,7 @@ export interface Conversation {
   updated_at: string;
 }
 
-/** Most conversations; beyond this number the oldest are removed. */
+/** Maximum number of conversations; beyond this number the oldest are removed. */
 const keptMax = 100;
 const titleMax = 60;
 

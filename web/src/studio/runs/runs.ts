@@ -33,7 +33,8 @@ export type StatusNow = Pick<
 const pageSize = 12;
 const pollMs = 1_500;
 /**
- * Most event streams at once: a browser opens few connections to one host. Other runs are polled.
+ * Maximum number of event streams at once: a browser opens few connections to one host. Other runs
+ * are polled.
  */
 const streamsMax = 2;
 /** Delays before the user is asked to retry, in milliseconds. */

@@ -8,7 +8,7 @@ import { openMedia } from './probe.ts';
 
 /** Cuts and joins the caller's video and audio without decoding them: whole frames are kept. */
 
-/** Most packets that are read: ten minutes at 120 frames per second. */
+/** Maximum number of packets that are read: ten minutes at 120 frames per second. */
 const packetsMax = 72_000;
 /**
  * Packets to read past the end, because frames are not stored in display order; H.264 allows a

@@ -35,7 +35,7 @@ export interface Rendering {
   quantity?: number;
 }
 
-/** Most images in one video, because each is in memory at the video's size. */
+/** Maximum number of images in one video, because each is in memory at the video's size. */
 const imagesMax = 8;
 /** Tasks whose outcome depends on the seed. */
 const seeded = /^text-to-|-to-video$|^edit$/;

@@ -17,7 +17,7 @@ export interface SizeRules {
   resolution: Resolution;
   /** Width over height if the input states none. */
   aspect: number;
-  /** Most pixels. */
+  /** Maximum number of pixels. */
   pixels: number;
   /** Make both sides even, as H.264 requires. */
   even: boolean;

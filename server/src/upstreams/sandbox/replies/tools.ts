@@ -12,7 +12,7 @@ export interface ToolCall {
   input: string;
 }
 
-/** Most tool calls of one reply. */
+/** Maximum number of tool calls of one reply. */
 const callsMax = 16;
 
 /**
