@@ -336,7 +336,10 @@ export class World {
 async function allRigs(): Promise<Rig[]> {
   const rigs = [keyed, named];
   const folder = join(import.meta.dirname, '../upstreams/rigs');
-  for (const file of readdirSync(folder).toSorted())
+  // The front of its fake is its memory of keys, and the door here takes that place; `keyed` plays
+  // class A instead.
+  const files = readdirSync(folder).filter((file) => file !== 'idempotent.ts');
+  for (const file of files.toSorted())
     rigs.push(((await import(join(folder, file))) as { rig: Rig }).rig);
   return rigs;
 }

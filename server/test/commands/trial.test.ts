@@ -110,7 +110,7 @@ describe('on a database that was brought', () => {
     await db.run(rawSql(`update accounts set email = 'ana@example.com' where email like 'demo@%'`));
     const before = (await place.run(['account', 'list', '--json'])).json;
     const ran = await place.command(['trial', '--json']);
-    assertSaid(ran, /This database has accounts, and demo@farebox\.local is none of them/);
+    assertSaid(ran, /This database has accounts, and demo@farebox\.local is not one of them/);
     assert.match(ran.json.error.message, /unset DATABASE_URL/);
     assert.deepEqual((await place.run(['account', 'list', '--json'])).json, before);
     assert.equal(place.postgresPid(), null);
