@@ -1,7 +1,7 @@
 import { FareboxError, badArgument } from './error.ts';
 import type { Progress } from './media.ts';
 import { nodeFs } from './files.ts';
-import { blobPart, isServerSide, newKey } from './runtime.ts';
+import { blobPart, isServerSide, newKey, type UnsharedBytes } from './runtime.ts';
 import {
   backoffMs,
   checkCall,
@@ -116,7 +116,7 @@ function elsewhere({ scope }: OpenResponse): FareboxError {
   scope.abort();
   return new FareboxError(
     'connection_error',
-    'The server sent a different part of the file than was asked for. Try again.',
+    'The server sent another part of the file. Try again.',
   );
 }
 
@@ -133,7 +133,7 @@ function incomplete(have: number, total: number): FareboxError {
 }
 
 function memory(): Sink {
-  let parts: Uint8Array<ArrayBuffer>[] = [];
+  let parts: UnsharedBytes[] = [];
   return {
     restart: async () => void (parts = []),
     write: async (chunk) => void parts.push(blobPart(chunk)),

@@ -49,7 +49,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     const lines = ready.split(/\r\n|\n|\r/);
     rest = lines.pop()! + rest.slice(ready.length);
     if (rest.length > eventMaxCharacters)
-      throw new FareboxError('unexpected_reply', 'The server sent a line that is too long.');
+      throw new FareboxError('unexpected_reply', 'The server sent too long a line.');
     yield* lines;
   }
 }

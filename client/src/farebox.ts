@@ -171,7 +171,7 @@ export class Farebox {
     } catch (error) {
       if (wanted.json !== input && isCode(error, 'idempotency_conflict'))
         error.message +=
-          ' Each submit uploads its local files again, so the input was not the same: upload() them once, and send the same file_id under the same key.';
+          ' Each submit uploads its files again: upload() them once, and send the same file_id.';
       throw error;
     }
   }
@@ -354,7 +354,7 @@ function addressOf(text: string): string {
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password)
     throw badArgument(
-      `baseUrl must be an http or https address without a user name or password, such as ${usualBaseUrl}.`,
+      `baseUrl must be an http(s) address without user and password, such as ${usualBaseUrl}.`,
       'baseUrl',
     );
   return url.origin + url.pathname.replace(/\/+$/, '');
@@ -370,6 +370,6 @@ function keyOf(key: string | undefined): string | undefined {
     );
   // Sent as a header, it would cause an error whose message contains the key.
   if (trimmed && !/^[!-~]+$/.test(trimmed))
-    throw badArgument('apiKey has characters that are not allowed in a key.', 'apiKey');
+    throw badArgument('apiKey has characters that are not allowed.', 'apiKey');
   return trimmed;
 }

@@ -1,7 +1,7 @@
 import { brand } from './brand.ts';
 import { badArgument, unreadable } from './error.ts';
 import { nodeFs } from './files.ts';
-import { blobPart, chunksOfStream, isServerSide } from './runtime.ts';
+import { blobPart, chunksOfStream, isServerSide, type UnsharedBytes } from './runtime.ts';
 import { fieldOf, messageOf } from './unknown.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
@@ -58,7 +58,7 @@ export async function upload(
 ): Promise<UploadedFile> {
   const local = typeof source === 'string' ? new LocalFile(source) : source;
   if (!isMedia(local)) {
-    const allowed = 'a path, file(path), a Blob, bytes or a stream of bytes';
+    const allowed = 'a path, a Blob, bytes or a stream of bytes';
     throw badArgument(`Only ${allowed} can be uploaded.`, 'file');
   }
   const wanted = { method: 'POST', path: '/files', limitMs: uploadLimitMs } as const;
@@ -156,7 +156,7 @@ async function blobOf(source: Media): Promise<Blob> {
   if (source instanceof Blob) return source;
   if (source instanceof LocalFile) return openFile(source.path);
   if (isStream(source)) {
-    const parts: Uint8Array<ArrayBuffer>[] = [];
+    const parts: UnsharedBytes[] = [];
     for await (const chunk of chunksOfStream(streamOf(source)))
       parts.push(blobPart(bytesIn(chunk)));
     return new Blob(parts);

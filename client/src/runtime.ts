@@ -39,11 +39,10 @@ export async function* chunksOfStream(
   }
 }
 
-/** Bytes as a part of a Blob. Blobs refuse shared memory, so that is copied. */
-export function blobPart(bytes: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer> {
-  const view = ArrayBuffer.isView(bytes) ? bytes : new Uint8Array(bytes);
-  const { buffer, byteOffset, byteLength } = view;
-  return buffer instanceof ArrayBuffer
-    ? new Uint8Array(buffer, byteOffset, byteLength)
-    : Uint8Array.from(new Uint8Array(buffer, byteOffset, byteLength));
+export type UnsharedBytes = ArrayBuffer | Uint8Array<ArrayBuffer>;
+
+/** Bytes as a part of a Blob. */
+export function blobPart(bytes: ArrayBuffer | ArrayBufferView): UnsharedBytes {
+  // Only the type of views allows shared memory, and a Blob refuses that by itself.
+  return bytes as UnsharedBytes;
 }

@@ -43,7 +43,7 @@ export function openScope(outer: AbortSignal | undefined, limitMs: number, late:
 function reasonOf({ reason }: AbortSignal): FareboxError {
   if (reason instanceof FareboxError) return reason;
   return fieldOf(reason, 'name') === 'TimeoutError'
-    ? new FareboxError('timeout', "The timeout of the caller's signal has passed.", {
+    ? new FareboxError('timeout', "The caller's signal timed out.", {
         cause: reason,
       })
     : new FareboxError('aborted', "The call was stopped by the caller's signal.", {

@@ -186,7 +186,7 @@ export class Transport {
       return headers;
     } catch {
       // The runtime's own message shows the value, which may be a secret.
-      throw badArgument('A header has characters that are not allowed in headers.', 'headers');
+      throw badArgument('A header has characters that are not allowed.', 'headers');
     }
   }
 

@@ -82,10 +82,7 @@ function signatureOf(text: string): Uint8Array<ArrayBuffer> | null {
 function secretOf(secret: string | undefined): Uint8Array<ArrayBuffer> {
   const bytes = secret?.startsWith('whsec_') ? base64(secret.slice('whsec_'.length)) : null;
   if (!bytes || bytes.length < 24)
-    throw badArgument(
-      'A webhook secret is whsec_ followed by base64, as shown in the dashboard.',
-      'secret',
-    );
+    throw badArgument('A webhook secret is whsec_ followed by base64.', 'secret');
   return bytes;
 }
 

@@ -64,7 +64,7 @@ async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
     secrets.some((each) => !/^whsec_[\w+/=-]+$/.test(each)) ||
     (fromStdin && secrets.length === 0)
   )
-    throw usage('A webhook secret is whsec_ followed by base64, as shown in the dashboard.');
+    throw usage('A webhook secret is whsec_ followed by base64.');
   return secrets.length > 0 ? secrets : undefined;
 }
 
