@@ -144,7 +144,7 @@ describe('options that contradict themselves are refused', () => {
     [
       'a code that is good and bad',
       { ok_when: { path: 'code', is: [200], else: { 200: 'busy' } } },
-      /200 in is and in else/,
+      /200 both in "is" and in "else"/,
     ],
     [
       'a time that is not signed',
