@@ -144,7 +144,7 @@ export interface ApiErrorOptions {
   /** A more precise cause than the code: `details.reason`. */
   reason?: Reason;
   /** The field or header that is wrong. */
-  param?: string;
+  param?: string | null;
   /** Public details as data: numbers, allowed values. */
   details?: Record<string, unknown>;
   headers?: Record<string, string>;
@@ -153,7 +153,7 @@ export interface ApiErrorOptions {
   /** Internal cause; it is logged, and never sent to the caller. */
   cause?: unknown;
   /** Set if the thrower has logged the error already. */
-  expected?: true;
+  expected?: boolean;
 }
 
 /** An error meant for the caller. Any other error becomes `internal_error`. */
@@ -177,6 +177,13 @@ export class ApiError extends Error {
     this.details = detailsOf(options);
     this.headers = options.headers ?? {};
     this.expected = options.expected ?? false;
+  }
+
+  /** The same error with more details. */
+  withDetails(more: Record<string, unknown>): ApiError {
+    const { code, message, status, param, headers, expected, cause } = this;
+    const details = { ...this.details, ...more };
+    return new ApiError(code, { message, status, param, details, headers, expected, cause });
   }
 }
 

@@ -2,7 +2,7 @@ import pino, { type Logger } from 'pino';
 
 /** Matches everything that looks like a secret, ours or an upstream's, anywhere in a line. */
 const secrets = [
-  /fbx_[0-9A-Za-z]{38}/g,
+  /fb[xo]_[0-9A-Za-z]{38}/g,
   /whsec_[0-9A-Za-z+/=]{16,}/g,
   /\b(sk|r8|gsk)[-_][0-9A-Za-z_-]{16,}/g,
   /\b(Bearer|Key|Basic) [0-9A-Za-z._~+/:=-]{12,}/gi,

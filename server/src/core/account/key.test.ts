@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { hashKey, keyHint, keyHintIn, newKey, parseAuthorization, parseKey } from './key.ts';
+import {
+  hashKey,
+  keyHint,
+  keyHintIn,
+  newKey,
+  parseAuthorization,
+  parseKey,
+  whyNoKey,
+  type KeyPrefix,
+} from './key.ts';
 
 /** The key that random bytes of zero make. */
 const known = newKey((bytes) => Buffer.alloc(bytes));
@@ -91,6 +100,40 @@ describe('newKey and parseKey', () => {
     for (const other of others) assert.equal(parseKey(other), null);
     fc.assert(fc.property(fc.anything(), (value) => parseKey(value) === null));
   });
+});
+
+describe('a key of the operator', () => {
+  const ofOperator = newKey((bytes) => Buffer.alloc(bytes), 'fbo_');
+
+  test('has another prefix, and the checksum covers it', () => {
+    assert.match(ofOperator, /^fbo_[0-9A-Za-z]{38}$/);
+    assert.equal(ofOperator.slice(36), base62(crc32(ofOperator.slice(0, 36))));
+    assert.equal(parseKey(known.replace('fbx_', 'fbo_'), 'fbo_'), null);
+  });
+
+  test('is none of an account, nor the other way round', () => {
+    assert.equal(parseKey(ofOperator, 'fbo_'), ofOperator);
+    assert.equal(parseKey(ofOperator), null);
+    assert.equal(parseKey(known, 'fbo_'), null);
+    assert.equal(parseAuthorization(`Key ${ofOperator}`), null);
+    assert.equal(parseAuthorization(`Key ${ofOperator}`, 'fbo_'), ofOperator);
+    assert.equal(keyHintIn(ofOperator), null);
+  });
+
+  const advice: [header: string, prefix: KeyPrefix, says: RegExp][] = [
+    [`Key ${ofOperator}`, 'fbx_', /operator key, which works only below \/v1\/operator/],
+    [`Key ${known}`, 'fbo_', /account's key.* need an operator key/],
+    ['Key fbo_...', 'fbo_', /placeholder.*operator-key create/],
+    [`Key ${ofOperator}x`, 'fbo_', /mistyped or incomplete/],
+    ['Key sk_1234567890', 'fbo_', /its keys begin with fbo_/],
+    [ofOperator, 'fbo_', /no scheme/],
+  ];
+  for (const [header, prefix, says] of advice)
+    test(`${header} where ${prefix} is needed says so`, () => {
+      const said = whyNoKey([header], prefix) ?? '';
+      assert.match(said, says);
+      assert.ok(!said.includes(ofOperator.slice(4)) && !said.includes(known.slice(4)), said);
+    });
 });
 
 describe('hashKey and keyHint', () => {

@@ -67,11 +67,6 @@ export function voucherReference(id: string): string {
   return `voucher:${id}`;
 }
 
-/** True for references that are reserved for vouchers. */
-export function isVoucherReference(reference: string): boolean {
-  return reference.startsWith('voucher:');
-}
-
 function digitOf(character: string): number {
   const meant = character === 'O' ? '0' : /[IL]/.test(character) ? '1' : character;
   return alphabet.indexOf(meant);

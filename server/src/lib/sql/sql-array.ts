@@ -1,4 +1,4 @@
-export type Item = string | bigint | number | boolean | Buffer | null;
+export type Item = string | bigint | number | boolean | Buffer | Date | null;
 
 /** Items of this form need no quotes between the braces. */
 const plain = /^[\w.:+/-]+$/;
@@ -14,7 +14,8 @@ export function arrayLiteral(items: readonly Item[]): string {
 function literal(item: Item): string {
   if (item === null) return 'NULL';
   if (typeof item === 'string') return isPlain(item) ? item : quote(item);
-  return Buffer.isBuffer(item) ? `"\\\\x${item.toString('hex')}"` : String(item);
+  if (Buffer.isBuffer(item)) return `"\\\\x${item.toString('hex')}"`;
+  return item instanceof Date ? item.toISOString() : String(item);
 }
 
 function isPlain(text: string): boolean {

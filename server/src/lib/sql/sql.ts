@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Socket } from 'node:net';
 import pg from 'pg';
 import { keysOf } from '../records.ts';
-import { codeOf, fieldOf, messageOf } from '../unknown.ts';
+import { codeOf, messageOf } from '../unknown.ts';
+import { idleOf, isSilence, socketOf } from './silence.ts';
 import { arrayLiteral, jsonTexts, type Item } from './sql-array.ts';
 
 /**
@@ -156,7 +156,17 @@ export function fragment(text: string): Fragment {
 }
 
 /** Values of `json` columns are given as JSON texts. */
-type ColumnType = 'uuid' | 'text' | 'int' | 'bigint' | 'float8' | 'bool' | 'bytea' | 'json';
+type ColumnType =
+  | 'uuid'
+  | 'text'
+  | 'int'
+  | 'bigint'
+  | 'numeric'
+  | 'float8'
+  | 'bool'
+  | 'bytea'
+  | 'timestamptz'
+  | 'json';
 
 /**
  * Rows as a table to select from, with the named fields as its columns: `from ${rowsOf(claims, {
@@ -291,38 +301,6 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The server did not answer within its time limit. */
-function isSilence(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Query read timeout';
-}
-
-/**
- * If one connection is silent, the idle ones probably are too, and each would cost a caller the
- * whole time limit. Returns a function that breaks the idle connections; the pool opens new ones.
- */
-function idleOf(pool: pg.Pool): () => void {
-  const idle = new Set<pg.PoolClient>();
-  pool.on('acquire', (client) => void idle.delete(client));
-  pool.on('release', (_error, client) => void idle.add(client));
-  pool.on('remove', (client) => void idle.delete(client));
-  return () =>
-    idle.forEach((client) => {
-      // Makes the pool drop the connection at once, before it is used again.
-      client.emit(
-        'error',
-        new Error('an idle connection was closed because another one stopped answering'),
-      );
-      socketOf(client).destroy();
-    });
-}
-
-/** The driver's types do not declare the socket. */
-function socketOf(client: pg.PoolClient): Socket {
-  const stream = fieldOf(fieldOf(client, 'connection'), 'stream');
-  if (!(stream instanceof Socket)) throw new TypeError('The driver has no socket');
-  return stream;
-}
-
 const held = new WeakSet<pg.PoolClient>();
 
 /**
@@ -369,9 +347,9 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     return value;
   } catch (error) {
     await client.query('rollback').catch((lost: Error) => (broken = lost));
-    // For statements after the failed one, the server only reports that the transaction was
-    // aborted.
-    throw codeOf(error) === transactionAborted ? failure : error;
+    // Statements after the failed one only report that the transaction was aborted, or that the
+    // silent connection was closed.
+    throw codeOf(error) === transactionAborted || isSilence(failure) ? failure : error;
   } finally {
     client.release(broken);
   }

@@ -1,0 +1,9 @@
+/** The rights of an operator key. Each call of the operator's API needs exactly one of them. */
+export const scopes = ['read', 'accounts', 'keys', 'money'] as const;
+
+export type Scope = (typeof scopes)[number];
+
+/** The scopes in their usual order, each once. */
+export function inOrder(given: readonly Scope[]): Scope[] {
+  return scopes.filter((scope) => given.includes(scope));
+}
