@@ -4,6 +4,7 @@ import { fragment, sql, type Connection, type Transaction } from '../lib/sql/sql
 export interface LogRow {
   id: string;
   person_id: string | null;
+  operator_key_id: string | null;
   by_email: string;
   action: string;
   account_id: string | null;
@@ -25,9 +26,11 @@ export function insert(tx: Transaction, row: NewLogRow): void {
   // A separate statement, so that the next one sees what was committed while this one waited.
   tx.send(sql`select pg_advisory_xact_lock(${numberLock})`);
   tx.send(sql`
-    insert into operator_log (id, seq, person_id, by_email, action, account_id, target, details)
-    select ${row.id}, coalesce(max(seq), 0) + 1, ${row.person_id}, ${row.by_email}, ${row.action},
-      ${row.account_id}, ${row.target}, ${details}::json from operator_log`);
+    insert into operator_log (id, seq, person_id, operator_key_id, by_email, action, account_id,
+      target, details)
+    select ${row.id}, coalesce(max(seq), 0) + 1, ${row.person_id}, ${row.operator_key_id},
+      ${row.by_email}, ${row.action}, ${row.account_id}, ${row.target}, ${details}::json
+    from operator_log`);
 }
 
 export interface LogFilter {
@@ -40,7 +43,7 @@ export interface LogFilter {
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-const columns = fragment(`l.id, l.person_id, l.by_email, l.action, l.account_id,
+const columns = fragment(`l.id, l.person_id, l.operator_key_id, l.by_email, l.action, l.account_id,
   a.email as account_email, l.target, l.details, l.created_at`);
 
 /** Newest first. */

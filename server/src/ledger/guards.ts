@@ -9,6 +9,7 @@ export const guards = {
     balances: {
       balances_credits_pending_check: 'CHECK ((credits_pending = 0))',
       balances_credits_posted_check: 'CHECK ((credits_posted >= 0))',
+      balances_debt_check: 'CHECK ((debt >= 0))',
       balances_debits_pending_check: 'CHECK ((debits_pending >= 0))',
       balances_debits_posted_check: 'CHECK ((debits_posted >= 0))',
       balances_kept_bytes_check: 'CHECK ((kept_bytes >= 0))',
@@ -17,6 +18,12 @@ export const guards = {
       balances_pkey: 'PRIMARY KEY (account_id)',
       never_below_zero: 'CHECK ((((credits_posted - debits_posted) - debits_pending) >= 0))',
     },
+    bonuses: {
+      bonuses_counted_usd_micro_check: 'CHECK ((counted_usd_micro >= 0))',
+      bonuses_ended_by_key: 'UNIQUE (ended_by)',
+      bonuses_left_usd_micro_check: 'CHECK ((left_usd_micro >= 0))',
+      bonuses_pkey: 'PRIMARY KEY (transfer_id)',
+    },
     operator_log: {
       operator_log_action_check: 'CHECK (((length(action) >= 1) AND (length(action) <= 100)))',
       operator_log_by_email_check: 'CHECK ((length(by_email) <= 254))',
@@ -24,6 +31,7 @@ export const guards = {
       operator_log_seq_check: 'CHECK ((seq > 0))',
       operator_log_seq_key: 'UNIQUE (seq)',
       operator_log_target_check: 'CHECK ((length(target) <= 300))',
+      person_or_key: 'CHECK (((person_id IS NULL) OR (operator_key_id IS NULL)))',
     },
     requests: {
       charge_within_quote:
@@ -71,20 +79,24 @@ export const guards = {
       what_did_not_run_is_free: "CHECK (((outcome = 'ran'::text) OR (cost_usd_micro = 0)))",
     },
     transfers: {
+      deposit_has_source: "CHECK (((source IS NOT NULL) = (kind = 'deposit'::text)))",
       deposit_has_reference: "CHECK (((kind <> 'deposit'::text) OR (reference IS NOT NULL)))",
       movement_has_amount:
-        "CHECK (((kind <> ALL (ARRAY['deposit'::text, 'adjustment'::text])) OR (amount_usd_micro > 0)))",
+        "CHECK (((kind <> ALL (ARRAY['deposit'::text, 'adjustment'::text, 'debt'::text])) OR (amount_usd_micro > 0)))",
+      refund_is_a_deposit: "CHECK (((refunded_id IS NULL) OR (source = 'refund'::text)))",
       settlement_names_its_reserve:
         "CHECK (((pending_id IS NOT NULL) = (kind = ANY (ARRAY['charge'::text, 'release'::text]))))",
       transfers_amount_usd_micro_check: 'CHECK ((amount_usd_micro >= 0))',
       transfers_available_after_usd_micro_check: 'CHECK ((available_after_usd_micro >= 0))',
       transfers_kind_check:
-        "CHECK ((kind = ANY (ARRAY['deposit'::text, 'adjustment'::text, 'reserve'::text, 'charge'::text, 'release'::text])))",
+        "CHECK ((kind = ANY (ARRAY['deposit'::text, 'adjustment'::text, 'reserve'::text, 'charge'::text, 'release'::text, 'debt'::text, 'expiry'::text])))",
       transfers_pkey: 'PRIMARY KEY (id)',
       transfers_reason_check: 'CHECK ((length(reason) <= 1000))',
       transfers_reference_check:
         'CHECK (((length(reference) >= 1) AND (length(reference) <= 255)))',
       transfers_seq_check: 'CHECK ((seq > 0))',
+      transfers_source_check:
+        "CHECK ((source = ANY (ARRAY['paid'::text, 'chain'::text, 'voucher'::text, 'bonus'::text, 'refund'::text])))",
       two_sides:
         'CHECK (((debit_account_id <> credit_account_id) AND ((account_id = debit_account_id) OR (account_id = credit_account_id))))',
     },

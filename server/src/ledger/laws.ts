@@ -1,28 +1,8 @@
 import { missingGuards } from './guards.ts';
+import type { Law } from './law.ts';
+import { logLaws } from './log-laws.ts';
 
-/**
- * The laws of the books, in SQL that shares no code with the code that writes them. Each query
- * selects the rows that break the law; no rows means that the law is kept.
- */
-interface Law {
-  name: string;
-  says: string;
-  broken: string;
-}
-
-/** The form of the reference that a voucher's deposit has. */
-const ofVoucher = '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
-/**
- * Since this migration, every deposit and correction has a row in the operator's log, however it
- * was made.
- */
-const allIsLogged = `(select applied_at from migrations where name like '%_operator_log.sql')`;
-/**
- * Removes surrounding white space: logged references and reasons from the pages were once kept as
- * typed.
- */
-const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g')`;
-
+/** The laws of the books, in the order in which the audit checks them. */
 export const laws: Law[] = [
   {
     name: 'sums_are_zero',
@@ -31,12 +11,13 @@ export const laws: Law[] = [
       select sum(b.credits_posted - b.debits_posted) - (
         select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
           else -amount_usd_micro end), 0)
-        from transfers where kind in ('deposit', 'adjustment', 'charge')) as too_much_usd_micro
+        from transfers where kind in ('deposit', 'adjustment', 'charge', 'debt', 'expiry')
+      ) as too_much_usd_micro
       from balances b
       having sum(b.credits_posted - b.debits_posted) <> (
         select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
           else -amount_usd_micro end), 0)
-        from transfers where kind in ('deposit', 'adjustment', 'charge'))`,
+        from transfers where kind in ('deposit', 'adjustment', 'charge', 'debt', 'expiry'))`,
   },
   {
     name: 'sides_fit_the_kind',
@@ -44,30 +25,40 @@ export const laws: Law[] = [
     broken: `
       select id, kind from transfers where not case kind
         when 'deposit' then credit_account_id = account_id
-          and debit_account_id = '00000000-0000-0000-0000-000000000001'
+          and debit_account_id = case when refunded_id is null
+            then '00000000-0000-0000-0000-000000000001'::uuid
+            else '00000000-0000-0000-0000-000000000002' end
         when 'adjustment' then '00000000-0000-0000-0000-000000000003' in (debit_account_id,
           credit_account_id)
+        when 'debt' then '00000000-0000-0000-0000-000000000004' in (debit_account_id,
+          credit_account_id)
+        when 'expiry' then debit_account_id = account_id
+          and credit_account_id = '00000000-0000-0000-0000-000000000001'
         else debit_account_id = account_id
           and credit_account_id = '00000000-0000-0000-0000-000000000002' end`,
   },
   {
     name: 'balances_recompute',
-    says: 'each stored balance equals the one recomputed from its transfers',
+    says: 'each stored balance and debt equals the one recomputed from its transfers',
     broken: `
-      select b.account_id, b.debits_pending, b.debits_posted, b.credits_posted,
-        t.pending as true_pending, t.debits as true_debits, t.credits as true_credits
+      select b.account_id, b.debits_pending, b.debits_posted, b.credits_posted, b.debt,
+        t.pending as true_pending, t.debits as true_debits, t.credits as true_credits,
+        t.debt as true_debt
       from balances b left join (
         select r.account_id,
           coalesce(sum(r.amount_usd_micro) filter (where r.kind = 'reserve' and s.id is null),
             0) as pending,
-          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('charge', 'adjustment')
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('charge', 'adjustment', 'debt',
+            'expiry')
             and r.debit_account_id = r.account_id), 0) as debits,
-          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('deposit', 'adjustment')
-            and r.credit_account_id = r.account_id), 0) as credits
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('deposit', 'adjustment', 'debt')
+            and r.credit_account_id = r.account_id), 0) as credits,
+          coalesce(sum(case when r.credit_account_id = r.account_id then r.amount_usd_micro
+            else -r.amount_usd_micro end) filter (where r.kind = 'debt'), 0) as debt
         from transfers r left join transfers s on s.pending_id = r.id group by r.account_id
       ) t using (account_id)
       where b.debits_pending <> coalesce(t.pending, 0) or b.debits_posted <> coalesce(t.debits, 0)
-        or b.credits_posted <> coalesce(t.credits, 0)`,
+        or b.credits_posted <> coalesce(t.credits, 0) or b.debt <> coalesce(t.debt, 0)`,
   },
   {
     name: 'never_below_zero',
@@ -84,11 +75,11 @@ export const laws: Law[] = [
         select t.account_id, t.seq, t.available_after_usd_micro,
           row_number() over w as n,
           sum(case t.kind when 'deposit' then t.amount_usd_micro
-            when 'adjustment' then case when t.credit_account_id = t.account_id
-              then t.amount_usd_micro else -t.amount_usd_micro end
             when 'reserve' then -t.amount_usd_micro
             when 'charge' then r.amount_usd_micro - t.amount_usd_micro
-            else t.amount_usd_micro end) over w as expected
+            when 'release' then t.amount_usd_micro
+            else case when t.credit_account_id = t.account_id then t.amount_usd_micro
+              else -t.amount_usd_micro end end) over w as expected
         from transfers t left join transfers r on r.id = t.pending_id
         window w as (partition by t.account_id order by t.seq)
       ) h where seq <> n or available_after_usd_micro <> expected
@@ -107,6 +98,58 @@ export const laws: Law[] = [
         or r.account_id <> s.account_id
         or s.amount_usd_micro > r.amount_usd_micro or (s.kind = 'release'
           and s.amount_usd_micro <> r.amount_usd_micro))`,
+  },
+  {
+    name: 'refunds_within_charge',
+    says: 'the refunds of a request come after its charge, go to the account that was charged and are together at most the charge',
+    broken: `
+      select f.refunded_id as request, f.refunded, c.amount_usd_micro as charged
+      from (
+        select refunded_id, account_id, sum(amount_usd_micro) as refunded, min(seq) as first
+        from transfers where refunded_id is not null group by 1, 2
+      ) f left join transfers c on c.pending_id = f.refunded_id and c.kind = 'charge'
+        and c.account_id = f.account_id
+      where c.id is null or f.refunded > c.amount_usd_micro or f.first < c.seq`,
+  },
+  {
+    name: 'debts_are_paid_first',
+    says: 'a debt is taken up only by a correction right after it that leaves nothing available, and each deposit and upward correction of an account in debt is followed at once by the payment of all that it can pay',
+    broken: `
+      select account_id, seq, kind, amount_usd_micro, debt, next_kind, next_amount from (
+        select t.*,
+          t.credit_account_id = t.account_id as comes_in,
+          coalesce(sum(case when t.kind <> 'debt' then 0
+            when t.credit_account_id = t.account_id then t.amount_usd_micro
+            else -t.amount_usd_micro end) over w, 0) as debt,
+          lead(t.kind) over w as next_kind, lead(t.amount_usd_micro) over w as next_amount,
+          lead(t.debit_account_id = t.account_id) over w as next_goes_out,
+          lead(t.available_after_usd_micro) over w as next_available,
+          lag(t.kind in ('deposit', 'adjustment') and t.credit_account_id = t.account_id) over w
+            as follows_money
+        from transfers t
+        where t.account_id in (select account_id from transfers where kind = 'debt')
+        window w as (partition by t.account_id order by t.seq)
+      ) h
+      where case when kind = 'debt' and comes_in
+          then (next_kind, next_goes_out, next_available) is distinct from ('adjustment', true, 0)
+        when kind = 'debt' then debt < 0 or follows_money is not true
+        when kind in ('deposit', 'adjustment') and comes_in and debt > 0
+          then (next_kind, next_goes_out, next_amount) is distinct from
+            ('debt', true, least(debt, amount_usd_micro))
+        else false end`,
+  },
+  {
+    name: 'bonuses_end_once',
+    says: 'each bonus with an end is a deposit of the source bonus of its account, with at most its amount left, and is ended by at most one expiry, of at most its amount and not before its end; each expiry ends a bonus',
+    broken: `
+      select coalesce(b.transfer_id, e.id) as bonus, b.left_usd_micro, t.amount_usd_micro,
+        e.amount_usd_micro as expired
+      from bonuses b full join (select * from transfers where kind = 'expiry') e
+        on e.id = b.ended_by left join transfers t on t.id = b.transfer_id
+      where b.transfer_id is null or t.source is distinct from 'bonus'
+        or t.account_id <> b.account_id or b.left_usd_micro > t.amount_usd_micro
+        or b.ended_by is not null and (e.id is null or e.account_id <> b.account_id
+          or e.amount_usd_micro > t.amount_usd_micro or e.created_at < b.expires_at)`,
   },
   {
     name: 'one_settlement_a_reserve',
@@ -229,82 +272,7 @@ export const laws: Law[] = [
       from request_inputs i join transfers r on r.id = i.request_id and r.kind = 'reserve'
       where i.quote->>'price_usd_micro' is distinct from r.amount_usd_micro::text`,
   },
-  {
-    name: 'vouchers_are_deposits',
-    says: "each redeemed voucher has exactly one deposit, with the voucher's amount, account and time of redemption, and each deposit by voucher has its voucher",
-    broken: `
-      select v.id as voucher, v.amount_usd_micro, v.redeemed_by, t.id as transfer, t.kind,
-        t.amount_usd_micro as booked, t.account_id as booked_to
-      from vouchers v full join (select * from transfers
-        where reference ~ '${ofVoucher}') t
-        on t.reference = 'voucher:' || v.id
-      where (t.id is not null or v.redeemed_at is not null) and (t.kind, t.account_id,
-        t.amount_usd_micro, t.created_at) is distinct from
-        ('deposit', v.redeemed_by, v.amount_usd_micro, v.redeemed_at)`,
-  },
-  {
-    name: 'deposits_are_logged',
-    says: "each deposit and correction has a row in the operator's log with the same account, amount, reference, reason and time, and each such row has its deposit or correction",
-    // The log row and its transfer are written in one transaction, so their times are exactly
-    // equal.
-    broken: `
-      select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.account_id, t.amount,
-        t.reference, t.created_at, l.account_id as logged_account, l.amount as logged_amount,
-        l.reference as logged_reference, l.created_at as logged_at
-      from (
-        select id, kind, account_id, reference, reason, created_at,
-          case when credit_account_id = account_id then amount_usd_micro
-            else -amount_usd_micro end::text as amount
-        from transfers where kind in ('deposit', 'adjustment') and reference !~ '${ofVoucher}'
-      ) t full join (
-        select details->>'transfer_id' as transfer_id, account_id, created_at,
-          case action when 'account.credit' then 'deposit' else 'adjustment' end as kind,
-          details->>'amount_usd_micro' as amount,
-          ${trimmed("details->>'reference'")} as reference,
-          ${trimmed("details->>'reason'")} as reason
-        from operator_log where action in ('account.credit', 'account.adjust')
-          and details->>'replayed' = 'false'
-      ) l on l.transfer_id = t.id::text
-      where (t.kind, t.account_id, t.amount, t.reference, t.reason, t.created_at) is distinct from
-        (l.kind, l.account_id, l.amount, l.reference, l.reason, l.created_at)
-        and (l.transfer_id is not null or t.created_at >= ${allIsLogged})`,
-  },
-  {
-    name: 'vouchers_are_logged',
-    says: "each voucher has the amount and expiry that the operator's log recorded for it, no voucher is missing, and a cancelled voucher stays cancelled",
-    broken: `
-      select 'made' as what, v.created_at, v.vouchers, v.amount, v.expires_at,
-        l.vouchers as logged_vouchers, l.amount as logged_amount, l.expires_at as logged_expires_at
-      from (
-        select created_at, amount_usd_micro::text as amount, expires_at, count(*) as vouchers
-        from vouchers group by 1, 2, 3
-      ) v full join (
-        select created_at, details->>'amount_usd_micro' as amount,
-          (details->>'expires_at')::timestamptz as expires_at,
-          (details->>'count')::bigint as vouchers
-        from operator_log where action = 'voucher.create'
-      ) l on v.created_at = l.created_at
-      where (v.vouchers, v.amount, v.expires_at) is distinct from
-        (l.vouchers, l.amount, l.expires_at)
-        and (l.created_at is not null or v.created_at >= ${allIsLogged})
-      union all select 'taken back', l.created_at, null, v.amount_usd_micro::text, v.expires_at,
-        null, null, null
-      from operator_log l join vouchers v on v.id::text = l.target
-      where l.action = 'voucher.void' and v.voided_at is null`,
-  },
-  {
-    name: 'log_is_whole',
-    says: "the rows of the operator's log are numbered without a gap, and each resolved unknown outcome has its row there",
-    broken: `
-      select 'gap' as what, seq, n as expected, created_at from (
-        select seq, row_number() over (order by seq) as n, created_at from operator_log) l
-      where seq <> n
-      union all select 'resolution of ' || min(request_id::text), null, null, created_at
-      from resolutions r where created_at >= ${allIsLogged} and not exists (
-        select from operator_log l where l.action in ('request.resolve', 'request.resolve_many')
-          and l.created_at = r.created_at)
-      group by created_at`,
-  },
+  ...logLaws,
   {
     name: 'spend_days_recompute',
     says: 'the stored daily sums of an account equal those recomputed from its requests of these days, which are all final',

@@ -1,3 +1,5 @@
+import type { Source } from '../core/account/source.ts';
+import { newId } from '../lib/id.ts';
 import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
@@ -18,11 +20,19 @@ export const operatorAccounts = {
   deposits: '00000000-0000-0000-0000-000000000001',
   revenue: '00000000-0000-0000-0000-000000000002',
   adjustments: '00000000-0000-0000-0000-000000000003',
+  debts: '00000000-0000-0000-0000-000000000004',
 } as const;
 
-export type TransferKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+export type TransferKind =
+  | 'deposit'
+  | 'adjustment'
+  | 'reserve'
+  | 'charge'
+  | 'release'
+  | 'debt'
+  | 'expiry';
 
-interface Transfer {
+interface Sides {
   id: string;
   account_id: string;
   seq: bigint;
@@ -31,8 +41,14 @@ interface Transfer {
   credit_account_id: string;
   amount: bigint;
   available_after: bigint;
+}
+
+interface Transfer extends Sides {
   pending_id: string | null;
   key_id: string | null;
+  source: Source | null;
+  /** For a refund: the request that it gives money back for. */
+  refunded_id: string | null;
   reference: string | null;
   reason: string | null;
 }
@@ -42,6 +58,8 @@ interface Balance {
   debits_pending: bigint;
   debits_posted: bigint;
   credits_posted: bigint;
+  /** Lent and not paid back. */
+  debt: bigint;
   last_seq: bigint;
   open_requests: number;
   /** Bytes of input submitted today (UTC). */
@@ -57,6 +75,7 @@ export interface Holding {
 export interface Funds {
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
+  debt_usd_micro: bigint;
 }
 
 export interface Hold {
@@ -82,6 +101,25 @@ export interface Settlement {
   closes_job: boolean;
 }
 
+export interface Refund {
+  account_id: string;
+  amount: bigint;
+  source: 'refund';
+  refunded_id: string;
+  reference: string;
+  reason: string;
+}
+
+export interface Adjustment {
+  account_id: string;
+  /** Below zero: takes money. */
+  amount: bigint;
+  reference: string;
+  reason: string;
+  /** If the available balance does not cover it, the rest becomes a debt. */
+  allows_debt: boolean;
+}
+
 export class Books {
   readonly #balances: Map<string, Balance>;
   readonly #before: Map<string, Balance>;
@@ -94,7 +132,11 @@ export class Books {
 
   funds(accountId: string): Funds {
     const balance = this.#balance(accountId);
-    return { available_usd_micro: available(balance), reserved_usd_micro: balance.debits_pending };
+    return {
+      available_usd_micro: available(balance),
+      reserved_usd_micro: balance.debits_pending,
+      debt_usd_micro: balance.debt,
+    };
   }
 
   holding(accountId: string): Holding {
@@ -145,34 +187,77 @@ export class Books {
     }
   }
 
-  deposit(id: string, accountId: string, amount: bigint, reference: string): void {
+  deposit(id: string, accountId: string, amount: bigint, reference: string, source: Source): void {
     const balance = this.#balance(accountId);
     balance.credits_posted += amount;
-    this.#add(balance, id, 'deposit', operatorAccounts.deposits, accountId, amount, { reference });
+    const links = { reference, source };
+    this.#add(balance, id, 'deposit', operatorAccounts.deposits, accountId, amount, links);
+    // guard: debt-paid-first
+    this.#payDebt(balance, amount);
   }
 
   /**
-   * Corrects the balance up (a positive amount) or down. Returns false if a correction down exceeds
-   * the available balance.
+   * Gives back a part of a request's charge, out of revenue. The caller has checked that the charge
+   * covers it.
    */
-  adjust(
-    id: string,
-    accountId: string,
-    amount: bigint,
-    reference: string,
-    reason: string,
-  ): boolean {
-    const balance = this.#balance(accountId);
-    const links = { reference, reason };
+  refund(id: string, refund: Refund): void {
+    const { account_id, amount, ...links } = refund;
+    const balance = this.#balance(account_id);
+    balance.credits_posted += amount;
+    const { revenue } = operatorAccounts;
+    this.#add(balance, id, 'deposit', revenue, account_id, amount, links);
+    this.#payDebt(balance, amount);
+  }
+
+  /**
+   * Corrects the balance up (a positive amount) or down. If a correction down exceeds the available
+   * balance, the rest is lent to the account, or nothing is done and false returned.
+   */
+  adjust(id: string, { account_id, amount, allows_debt, ...links }: Adjustment): boolean {
+    const balance = this.#balance(account_id);
+    const { adjustments } = operatorAccounts;
     if (amount > 0n) {
       balance.credits_posted += amount;
-      this.#add(balance, id, 'adjustment', operatorAccounts.adjustments, accountId, amount, links);
-    } else {
-      if (available(balance) < -amount) return false;
-      balance.debits_posted += -amount;
-      this.#add(balance, id, 'adjustment', accountId, operatorAccounts.adjustments, -amount, links);
+      this.#add(balance, id, 'adjustment', adjustments, account_id, amount, links);
+      this.#payDebt(balance, amount);
+      return true;
     }
+    const short = -amount - available(balance);
+    // guard: debt-is-allowed
+    if (short > 0n && !allows_debt) return false;
+    if (short > 0n) this.#lend(balance, short);
+    balance.debits_posted += -amount;
+    this.#add(balance, id, 'adjustment', account_id, adjustments, -amount, links);
     return true;
+  }
+
+  /** Takes back what is unspent of a bonus whose end has come. */
+  expire(id: string, accountId: string, amount: bigint): void {
+    const balance = this.#balance(accountId);
+    balance.debits_posted += amount;
+    this.#add(balance, id, 'expiry', accountId, operatorAccounts.deposits, amount, {});
+  }
+
+  /** All that was ever taken from the account, without what is reserved. */
+  taken(accountId: string): bigint {
+    return this.#balance(accountId).debits_posted;
+  }
+
+  #lend(balance: Balance, amount: bigint): void {
+    balance.debt += amount;
+    balance.credits_posted += amount;
+    const { debts } = operatorAccounts;
+    this.#add(balance, newId(), 'debt', debts, balance.account_id, amount, {});
+  }
+
+  /** Pays the debt out of money that has just come in, before anything else can take it. */
+  #payDebt(balance: Balance, incoming: bigint): void {
+    const amount = balance.debt < incoming ? balance.debt : incoming;
+    if (amount === 0n) return;
+    balance.debt -= amount;
+    balance.debits_posted += amount;
+    const { debts } = operatorAccounts;
+    this.#add(balance, newId(), 'debt', balance.account_id, debts, amount, {});
   }
 
   /**
@@ -189,6 +274,7 @@ export class Books {
         debits_pending: after.debits_pending - before.debits_pending,
         debits_posted: after.debits_posted - before.debits_posted,
         credits_posted: after.credits_posted - before.credits_posted,
+        debt: after.debt - before.debt,
         last_seq: after.last_seq - before.last_seq,
         open_requests: after.open_requests - before.open_requests,
         kept_bytes: after.kept_bytes - before.kept_bytes,
@@ -210,7 +296,7 @@ export class Books {
     debit: string,
     credit: string,
     amount: bigint,
-    links: Partial<Pick<Transfer, 'pending_id' | 'key_id' | 'reference' | 'reason'>>,
+    links: Partial<Omit<Transfer, keyof Sides>>,
   ): void {
     balance.last_seq += 1n;
     this.#transfers.push({
@@ -224,6 +310,8 @@ export class Books {
       available_after: available(balance),
       pending_id: null,
       key_id: null,
+      source: null,
+      refunded_id: null,
       reference: null,
       reason: null,
       ...links,
@@ -239,7 +327,8 @@ function available(balance: Balance): bigint {
 export async function openBooks(tx: Transaction, accountIds: string[]): Promise<Books> {
   // In id order: two transactions that lock the same accounts in different orders would deadlock.
   const rows = await tx.run<Balance>(sql`
-    select account_id, debits_pending, debits_posted, credits_posted, last_seq, open_requests,
+    select account_id, debits_pending, debits_posted, credits_posted, debt, last_seq,
+      open_requests,
       case when kept_on >= (now() at time zone 'utc')::date then kept_bytes else 0 end as kept_bytes
     from balances
     where account_id = any(${[...new Set(accountIds)]}::uuid[]) order by account_id
@@ -254,7 +343,8 @@ export function writeBooks(tx: Transaction, books: Books): void {
   tx.send(sql`
     with booked as (
       insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
-        amount_usd_micro, available_after_usd_micro, pending_id, key_id, reference, reason)
+        amount_usd_micro, available_after_usd_micro, pending_id, key_id, source, refunded_id,
+        reference, reason)
       select * from ${rowsOf(transfers, {
         id: 'uuid',
         account_id: 'uuid',
@@ -266,6 +356,8 @@ export function writeBooks(tx: Transaction, books: Books): void {
         available_after: 'bigint',
         pending_id: 'uuid',
         key_id: 'uuid',
+        source: 'text',
+        refunded_id: 'uuid',
         reference: 'text',
         reason: 'text',
       })} as d
@@ -273,7 +365,8 @@ export function writeBooks(tx: Transaction, books: Books): void {
     update balances b set
       debits_pending = b.debits_pending + d.debits_pending,
       debits_posted = b.debits_posted + d.debits_posted,
-      credits_posted = b.credits_posted + d.credits_posted, last_seq = b.last_seq + d.last_seq,
+      credits_posted = b.credits_posted + d.credits_posted, debt = b.debt + d.debt,
+      last_seq = b.last_seq + d.last_seq,
       open_requests = b.open_requests + d.open_requests,
       kept_on = greatest(b.kept_on, (now() at time zone 'utc')::date),
       kept_bytes = d.kept_bytes
@@ -283,6 +376,7 @@ export function writeBooks(tx: Transaction, books: Books): void {
       debits_pending: 'bigint',
       debits_posted: 'bigint',
       credits_posted: 'bigint',
+      debt: 'bigint',
       last_seq: 'bigint',
       open_requests: 'int',
       kept_bytes: 'bigint',

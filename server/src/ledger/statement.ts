@@ -1,3 +1,4 @@
+import type { Source } from '../core/account/source.ts';
 import type { Unit } from '../core/catalog/catalog.ts';
 import type { Status } from '../core/request/request.ts';
 import { arrayLiteral } from '../lib/sql/sql-array.ts';
@@ -15,8 +16,10 @@ export interface StatementRow {
    */
   direction: 'in' | 'out';
   available_after_usd_micro: bigint;
-  /** Set for a reserve, charge or release. */
+  /** Set for a reserve, charge, release or refund. */
   request_id: string | null;
+  /** Set for a deposit. */
+  source: Source | null;
   reference: string | null;
   reason: string | null;
   created_at: Date;
@@ -34,8 +37,8 @@ export function statement(
     select id, seq, kind, amount_usd_micro,
       case when kind = 'release' or credit_account_id = account_id then 'in' else 'out'
         end as direction, available_after_usd_micro,
-      case when kind = 'reserve' then id else pending_id end as request_id, reference, reason,
-        created_at
+      case when kind = 'reserve' then id else coalesce(pending_id, refunded_id) end as request_id,
+      source, reference, reason, created_at
     from transfers
     where account_id = ${accountId}
       and seq < coalesce(${page.before ?? null}::bigint, 9223372036854775807)
@@ -89,6 +92,7 @@ export interface MovementTotals {
   out_usd_micro: bigint;
   /** The total of the charges: what was paid. */
   charged_usd_micro: bigint;
+  by_source: SourceSum[];
 }
 
 /** Totals of all movements that match the filter. */
@@ -97,9 +101,11 @@ export async function movementTotals(
   filter: MovementFilter,
 ): Promise<MovementTotals> {
   const { text, values } = movementsStatement({ ...filter, limit: null }, 'asc');
-  const [row] = await db.run<MovementTotals>(
-    rawSql(
-      `
+  const hasDeposits = filter.kinds.length === 0 || filter.kinds.includes('deposit');
+  const [[row], by_source] = await Promise.all([
+    db.run<Omit<MovementTotals, 'by_source'>>(
+      rawSql(
+        `
       select count(*)::int as movements,
         coalesce(sum(change_usd_micro) filter (where change_usd_micro > 0), 0)::bigint
           as in_usd_micro,
@@ -108,10 +114,39 @@ export async function movementTotals(
         coalesce(sum(amount_usd_micro) filter (where kind = 'charge'), 0)::bigint
           as charged_usd_micro
       from (${text}) m`,
-      values,
+        values,
+      ),
+    ),
+    hasDeposits ? depositSums(db, filter) : [],
+  ]);
+  return { ...row!, by_source };
+}
+
+/** The money of the deposits from one source. */
+export interface SourceSum {
+  source: Source;
+  amount_usd_micro: bigint;
+}
+
+/**
+ * The deposits of a period by their source, the largest sum first. `from` is included, `to` is not.
+ * Without an account: those of all accounts.
+ */
+export function depositSums(
+  db: Connection,
+  deposits: { account_id?: string; from: Date | null; to: Date | null },
+): Promise<SourceSum[]> {
+  const { account_id, from, to } = deposits;
+  const ofAccount = account_id === undefined ? '' : 'and account_id = $3';
+  return db.run<SourceSum>(
+    rawSql(
+      `select source, sum(amount_usd_micro)::bigint as amount_usd_micro from transfers
+      where kind = 'deposit' and created_at >= coalesce($1::timestamptz, '-infinity')
+        and created_at < coalesce($2::timestamptz, 'infinity') ${ofAccount}
+      group by source order by sum(amount_usd_micro) desc, source`,
+      [from, to, ...(account_id === undefined ? [] : [account_id])],
     ),
   );
-  return row!;
 }
 
 function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
@@ -122,13 +157,14 @@ function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
     `
     select t.id, t.seq, t.kind, t.amount_usd_micro,
       case when t.kind = 'release' or t.credit_account_id = t.account_id then 'in' else 'out'
-        end as direction, t.available_after_usd_micro, t.request_id, t.reference, t.reason,
-      t.created_at, r.amount_usd_micro as reserved_usd_micro, q.model_id,
+        end as direction, t.available_after_usd_micro, t.request_id, t.source, t.reference,
+      t.reason, t.created_at, r.amount_usd_micro as reserved_usd_micro, q.model_id,
       case when t.kind = 'charge' then r.amount_usd_micro - t.amount_usd_micro
         when t.kind = 'release' or t.credit_account_id = t.account_id then t.amount_usd_micro
         else -t.amount_usd_micro end as change_usd_micro
     from (
-      select *, case when kind = 'reserve' then id else pending_id end as request_id
+      select *, case when kind = 'reserve' then id else coalesce(pending_id, refunded_id) end
+        as request_id
       from transfers
       where account_id = $1 and seq >= $2 and seq < $3 ${ofRare}
         and ($4::boolean or kind = any($5::text[]))
@@ -158,6 +194,8 @@ export interface StatementLine {
   unit: Unit | null;
   /** The delivered quantity, or the requested one if that is not known. */
   quantity: number | null;
+  /** Set for a top-up. */
+  source: Source | null;
   reference: string | null;
   reason: string | null;
   created_at: Date;
@@ -175,8 +213,10 @@ export function statementLines(
   const { account_id, from_seq, below_seq, from, to, limit } = page;
   return db.run<StatementLine>(sql`
     with lines as (
-      select t.id, t.seq, t.kind, t.amount_usd_micro, t.reference, t.reason, t.created_at,
-        case when t.kind = 'reserve' then t.id else t.pending_id end as request_id,
+      select t.id, t.seq, t.kind, t.amount_usd_micro, t.source, t.reference, t.reason,
+        t.created_at,
+        case when t.kind = 'reserve' then t.id else coalesce(t.pending_id, t.refunded_id) end
+          as request_id,
         case when t.kind in ('reserve', 'release') then 0
           when t.credit_account_id = t.account_id then t.amount_usd_micro
           else -t.amount_usd_micro end as effect
@@ -193,7 +233,7 @@ export function statementLines(
             else -t.amount_usd_micro end)
         from transfers t
         where t.account_id = b.account_id and t.seq > (select max(seq) from lines)
-          and t.kind in ('deposit', 'adjustment', 'charge')
+          and t.kind in ('deposit', 'adjustment', 'charge', 'debt', 'expiry')
       ), 0) as balance
       from balances b where b.account_id = ${account_id}
     )
@@ -204,7 +244,7 @@ export function statementLines(
       case when l.kind = 'reserve' then l.amount_usd_micro end as held_usd_micro,
       l.request_id, q.model_id, q.status, i.quote ->> 'unit' as unit,
       coalesce(o.quantity, (i.quote ->> 'quantity')::float8) as quantity,
-      l.reference, l.reason, l.created_at
+      l.source, l.reference, l.reason, l.created_at
     from lines l cross join newest n
       left join requests q on q.id = l.request_id
       left join request_inputs i on i.request_id = l.request_id
@@ -245,33 +285,62 @@ export async function seqsBetween(
   return { from_seq: row?.from_seq ?? 1n, below_seq: row?.below_seq ?? 1n };
 }
 
-/** The movements of one request: its reserve, and the charge or release that settled it. */
+/**
+ * The movements of one request: its reserve, the charge or release that settled it, and refunds.
+ */
 export function movementsOf(db: Connection, requestId: string): Promise<StatementRow[]> {
   return db.run<StatementRow>(sql`
     select id, seq, kind, amount_usd_micro,
       case when kind = 'release' or credit_account_id = account_id then 'in' else 'out'
         end as direction, available_after_usd_micro,
-      coalesce(pending_id, id) as request_id, reference, reason, created_at
-    from transfers where id = ${requestId} or pending_id = ${requestId} order by seq`);
+      ${requestId}::uuid as request_id, source, reference, reason, created_at
+    from transfers
+    where id = ${requestId} or pending_id = ${requestId} or refunded_id = ${requestId}
+    order by seq`);
 }
 
-interface Referenced {
+export interface Referenced {
   id: string;
   account_id: string;
   kind: 'deposit' | 'adjustment';
+  source: Source | null;
   /** Negative for money taken away. */
   amount: bigint;
   reason: string | null;
+  /** For a refund: its request. */
+  refunded_id: string | null;
+  /** For a bonus: when what is unspent goes back. */
+  expires_at: Date | null;
   created_at: Date;
 }
 
 /** The deposit or correction with this reference, or null. */
 export async function findReference(db: Connection, reference: string): Promise<Referenced | null> {
   const [row] = await db.run<Referenced>(sql`
-    select id, account_id, kind, reason, created_at,
-      case when credit_account_id = account_id then amount_usd_micro
+    select id, t.account_id, kind, source, reason, refunded_id, b.expires_at, created_at,
+      case when credit_account_id = t.account_id then amount_usd_micro
         else -amount_usd_micro end as amount
-    from transfers where reference = ${reference}`);
+    from transfers t left join bonuses b on b.transfer_id = t.id
+    where reference = ${reference}`);
+  return row ?? null;
+}
+
+/** A request's charge, and the sum of its refunds. */
+export interface Charge {
+  account_id: string;
+  /** 0 if it was not charged, or not yet. */
+  charged: bigint;
+  refunded: bigint;
+}
+
+/** Null if there is no such request. */
+export async function findCharge(db: Connection, requestId: string): Promise<Charge | null> {
+  const [row] = await db.run<Charge>(sql`
+    select r.account_id, coalesce(c.amount_usd_micro, 0) as charged,
+      (select coalesce(sum(amount_usd_micro), 0)::bigint from transfers
+        where refunded_id = ${requestId}) as refunded
+    from transfers r left join transfers c on c.pending_id = r.id and c.kind = 'charge'
+    where r.id = ${requestId} and r.kind = 'reserve'`);
   return row ?? null;
 }
 
@@ -297,7 +366,7 @@ export function movedSince(
     select b.account_id, b.last_seq,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro,
-      array(select coalesce(t.pending_id, t.id) from transfers t
+      array(select coalesce(t.pending_id, t.refunded_id, t.id) from transfers t
         where t.account_id = b.account_id and t.seq > d.seq
         order by t.seq limit ${limit}::int) as request_ids
     from ${rowsOf(known, { account_id: 'uuid', seq: 'bigint' })} as d
@@ -309,12 +378,16 @@ interface Holdings {
   /** Money that customers can spend, which the operator owes them. */
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
+  /** Money that customers owe the operator. */
+  debt_usd_micro: bigint;
 }
 
 export async function holdings(db: Connection): Promise<Holdings> {
   const [row] = await db.run<Holdings>(sql`
     select coalesce(sum(credits_posted - debits_posted - debits_pending), 0)::bigint
         as available_usd_micro,
-      coalesce(sum(debits_pending), 0)::bigint as reserved_usd_micro from balances`);
+      coalesce(sum(debits_pending), 0)::bigint as reserved_usd_micro,
+      coalesce(sum(debt), 0)::bigint as debt_usd_micro
+    from balances`);
   return row!;
 }

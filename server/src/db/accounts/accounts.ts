@@ -13,6 +13,8 @@ export interface AccountRow {
   created_at: Date;
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
+  /** Paid first by what comes in next. */
+  debt_usd_micro: bigint;
 }
 
 /** Creates the account with an empty balance; false if the e-mail address is taken. */
@@ -39,7 +41,7 @@ export async function find(db: Connection, emailOrId: string): Promise<AccountRo
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
       a.price_ppm, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro
+      b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
     from accounts a join balances b on b.account_id = a.id
     where a.email = ${name} or a.id = ${id}`);
   return rows[0] ?? null;
@@ -54,7 +56,7 @@ export function list(
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
       a.price_ppm, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro
+      b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
     from (
       select * from accounts
       where id < coalesce(${page.before ?? null}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')

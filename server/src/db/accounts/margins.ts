@@ -7,12 +7,16 @@ import type { Kind } from '../../core/catalog/catalog.ts';
 /** A request with its charge and its cost, which only the operator may see. */
 export interface MarginRow {
   id: string;
+  account_id: string;
+  key_id: string;
   model_id: string;
   kind: Kind;
   upstream: string;
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
+  /** The part of the charge that was given back. */
+  refunded_usd_micro: bigint;
   /** Includes left starts whose cost is known. Null: unknown. */
   cost_usd_micro: bigint | null;
   error_code: FailureCode | null;
@@ -23,22 +27,25 @@ export interface MarginRow {
 /** Newest first. */
 export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]> {
   return db.run<MarginRow>(sql`
-    select r.id, r.model_id, r.kind, r.upstream, r.status, r.quoted_usd_micro,
-      r.charged_usd_micro, s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, r.error_code,
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status,
+      r.quoted_usd_micro, r.charged_usd_micro, coalesce(f.refunded, 0) as refunded_usd_micro,
+      s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, r.error_code,
       r.created_at, r.completed_at
     from requests r left join request_results s on s.request_id = r.id
     left join lateral (
       select sum(a.cost_usd_micro)::bigint as cost from attempts a
       where a.request_id = r.id and a.left_at is not null
     ) l on true
+    left join lateral (
+      select sum(t.amount_usd_micro)::bigint as refunded from transfers t
+      where t.refunded_id = r.id
+    ) f on true
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
 /** All of one request except its input and output. */
 export interface FullRow extends MarginRow {
-  account_id: string;
   email: string;
-  key_id: string;
   key_name: string;
   key_prefix: string;
   key_last4: string;
@@ -66,7 +73,7 @@ export async function findFull(db: Connection, id: string): Promise<FullRow | nu
   const [row] = await db.run<FullRow>(sql`
     select r.id, r.account_id, c.email, r.key_id, k.name as key_name, k.prefix as key_prefix,
       k.last4 as key_last4, r.model_id, r.kind, r.upstream, r.upstream_model, r.status,
-      r.quoted_usd_micro, r.charged_usd_micro,
+      r.quoted_usd_micro, r.charged_usd_micro, coalesce(f.refunded, 0) as refunded_usd_micro,
       s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, s.quantity, r.error_code,
       s.error_message, s.error_cause, r.webhook_state, i.webhook_url, i.quote, r.created_at,
       r.started_at,
@@ -83,6 +90,10 @@ export async function findFull(db: Connection, id: string): Promise<FullRow | nu
       select sum(a.cost_usd_micro)::bigint as cost from attempts a
       where a.request_id = r.id and a.left_at is not null
     ) l on true
+    left join lateral (
+      select sum(t.amount_usd_micro)::bigint as refunded from transfers t
+      where t.refunded_id = r.id
+    ) f on true
     where r.id = ${id}`);
   return row ?? null;
 }

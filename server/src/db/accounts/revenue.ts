@@ -4,14 +4,15 @@ import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
  * Revenue and cost of requests, by the day (UTC) on which they ended. A left start counts on the
- * day it was left, as a cost without a request. Past days are summed up once, because ended
- * requests do not change; newer days are summed when they are asked for.
+ * day it was left, as a cost without a request; a refund on the day it was booked, as a charge
+ * below zero. Past days are summed up once, because ended requests do not change; newer days are
+ * summed when they are asked for.
  */
 
 /** Transactions that began before midnight have ended by then. */
 const settledAfter = `interval '1 hour'`;
 /** The first day that is not summed up yet: today, or yesterday shortly after midnight. */
-const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
+export const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
 /** The longest period that can be shown, and a few days more. */
 const keptDays = 100;
 
@@ -22,21 +23,26 @@ const keptDays = 100;
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
- * Requests that ended, and starts that were left, in a period. `done` is null for a left start, so
- * that it counts neither as completed nor as failed.
+ * Requests that ended, starts that were left and refunds that were booked in a period. `done` is
+ * null for the latter two, so that they count neither as completed nor as failed.
  */
-const entries = (during: (at: string) => string, more = '') => `
-  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
-    r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
+export const entries = (during: (at: string) => string, more = '') => `
+  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.key_id, r.kind,
+    r.model_id, r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
     s.cost_usd_micro as cost, ${ran} as ran
   from request_results s join requests r on r.id = s.request_id
   where ${during('s.created_at')} ${more}
   union all
-  select (a.left_at at time zone 'utc')::date, r.account_id, r.kind, r.model_id,
+  select (a.left_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind, r.model_id,
     a.upstream, -- guard: left-start-costs-there (off: null)
     null, null, a.cost_usd_micro, true
   from attempts a join requests r on r.id = a.request_id
-  where a.left_at is not null and ${during('a.left_at')} ${more}`;
+  where a.left_at is not null and ${during('a.left_at')} ${more}
+  union all
+  select (t.created_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind, r.model_id,
+    r.upstream, null, -t.amount_usd_micro, null, false
+  from transfers t join requests r on r.id = t.refunded_id
+  where t.kind = 'deposit' and t.refunded_id is not null and ${during('t.created_at')} ${more}`;
 
 /** Any number will do, as long as every version of the service uses the same one. */
 const rollUpLock = 770_219_011;
@@ -81,7 +87,7 @@ export async function rollUp(tx: Transaction): Promise<number> {
 /** The number of jobs that ran, or may have run, at an unknown cost. */
 const uncosted = `count(*) filter (where ran and cost is null)`;
 
-const sums = `count(*) filter (where done), count(*) filter (where not done),
+export const sums = `count(*) filter (where done), count(*) filter (where not done),
   coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
 
 /** Columns that add up the stored sums of past days and the requests of newer days. */
@@ -147,7 +153,7 @@ export function topAccounts(db: Connection, days: number, limit: number): Promis
         union all
         select account_id, ${sums} from (${fresh(from(days))}) e group by account_id
       ) both_parts group by account_id
-      having sum(charged_usd_micro) > 0 or sum(cost_usd_micro) > 0
+      having sum(charged_usd_micro) <> 0 or sum(cost_usd_micro) > 0
       order by sum(charged_usd_micro) desc, account_id limit $1
     ) t join accounts a on a.id = t.account_id
     order by t.charged_usd_micro desc, t.account_id`,

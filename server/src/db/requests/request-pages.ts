@@ -1,6 +1,6 @@
 import type { Status } from '../../core/request/request.ts';
 import { leastIdAt } from '../../lib/id.ts';
-import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import type { RequestRow } from './requests.ts';
 
 /**
@@ -47,10 +47,13 @@ export function findEntries(
 }
 
 export interface PageFilter {
-  account_id: string;
+  /** Null: requests of all accounts. */
+  account_id: string | null;
   status: Status | null;
   model_id: string | null;
   key_id: string | null;
+  /** Left out: all upstreams. */
+  upstream?: string | null;
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
@@ -81,6 +84,11 @@ function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
   return { first: from > first ? from : first, last: to < last ? to : last };
 }
 
+/** As SQL text, because a search over all accounts needs another index. */
+function ofAccount({ account_id }: PageFilter): Fragment {
+  return account_id === null ? () => 'true' : (bind) => `account_id = ${bind(account_id)}`;
+}
+
 /** Matching ids, newest first. */
 export async function idsBelow(
   db: Connection,
@@ -90,14 +98,15 @@ export async function idsBelow(
   const { first, last } = stretch(filter);
   const rows = await db.run<{ id: string }>(sql`
     select id from (
-      select id, status, model_id, key_id, created_at from requests
-      where account_id = ${filter.account_id} and id >= ${first}::uuid and id <= ${last}::uuid
+      select id, status, model_id, key_id, upstream, created_at from requests
+      where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
         and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       order by id desc limit ${look}::int
     ) r
     where (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
       and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
+      and (${filter.upstream ?? null}::text is null or upstream = ${filter.upstream ?? null})
       and created_at >= coalesce('epoch'::timestamptz
         + ${filter.from_ms}::float8 * interval '1 ms', '-infinity')
       and created_at < coalesce('epoch'::timestamptz
@@ -115,14 +124,15 @@ export async function idsAbove(
   const { first, last } = stretch(filter);
   const rows = await db.run<{ id: string }>(sql`
     select id from (
-      select id, status, model_id, key_id, created_at from requests
-      where account_id = ${filter.account_id} and id >= ${first}::uuid and id <= ${last}::uuid
+      select id, status, model_id, key_id, upstream, created_at from requests
+      where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
         and id > ${above_id}::uuid
       order by id limit ${look}::int
     ) r
     where (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
       and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
+      and (${filter.upstream ?? null}::text is null or upstream = ${filter.upstream ?? null})
       and created_at >= coalesce('epoch'::timestamptz
         + ${filter.from_ms}::float8 * interval '1 ms', '-infinity')
       and created_at < coalesce('epoch'::timestamptz
@@ -141,7 +151,7 @@ export async function reach(
   const [row] = await db.run<{ id: string; created_at: Date }>(sql`
     select id, created_at from requests where id = (
       select id from requests
-      where account_id = ${filter.account_id} and id >= ${first}::uuid and id <= ${last}::uuid
+      where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
         and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       order by id desc offset ${look - 1}::int limit 1)`);
   return row ?? null;

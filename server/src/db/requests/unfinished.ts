@@ -50,8 +50,9 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
     const { is_started, has_handle, outcome, left } = group;
     const started = is_started ? { has_handle, outcome, left } : null;
     const does = stepFor({ ...group, started, webhook_state: null, outputs_due: false });
-    const of = work.get(`${upstream} ${does}`);
-    work.set(`${upstream} ${does}`, {
+    const name = JSON.stringify([upstream, does]);
+    const of = work.get(name);
+    work.set(name, {
       does,
       upstream,
       jobs: jobs + (of?.jobs ?? 0),

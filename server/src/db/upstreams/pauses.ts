@@ -1,4 +1,12 @@
-import { modelPause, upstreamPause, withReply, type BusyReply } from '../../core/request/busy.ts';
+import {
+  afterFailure,
+  modelPause,
+  upstreamPause,
+  withReply,
+  type BusyReply,
+  type FailureState,
+  type StartFailure,
+} from '../../core/request/pauses.ts';
 import { storableText } from '../../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
@@ -13,129 +21,98 @@ export interface PauseRecord {
   failures: number;
 }
 
-export interface Failure {
-  account_id: string;
+/** A failed start. `pause_seconds`: for a missing model, how long that model is paused. */
+export interface Failure extends StartFailure {
   message: string;
   why: Refusal;
   /** The upstream's own name of the model. */
   model: string;
-  /**
-   * How long the upstream asks not to be called. For a model that the upstream does not have: how
-   * long that model is paused.
-   */
-  pause_seconds: number;
-  /** False: the pause begins only after starts of two accounts have failed. */
-  pauses_at_once: boolean;
   /** For `busy`: the limit applies to our whole account at the upstream. */
   account_wide: boolean | undefined;
-  /** The caller's input cannot be the cause, so failures of a single account count too. */
-  counts_alone: boolean;
-  /** Failures in succession that pause the upstream, and that pause the model. */
-  threshold: number;
+  /** As `threshold`, for the model alone. */
   model_threshold: number;
-  failure_pause_seconds: number;
 }
 
-/** Failures older than this are ignored. */
-const failureCountsSeconds = 600;
+interface StoredState extends FailureState {
+  model: string;
+  busy: BusyReply[] | null;
+  /** The time of the transaction, in unix seconds. */
+  at: number;
+}
 
 /**
- * Records a failed start. After `threshold` failures in succession, or if the upstream asks for it,
- * the upstream is paused, or only one of its models. Failures of a single account never pause
- * anything for others (its inputs may be the cause), unless `counts_alone` is set. Pauses of busy
- * upstreams follow `busy.ts`. Returns the newly paused entry, or else the one paused longest.
+ * Records a failed start, and pauses the upstream, or only one of its models, as `pauses.ts`
+ * decides. Returns the newly paused entry, or else the one paused longest.
  */
 export function noteFailure(
   db: Database,
   upstream: string,
   failure: Failure,
 ): Promise<PauseRecord> {
-  const { why, model, pause_seconds } = failure;
+  const { account_id, message, why, model } = failure;
   // A missing model says nothing about the upstream's other models.
-  if (why === 'model')
-    return writeFailure(db, upstream, failure, [{ model, pause: pause_seconds, busy: null }]);
-  if (why !== 'busy') {
-    const whole = { model: '', pause: pause_seconds, busy: null };
-    return writeFailure(db, upstream, failure, [whole, { model, pause: 0, busy: null }]);
-  }
+  const models = why === 'model' ? [model] : ['', model];
   return db.tx(async (tx) => {
     tx.send(sql`
-      insert into upstreams (name, model) select ${upstream}, unnest(${['', model]}::text[])
+      insert into upstreams (name, model) select ${upstream}, unnest(${models}::text[])
       order by 2 on conflict do nothing`);
-    const rows = await tx.run<{ busy: BusyReply[] | null; at: number }>(sql`
-      select busy, extract(epoch from now())::float8 as at from upstreams
-      where name = ${upstream} and model in ('', ${model}) order by model for update`);
-    const { account_id, account_wide = false } = failure;
-    const [whole = [], own = []] = rows.map(({ busy, at }) =>
-      withReply(busy ?? [], { model, account_id, at }),
+    const stored = await tx.run<StoredState>(sql`
+      select model, busy, failures, failed_account,
+        extract(epoch from now())::float8 as at,
+        extract(epoch from now() - failed_at)::float8 as failed_ago,
+        extract(epoch from now() - other_failed_at)::float8 as other_failed_ago,
+        greatest(0, extract(epoch from paused_until - now()))::float8 as paused_seconds
+      from upstreams where name = ${upstream} and model = any(${models}::text[])
+      order by model for update`);
+    const changes = stored.map((before) => changeOf(before, failure));
+    tx.send(sql`
+      update upstreams u set
+        failures = d.failures,
+        failed_at = now(),
+        failed_account = ${account_id}::uuid,
+        other_failed_at = now() - d.other_failed_ago * interval '1 s',
+        last_error = ${storableText(message.slice(0, 2000))},
+        last_error_at = now(),
+        last_why = ${why},
+        busy = coalesce(d.busy, u.busy),
+        paused_until = greatest(u.paused_until,
+          now() + nullif(d.paused_seconds, 0) * interval '1 s')
+      from ${rowsOf(changes, {
+        model: 'text',
+        failures: 'int',
+        other_failed_ago: 'float8',
+        busy: 'json',
+        paused_seconds: 'float8',
+      })} d
+      where u.name = ${upstream} and u.model = d.model`);
+    const begins = changes.filter((each) => each.paused_seconds > 0 && !each.was_paused);
+    const [longest] = (begins.length > 0 ? begins : changes).toSorted(
+      (one, other) => other.paused_seconds - one.paused_seconds,
     );
-    return writeFailure(tx, upstream, failure, [
-      { model: '', pause: upstreamPause(whole, pause_seconds, account_wide), busy: whole },
-      { model, pause: modelPause(own, pause_seconds), busy: own },
-    ]);
+    const { model: paused, failures, paused_seconds, was_paused } = longest!;
+    return { model: paused, failures, paused_seconds, was_paused };
   });
 }
 
-/** The changes that a failure makes to an upstream, or to one model of it. */
-interface Change {
-  model: string;
-  pause: number;
-  busy: BusyReply[] | null;
-}
-
-async function writeFailure(
-  db: Connection,
-  upstream: string,
-  failure: Failure,
-  changes: Change[],
-): Promise<PauseRecord> {
-  const changed = changes.map(({ model, pause, busy }) => ({
+function changeOf({ busy, at, ...before }: StoredState, failure: Failure) {
+  const { account_id, why, account_wide = false, pause_seconds } = failure;
+  const { model } = before;
+  const isWhole = model === '';
+  let pause = isWhole || why === 'model' ? pause_seconds : 0;
+  let replies = null;
+  if (why === 'busy') {
+    replies = withReply(busy ?? [], { model: failure.model, account_id, at });
+    pause = isWhole
+      ? upstreamPause(replies, pause_seconds, account_wide)
+      : modelPause(replies, pause_seconds);
+  }
+  const threshold = isWhole ? failure.threshold : failure.model_threshold;
+  return {
     model,
-    pause,
-    threshold: model === '' ? failure.threshold : failure.model_threshold,
-    busy: busy === null ? null : JSON.stringify(busy),
-  }));
-  const rows = await db.run<PauseRecord>(sql`
-    with d as (
-      select *, now() - ${failureCountsSeconds} * interval '1 s' as since
-      from ${rowsOf(changed, { model: 'text', pause: 'float8', threshold: 'int', busy: 'json' })} d
-    ), before as (
-      select model, paused_until > now() as was_paused from upstreams where name = ${upstream}
-    ), noted as (
-      insert into upstreams as u
-        (name, model, failures, failed_at, failed_account, last_error, last_error_at, last_why,
-          busy, paused_until)
-      select ${upstream}, model, 1, now(), ${failure.account_id}::uuid,
-        ${storableText(failure.message.slice(0, 2000))}, now(), ${failure.why}::text, busy,
-        case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
-      from d order by model
-      on conflict (name, model) do update set
-        failures = 1 + case when u.failed_at > (select max(since) from d)
-          then u.failures else 0 end,
-        failed_at = now(), failed_account = excluded.failed_account,
-        other_failed_at = case when u.failed_account <> excluded.failed_account then u.failed_at
-          else u.other_failed_at end,
-        last_error = excluded.last_error, last_error_at = excluded.last_error_at,
-        last_why = excluded.last_why, busy = coalesce(excluded.busy, u.busy),
-        paused_until = greatest(u.paused_until, excluded.paused_until,
-          case when
-            ${failure.counts_alone} -- guard: old-failure-forgotten (off: true)
-            or (select max(since) from d) <
-            case when u.failed_account <> excluded.failed_account then u.failed_at
-              else u.other_failed_at end
-          then greatest(
-            now() + (select nullif(pause, 0) from d where d.model = u.model) * interval '1 s',
-            case when (select threshold from d where d.model = u.model)
-                <= 1 + case when u.failed_at > (select max(since) from d) then u.failures else 0 end
-              then now() + ${failure.failure_pause_seconds}::float8 * interval '1 s' end) end)
-      returning model, failures, paused_until
-    )
-    select n.model, coalesce(b.was_paused, false) as was_paused, n.failures,
-      greatest(0, extract(epoch from n.paused_until - now()))::float8 as paused_seconds
-    from noted n left join before b using (model)
-    order by n.paused_until > now() and not coalesce(b.was_paused, false) desc nulls last,
-      n.paused_until desc nulls last, n.model`);
-  return rows[0]!;
+    was_paused: before.paused_seconds > 0,
+    busy: replies && JSON.stringify(replies),
+    ...afterFailure(before, { ...failure, pause_seconds: pause, threshold }),
+  };
 }
 
 /**

@@ -1,0 +1,103 @@
+import type { Family } from '../../core/deposit/address.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** A transfer from a wallet takes a few minutes; of an exchange, somewhat longer. */
+const shownSeconds = 900;
+
+export interface AddressRow {
+  family: Family;
+  address: string;
+  account_id: string;
+  key_id: string;
+  index: number;
+}
+
+/** The account of each of these addresses; addresses of no account are missing. */
+export async function ownersOf(
+  db: Connection,
+  family: Family,
+  addresses: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.run<{ address: string; account_id: string }>(sql`
+    select address, account_id from deposit_addresses
+    where family = ${family} and address = any(${addresses}::text[])`);
+  return new Map(rows.map(({ address, account_id }) => [address, account_id]));
+}
+
+/** Every address of a family, also those that have a newer one: all are read for ever. */
+export async function watched(db: Connection, family: Family): Promise<string[]> {
+  const rows = await db.run<{ address: string }>(sql`
+    select address from deposit_addresses where family = ${family} order by address`);
+  return rows.map(({ address }) => address);
+}
+
+/** The key that new addresses of a family are derived from. */
+export interface KeyRow {
+  id: string;
+  family: Family;
+  xpub: string;
+  next_index: number;
+}
+
+export async function currentKey(db: Connection, family: Family): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(sql`
+    select id, family, xpub, next_index from deposit_keys
+    where family = ${family} and retired_at is null`);
+  return row ?? null;
+}
+
+/** Makes this the current key of its family, unless there is one. */
+export async function addKey(
+  db: Connection,
+  { id, family, xpub }: Omit<KeyRow, 'next_index'>,
+): Promise<void> {
+  await db.run(sql`
+    insert into deposit_keys (id, family, xpub) values (${id}, ${family}, ${xpub})
+    on conflict do nothing`);
+}
+
+/** Takes the next index of a key, for one address. */
+export async function takeIndex(db: Connection, keyId: string): Promise<number> {
+  const [row] = await db.run<{ index: number }>(sql`
+    update deposit_keys set next_index = next_index + 1 where id = ${keyId}
+    returning next_index - 1 as index`);
+  return row!.index;
+}
+
+/** The address that an account shows now; null: it has none of this family. */
+export async function currentOf(
+  db: Connection,
+  accountId: string,
+  family: Family,
+): Promise<AddressRow | null> {
+  const [row] = await db.run<AddressRow>(sql`
+    select family, address, account_id, key_id, index from deposit_addresses
+    where account_id = ${accountId} and family = ${family} and retired_at is null`);
+  return row ?? null;
+}
+
+export async function insert(db: Connection, row: AddressRow): Promise<void> {
+  await db.run(sql`
+    insert into deposit_addresses (family, address, account_id, key_id, index)
+    values (${row.family}, ${row.address}, ${row.account_id}, ${row.key_id}, ${row.index})`);
+}
+
+/** Notes that these addresses were asked for, at most once a minute each. */
+export async function noteShown(
+  db: Connection,
+  accountId: string,
+  families: readonly Family[],
+): Promise<void> {
+  await db.run(sql`
+    update deposit_addresses set shown_at = now()
+    where account_id = ${accountId} and family = any(${families}::text[]) and retired_at is null
+      and (shown_at is null or shown_at < now() - interval '1 minute')`);
+}
+
+/** Whether somebody has asked for an address of this family lately, and may pay soon. */
+export async function areShown(db: Connection, family: Family): Promise<boolean> {
+  const rows = await db.run(sql`
+    select address from deposit_addresses
+    where family = ${family} and shown_at > now() - ${shownSeconds} * interval '1 s' limit 1`);
+  return rows.length > 0;
+}

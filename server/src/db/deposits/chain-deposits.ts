@@ -1,0 +1,129 @@
+import type { DepositPlace, HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+type State = 'held' | 'credited' | 'ignored';
+
+export interface NewDeposit extends DepositPlace {
+  id: string;
+  block_height: bigint;
+  block_hash: string;
+  block_at: Date;
+  token: string;
+  from_address: string;
+  to_address: string;
+  amount_units: bigint;
+  amount_usd_micro: bigint;
+  account_id: string | null;
+  state: State;
+  why: HeldWhy | IgnoredWhy | null;
+  transfer_id: string | null;
+}
+
+export interface KnownDeposit extends DepositPlace {
+  id: string;
+  state: State;
+  why: HeldWhy | IgnoredWhy | null;
+}
+
+/** The deposits that are known of these transactions of a chain, locked. */
+export function lockMany(
+  db: Connection,
+  chain: string,
+  hashes: readonly string[],
+): Promise<KnownDeposit[]> {
+  return db.run<KnownDeposit>(sql`
+    select id, chain, tx_hash, log_position, state, why from chain_deposits
+    where chain = ${chain} and tx_hash = any(${hashes}::text[])
+    order by id for update`);
+}
+
+/** A held deposit as it was found. */
+export type UnconfirmedDeposit = Pick<
+  NewDeposit,
+  | 'tx_hash'
+  | 'log_position'
+  | 'block_height'
+  | 'block_hash'
+  | 'block_at'
+  | 'token'
+  | 'from_address'
+  | 'to_address'
+> & { units: bigint };
+
+/**
+ * Deposits that an endpoint did not know yet. In any order, because some are never confirmed, and
+ * must not keep others from being asked for.
+ */
+export async function unconfirmed(
+  db: Connection,
+  chain: string,
+  limit: number,
+): Promise<UnconfirmedDeposit[]> {
+  const rows = await db.run<Omit<UnconfirmedDeposit, 'units'> & { units: string }>(sql`
+    select tx_hash, log_position, block_height, block_hash, block_at, token, from_address,
+      to_address, amount_units::text as units
+    from chain_deposits
+    where chain = ${chain} and state = 'held' and why = 'unconfirmed'
+    order by random() limit ${limit}`);
+  return rows.map(({ units, ...row }) => ({ ...row, units: BigInt(units) }));
+}
+
+/** Those of these transactions that a booking by hand names in its reference. */
+export async function findMentioned(
+  db: Connection,
+  hashes: readonly string[],
+): Promise<Set<string>> {
+  const plain = hashes.map((hash) => hash.slice(2));
+  const rows = await db.run<{ hash: string }>(sql`
+    select distinct substring(lower(reference) from '[0-9a-f]{64}') as hash from transfers
+    where substring(lower(reference) from '[0-9a-f]{64}') = any(${plain}::text[])
+      and reference is not null and reference !~ '^chain:'`);
+  return new Set(rows.map(({ hash }) => `0x${hash}`));
+}
+
+/** Inserts deposits. Those that are credited get their time here. */
+export async function insertMany(db: Connection, deposits: NewDeposit[]): Promise<void> {
+  await db.run(sql`
+    insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
+      block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id, state,
+      why, transfer_id, credited_at)
+    select d.*, case when state = 'credited' then now() end
+    from ${rowsOf(deposits, {
+      id: 'uuid',
+      chain: 'text',
+      tx_hash: 'text',
+      log_position: 'int',
+      block_height: 'bigint',
+      block_hash: 'text',
+      block_at: 'timestamptz',
+      token: 'text',
+      from_address: 'text',
+      to_address: 'text',
+      amount_units: 'numeric',
+      amount_usd_micro: 'bigint',
+      account_id: 'uuid',
+      state: 'text',
+      why: 'text',
+      transfer_id: 'uuid',
+    })} as d`);
+}
+
+/** The decision on a deposit that was held. */
+export interface Decided {
+  id: string;
+  state: State;
+  why: HeldWhy | IgnoredWhy | null;
+  transfer_id: string | null;
+}
+
+/** Decides on deposits that are held; `lockMany` has locked them. */
+export async function decideMany(db: Connection, deposits: Decided[]): Promise<void> {
+  await db.run(sql`
+    update chain_deposits c set
+      state = d.state,
+      why = d.why,
+      transfer_id = d.transfer_id,
+      credited_at = case when d.state = 'credited' then now() end
+    from ${rowsOf(deposits, { id: 'uuid', state: 'text', why: 'text', transfer_id: 'uuid' })} d
+    where c.id = d.id`);
+}

@@ -1,0 +1,194 @@
+import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** How far each blockchain is read. The row also says when a worker reads it next. */
+export interface ChainRow extends Progress {
+  name: string;
+  chain_id: bigint;
+  scanned_block_at: Date | null;
+  head_height: bigint | null;
+  read_at: Date | null;
+  wake_at: Date;
+  attempt: number;
+  failures: number;
+  last_error: string | null;
+  refused_why: string | null;
+  stopped_why: string | null;
+}
+
+/** The three heights are null until the first read. */
+interface Progress {
+  start_height: bigint | null;
+  scanned_height: bigint | null;
+  scanned_hash: string | null;
+  rescanned_height: bigint | null;
+}
+
+/** A read that a worker has begun. Only the newest attempt of a chain may write. */
+export interface ChainClaim extends Progress {
+  name: string;
+  chain_id: bigint;
+  attempt: number;
+  failures: number;
+}
+
+/** Adds chains that are read for the first time. Changes nothing if they are there. */
+export async function addMany(
+  db: Connection,
+  chains: { name: string; chain_id: bigint }[],
+): Promise<void> {
+  await db.run(sql`
+    insert into chains (name, chain_id)
+    select name, chain_id from ${rowsOf(chains, { name: 'text', chain_id: 'bigint' })} as d
+    order by name
+    on conflict do nothing`);
+}
+
+export function list(db: Connection): Promise<ChainRow[]> {
+  return db.run<ChainRow>(sql`
+    select name, chain_id, start_height, scanned_height, scanned_hash, scanned_block_at,
+      rescanned_height, head_height, read_at, wake_at, attempt, failures, last_error, refused_why,
+      stopped_why
+    from chains order by name`);
+}
+
+/** Those of these chains on which a deposit would be noticed. */
+export async function readable(db: Connection, names: readonly string[]): Promise<Set<string>> {
+  if (names.length === 0) return new Set();
+  const rows = await db.run<{ name: string }>(sql`
+    select name from chains
+    where name = any(${names}::text[]) and scanned_height is not null and refused_why is null
+      and stopped_why is null`);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** The newest block of each chain at its last read. */
+export async function heads(db: Connection): Promise<Map<string, bigint>> {
+  const rows = await db.run<{ name: string; head_height: bigint }>(sql`
+    select name, head_height from chains where head_height is not null`);
+  return new Map(rows.map(({ name, head_height }) => [name, head_height]));
+}
+
+/** Takes the chains of these names that are due, each for one worker, until the lease ends. */
+export function claimDue(
+  db: Connection,
+  names: readonly string[],
+  leaseSeconds: number,
+): Promise<ChainClaim[]> {
+  return db.run<ChainClaim>(sql`
+    update chains set attempt = attempt + 1, wake_at = now() + ${leaseSeconds} * interval '1 s'
+    where name in (
+      select name from chains
+      where name = any(${names}::text[]) and wake_at <= now() and stopped_why is null
+      order by wake_at for update skip locked)
+    returning name, chain_id, attempt, failures, start_height, scanned_height, scanned_hash,
+      rescanned_height`);
+}
+
+/** Prolongs the lease of a read that takes long. */
+export async function renew(
+  db: Connection,
+  { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
+  leaseSeconds: number,
+): Promise<void> {
+  await db.run(sql`
+    update chains set wake_at = now() + ${leaseSeconds} * interval '1 s'
+    where name = ${name} and attempt = ${attempt} and wake_at > now()`);
+}
+
+/** Gives a read up that has not ended, so that another worker begins at once. */
+export async function release(
+  db: Connection,
+  { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
+): Promise<void> {
+  await db.run(sql`
+    update chains set wake_at = now() where name = ${name} and attempt = ${attempt}`);
+}
+
+/**
+ * Ends a stop, and reads at once. `from`: the height from which blocks are read again; null: it
+ * goes on where it was. Returns the stop's reason; `undefined` if there is no such chain.
+ */
+export async function resume(
+  db: Connection,
+  name: string,
+  from: bigint | null,
+): Promise<string | null | undefined> {
+  const [row] = await db.run<{ stopped_why: string | null }>(sql`
+    with before as (select name, stopped_why from chains where name = ${name} for update)
+    update chains c set
+      start_height = least(c.start_height, ${from}::bigint),
+      scanned_height = least(c.scanned_height, ${from}::bigint - 1),
+      rescanned_height = least(c.rescanned_height, ${from}::bigint - 1),
+      scanned_hash = null,
+      stopped_why = null,
+      failures = 0,
+      attempt = attempt + 1,
+      wake_at = now()
+    from before where c.name = before.name
+    returning before.stopped_why`);
+  return row?.stopped_why;
+}
+
+/** Locks the chain's row. False: another attempt has begun, so this one may write nothing. */
+export async function lockAttempt(
+  db: Connection,
+  { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from chains where name = ${name} and attempt = ${attempt} for update`);
+  return rows.length > 0;
+}
+
+/** How far a read came. Heights never decrease. */
+export interface ReadState {
+  start_height: bigint;
+  scanned_height: bigint;
+  scanned_hash: string | null;
+  scanned_block_at: Date | null;
+  rescanned_height: bigint;
+  head_height: bigint;
+  /** Until the next read. */
+  wake_seconds: number;
+}
+
+export async function noteRead(db: Connection, name: string, read: ReadState): Promise<void> {
+  await db.run(sql`
+    update chains set
+      start_height = ${read.start_height},
+      scanned_height = ${read.scanned_height},
+      scanned_hash = ${read.scanned_hash},
+      scanned_block_at = coalesce(${read.scanned_block_at}::timestamptz, scanned_block_at),
+      rescanned_height = ${read.rescanned_height},
+      head_height = ${read.head_height},
+      read_at = now(),
+      wake_at = now() + ${read.wake_seconds}::float8 * interval '1 s',
+      failures = 0,
+      last_error = null,
+      refused_why = null
+    where name = ${name}`);
+}
+
+/** Why a read failed. */
+export interface ReadFailure {
+  message: string;
+  wake_seconds: number;
+  /** A wrong setting: no address is shown until a read succeeds. */
+  refused_why: string | null;
+  /** It is not read again until an operator resumes it. */
+  stopped_why: string | null;
+}
+
+export async function noteFailure(
+  db: Connection,
+  { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
+  failure: ReadFailure,
+): Promise<void> {
+  await db.run(sql`
+    update chains set
+      failures = failures + 1,
+      last_error = ${failure.message.slice(0, 2000)},
+      refused_why = coalesce(${failure.refused_why}::text, refused_why),
+      stopped_why = ${failure.stopped_why},
+      wake_at = now() + ${failure.wake_seconds}::float8 * interval '1 s'
+    where name = ${name} and attempt = ${attempt}`);
+}

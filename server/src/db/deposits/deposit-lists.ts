@@ -1,0 +1,48 @@
+import { sql, type Connection } from '../../lib/sql/sql.ts';
+
+/** The deposits of an account, as it sees them. */
+
+export interface DepositEntry {
+  /** The id of the deposit; null while its block is not final. */
+  id: string | null;
+  chain: string;
+  token: string;
+  to_address: string;
+  tx_hash: string;
+  log_position: number | null;
+  block_height: bigint;
+  amount_usd_micro: bigint;
+  state: 'seen' | 'dropped' | 'held' | 'credited' | 'ignored';
+  seen_at: Date;
+  credited_at: Date | null;
+  transfer_id: string | null;
+}
+
+/** Deposits in final blocks, newest first. Amounts below the minimum are left out. */
+export function finalDeposits(
+  db: Connection,
+  { account_id, below_id, limit }: { account_id: string; below_id: string | null; limit: number },
+): Promise<(DepositEntry & { id: string })[]> {
+  return db.run<DepositEntry & { id: string }>(sql`
+    select id, chain, token, to_address, tx_hash, log_position, block_height, amount_usd_micro,
+      state, created_at as seen_at, credited_at, transfer_id
+    from chain_deposits
+    where account_id = ${account_id} and why is distinct from 'dust'
+      and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    order by id desc limit ${limit}`);
+}
+
+/** The newest deposits in blocks that are not final, and those that the chain has dropped. */
+export function sightings(
+  db: Connection,
+  accountId: string,
+  limit: number,
+): Promise<DepositEntry[]> {
+  return db.run<DepositEntry>(sql`
+    select null as id, chain, token, to_address, tx_hash, null as log_position, block_height,
+      amount_usd_micro, case when gone_at is null then 'seen' else 'dropped' end as state, seen_at,
+      null as credited_at, null as transfer_id
+    from chain_sightings
+    where account_id = ${accountId}
+    order by seen_at desc, tx_hash limit ${limit}`);
+}

@@ -1,0 +1,64 @@
+import { rowsOf, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
+
+/**
+ * Bonus deposits with an end, and how much of them is left. The rows of an account are read and
+ * written only while its balance is locked.
+ */
+
+export interface LiveBonus {
+  transfer_id: string;
+  left: bigint;
+  /** All that was taken from the account when `left` was right; the same for all its bonuses. */
+  counted: bigint;
+  is_due: boolean;
+}
+
+/** The bonuses of an account that have not ended, the one that ends first at the front. */
+export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonus[]> {
+  return tx.run<LiveBonus>(sql`
+    select transfer_id, left_usd_micro as left, counted_usd_micro as counted,
+      expires_at <= now() as is_due
+    from bonuses where account_id = ${accountId} and ended_by is null
+    order by expires_at, transfer_id`);
+}
+
+export interface NewBonus {
+  transfer_id: string;
+  account_id: string;
+  expires_at: Date;
+  amount: bigint;
+  /** All that was taken from the account before this bonus. */
+  counted: bigint;
+}
+
+export function insertBonus(tx: Transaction, bonus: NewBonus): void {
+  const { transfer_id, account_id, expires_at, amount, counted } = bonus;
+  tx.send(sql`
+    insert into bonuses (transfer_id, account_id, expires_at, left_usd_micro, counted_usd_micro)
+    values (${transfer_id}, ${account_id}, ${expires_at}, ${amount}, ${counted})`);
+}
+
+/** Stores what is left of the bonuses, and which of them have ended by which expiry. */
+export function writeBonuses(
+  tx: Transaction,
+  bonuses: { transfer_id: string; left: bigint; ended_by: string | null }[],
+  counted: bigint,
+): void {
+  if (bonuses.length === 0) return;
+  tx.send(sql`
+    update bonuses b set left_usd_micro = d.left_usd_micro, ended_by = d.ended_by,
+      counted_usd_micro = ${counted}::bigint
+    from ${rowsOf(
+      bonuses.map(({ left: left_usd_micro, ...row }) => ({ ...row, left_usd_micro })),
+      { transfer_id: 'uuid', left_usd_micro: 'bigint', ended_by: 'uuid' },
+    )} as d
+    where b.transfer_id = d.transfer_id`);
+}
+
+/** Accounts with a bonus whose end has come, those that wait longest first. */
+export async function dueAccounts(db: Connection, limit: number): Promise<string[]> {
+  const rows = await db.run<{ account_id: string }>(sql`
+    select account_id from bonuses where ended_by is null and expires_at <= now()
+    order by expires_at limit ${limit}`);
+  return [...new Set(rows.map(({ account_id }) => account_id))];
+}

@@ -1,0 +1,7 @@
+/** A law of the books, in SQL that shares no code with the code that writes them. */
+export interface Law {
+  name: string;
+  says: string;
+  /** Selects the rows that break the law; no rows means that the law is kept. */
+  broken: string;
+}

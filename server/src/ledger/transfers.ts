@@ -1,0 +1,99 @@
+import type { Source } from '../core/account/source.ts';
+import { leastIdAt } from '../lib/id.ts';
+import { arrayLiteral } from '../lib/sql/sql-array.ts';
+import { rawSql, type Connection } from '../lib/sql/sql.ts';
+import type { TransferKind } from './ledger.ts';
+
+/** Transfers of all accounts, for the operator. */
+
+export interface TransferRow {
+  id: string;
+  account_id: string;
+  kind: TransferKind;
+  amount_usd_micro: bigint;
+  /** 'in': more is available afterwards. */
+  direction: 'in' | 'out';
+  available_after_usd_micro: bigint;
+  /** Set for a reserve, charge, release or refund. */
+  request_id: string | null;
+  /** Set for a deposit. */
+  source: Source | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: Date;
+}
+
+export interface TransferFilter {
+  /** Empty: every kind. */
+  kinds: readonly TransferKind[];
+  /** Range of times: `from` is included, `to` is not; null: unbounded. */
+  from: Date | null;
+  to: Date | null;
+}
+
+interface Bounds {
+  /** Only transfers with a lower id, which are older. */
+  below_id: string | null;
+  /** How many transfers are read at most, whether they match or not. */
+  look: number;
+}
+
+/** An id is made shortly before its row is written, by a machine whose clock may differ. */
+const idSlackMs = 60_000;
+const least = '00000000-0000-0000-0000-000000000000';
+const greatest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** Kinds with an index of their own: searching all transfers for so few rows would be slow. */
+const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
+
+/** Newest first. */
+export function transfersBelow(
+  db: Connection,
+  filter: TransferFilter,
+  bounds: Bounds & { limit: number },
+): Promise<TransferRow[]> {
+  const { kinds, from, to } = filter;
+  const { where, values } = stretch(filter, bounds);
+  const more = [bounds.look, kinds.length === 0, arrayLiteral(kinds), from, to, bounds.limit];
+  return db.run<TransferRow>(
+    rawSql(
+      `select t.id, t.account_id, t.kind, t.amount_usd_micro,
+        case when t.kind = 'release' or t.credit_account_id = t.account_id then 'in' else 'out'
+          end as direction, t.available_after_usd_micro,
+        case when t.kind = 'reserve' then t.id else coalesce(t.pending_id, t.refunded_id) end
+          as request_id, t.source, t.reference, t.reason, t.created_at
+      from (select * from transfers where ${where} order by id desc limit $3) t
+      where ($4::boolean or t.kind = any($5::text[]))
+        and t.created_at >= coalesce($6::timestamptz, '-infinity')
+        and t.created_at < coalesce($7::timestamptz, 'infinity')
+      order by t.id desc limit $8`,
+      [...values, ...more],
+    ),
+  );
+}
+
+/** The last transfer that a search of `look` rows reads; null if there are fewer rows. */
+export async function transfersReach(
+  db: Connection,
+  filter: TransferFilter,
+  bounds: Bounds,
+): Promise<string | null> {
+  const { where, values } = stretch(filter, bounds);
+  const [row] = await db.run<{ id: string }>(
+    rawSql(`select id from transfers where ${where} order by id desc offset $3 limit 1`, [
+      ...values,
+      bounds.look - 1,
+    ]),
+  );
+  return row?.id ?? null;
+}
+
+/** The transfers to look at, as a condition on `id` and, for rare kinds, on `kind`. */
+function stretch({ kinds, from, to }: TransferFilter, { below_id }: Bounds) {
+  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
+  // No index contains `created_at`; bounds on the ids limit the search to a period.
+  const first = from === null ? least : leastIdAt(from.getTime() - idSlackMs);
+  const end = to === null ? greatest : leastIdAt(to.getTime() + idSlackMs);
+  const below = below_id !== null && below_id < end ? below_id : end;
+  const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
+  return { where: `id >= $1::uuid and id < $2::uuid ${ofRare}`, values: [first, below] };
+}
