@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, parse as parsePath } from 'node:path';
+import { parse } from 'yaml';
+import { readXpub, showAddress, type DepositKey, type Family } from '../core/deposit/address.ts';
+import { endpointVariable, xpubVariable, type Chain } from '../core/deposit/chain.ts';
+import { parseChainFile } from '../core/deposit/chain-file.ts';
+import type { Fetch } from '../lib/outbound/fetch.ts';
+import { messageOf } from '../lib/unknown.ts';
+import { QuestionLimits } from './limits.ts';
+import type { ChainEndpoints } from './read-chain.ts';
+import type { PlayChain } from './play.ts';
+import { playXpub } from './play-chain.ts';
+import { openRpc, type Endpoint } from './rpc.ts';
+
+/** A chain that is read. */
+export interface LiveChain {
+  chain: Chain;
+  endpoints: ChainEndpoints;
+  /** Its family's. */
+  key: DepositKey;
+  /** An address of the chain as people write it. */
+  show: (address: string) => string;
+}
+
+/** The chains of a process. */
+export interface Chains {
+  live: readonly LiveChain[];
+  /** Pays play money, in the trial only. */
+  play: PlayChain | null;
+  /** Ends the calls to their endpoints. */
+  hangUp: () => void;
+}
+
+const ofEverybody =
+  'This xpub is of a mnemonic that is printed in manuals, so anybody can take the deposits. Use the one of your own wallet.';
+
+export interface ChainOptions {
+  /** Folder of the chain files. */
+  dir: string;
+  xpubs: Readonly<Record<Family, string | null>>;
+  /** A setting by its name; null: not set. */
+  variable: (name: string) => string | null;
+  fetch: Fetch;
+  /** Keeps a secret out of the log. */
+  hide: (secret: string) => void;
+}
+
+/**
+ * The chains whose endpoints are set. `faults`: sentences about files and settings that are wrong;
+ * with one of them no chain may be read.
+ */
+export function openChains(options: ChainOptions): Chains & { faults: string[] } {
+  const faults: string[] = [];
+  const hangingUp = new AbortController();
+  const { signal } = hangingUp;
+  const keys = new Map<Family, DepositKey>();
+  for (const family of ['evm', 'tron'] as const) {
+    const xpub = options.xpubs[family];
+    if (xpub === null) continue;
+    options.hide(xpub);
+    const read = readXpub(xpub, family);
+    // guard: play-key-is-for-the-trial
+    if (xpub === playXpub) faults.push(`${xpubVariable(family)}: ${ofEverybody}`);
+    else if ('problem' in read) faults.push(`${xpubVariable(family)}: ${read.problem}`);
+    else keys.set(family, { family, xpub, addressAt: read.addressAt });
+  }
+  const live: LiveChain[] = [];
+  for (const chain of readChainFiles(options.dir, faults)) {
+    const setting = endpointVariable(chain.name);
+    const given = options.variable(setting);
+    if (given === null) continue;
+    const endpoints = endpointsIn(given, chain, options, signal);
+    const key = keys.get(chain.family);
+    if (endpoints === null)
+      faults.push(`${setting}: must be one or two https or http addresses with a blank between.`);
+    if (!key && options.xpubs[chain.family] === null)
+      faults.push(
+        `${setting} is set, so set ${xpubVariable(chain.family)} too: addresses are derived from it.`,
+      );
+    const show = (address: string) => showAddress(address, chain.family);
+    if (endpoints && key) live.push({ chain, endpoints, key, show });
+  }
+  return { live, play: null, hangUp: () => hangingUp.abort(), faults };
+}
+
+/** The chains that the folder's files describe; a sentence for each file that cannot be used. */
+export function readChainFiles(dir: string, faults: string[]): Chain[] {
+  const chains: Chain[] = [];
+  for (const file of readdirSync(dir).toSorted()) {
+    if (!/\.ya?ml$/.test(file)) continue;
+    const path = join(dir, file);
+    try {
+      const { chain, faults: found } = parseChainFile(parse(readFileSync(path, 'utf8')));
+      faults.push(...found.map(({ message }) => `${path}: ${message}`));
+      if (chain && chain.name !== parsePath(path).name)
+        faults.push(`${path}: name must be that of the file without .yaml.`);
+      if (chain) chains.push(chain);
+    } catch (error) {
+      faults.push(`${path}: ${messageOf(error)}`);
+    }
+  }
+  return chains;
+}
+
+/** One or two endpoints; null if the text is something else. */
+function endpointsIn(
+  text: string,
+  chain: Chain,
+  options: ChainOptions,
+  signal: AbortSignal,
+): ChainEndpoints | null {
+  const [first, second, ...more] = text.trim().split(/\s+/);
+  const all = [first, second].filter((url) => url !== undefined);
+  if (more.length > 0 || !all.every(isHttp)) return null;
+  const [one, two] = all.map((url) => {
+    options.hide(url);
+    const endpoint: Endpoint = { url, headers: headersFor(chain, options) };
+    return { rpc: openRpc(options.fetch, endpoint, signal), limits: new QuestionLimits() };
+  });
+  return two ? [one!, two] : [one!];
+}
+
+/** TronGrid takes its key in a header; other services have it in the address. */
+function headersFor({ name, family }: Chain, options: ChainOptions): Record<string, string> {
+  const key = family === 'tron' ? options.variable(`${endpointVariable(name)}_KEY`) : null;
+  if (key === null) return {};
+  options.hide(key);
+  return { 'tron-pro-api-key': key };
+}
+
+function isHttp(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+}

@@ -1,0 +1,78 @@
+import { RpcError } from './rpc.ts';
+
+/** Learns how many blocks and addresses an endpoint takes in one question. */
+
+export interface QuestionSize {
+  blocks: number;
+  addresses: number;
+}
+
+const first: QuestionSize = { blocks: 2_000, addresses: 500 };
+/** After so many answers a question may be larger again: a crowded range slows only itself down. */
+const growsAfter = 20;
+
+const tooManyAddresses =
+  /max (addresses|topics)|too many (topics|addresses)|maximum of [\d,]+ parameters/i;
+const tooMuch =
+  /range|limit|too (many|large|big|wide)|more than|exceed|size|time[d ]?-?out|10000 results/i;
+const namedBlocks =
+  /(?:limit of|block range:|up to a|maximum(?: is| of)?:?|limited to(?: a)?) ?([\d,]+)/i;
+const namedTopics = /topics: ?([\d,]+)|maximum of ([\d,]+) parameters/i;
+/**
+ * Codes of refusals that may be about the size. -32005 means "too many results" at some endpoints
+ * and "too many requests" at others; a smaller question is right for both.
+ */
+const sizeCodes = new Set([-32005, -32602, -32000, -32600, 400, 413]);
+
+export class QuestionLimits {
+  #now: QuestionSize = { ...first };
+  /** A number that the endpoint has named is its rule, and is not tried to be exceeded again. */
+  #most: QuestionSize = { ...first };
+  #answers = 0;
+
+  get blocks(): number {
+    return this.#now.blocks;
+  }
+
+  get addresses(): number {
+    return this.#now.addresses;
+  }
+
+  answered(): void {
+    this.#answers += 1;
+    if (this.#answers < growsAfter) return;
+    this.#answers = 0;
+    this.#now = {
+      blocks: Math.min(this.#most.blocks, this.#now.blocks * 2),
+      addresses: Math.min(this.#most.addresses, this.#now.addresses * 2),
+    };
+  }
+
+  /** Makes the next question smaller. False: the refusal was not about the size. */
+  refused(error: unknown, asked: QuestionSize): boolean {
+    if (!(error instanceof RpcError)) return false;
+    this.#answers = 0;
+    if (tooManyAddresses.test(error.text) && asked.addresses > 1)
+      return this.#shrink('addresses', asked.addresses, namedIn(namedTopics, error.text));
+    const isOfSize = error.code !== null && sizeCodes.has(error.code) && tooMuch.test(error.text);
+    if (!isOfSize) return false;
+    if (asked.blocks > 1) {
+      const named = /range|block/i.test(error.text) ? namedIn(namedBlocks, error.text) : null;
+      return this.#shrink('blocks', asked.blocks, named);
+    }
+    return asked.addresses > 1 && this.#shrink('addresses', asked.addresses, null);
+  }
+
+  #shrink(part: keyof QuestionSize, asked: number, named: number | null): true {
+    const isRule = named !== null && named > 0 && named < asked;
+    this.#now[part] = isRule ? named : Math.floor(asked / 2);
+    if (isRule) this.#most[part] = named;
+    return true;
+  }
+}
+
+function namedIn(pattern: RegExp, text: string): number | null {
+  const [, ...groups] = pattern.exec(text) ?? [];
+  const found = groups.find((group) => group !== undefined);
+  return found === undefined ? null : Number(found.replaceAll(',', ''));
+}

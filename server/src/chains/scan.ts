@@ -1,0 +1,209 @@
+import type { Chain } from '../core/deposit/chain.ts';
+import type { SeenTransfer } from '../core/deposit/transfer.ts';
+import { isObject, type Json } from '../lib/json.ts';
+import type { QuestionLimits } from './limits.ts';
+import type { Rpc } from './rpc.ts';
+import { decimalsCall, hexOf, topicOf, transferTopic } from './wire.ts';
+
+/**
+ * Reads transfers of tokens from a chain. EVM chains and TRON answer the same calls. Each answer is
+ * checked: what does not fit the question is an error and never skipped.
+ */
+
+/** An endpoint's answer does not fit the question. */
+export class BadAnswer extends Error {
+  override readonly name = 'BadAnswer';
+}
+
+export interface Block {
+  height: bigint;
+  hash: string;
+  /** When it was made. */
+  at: Date;
+}
+
+export async function readChainId(call: Rpc): Promise<bigint> {
+  return quantity(await call('eth_chainId'), 'a chain id');
+}
+
+export async function readHead(call: Rpc): Promise<bigint> {
+  return quantity(await call('eth_blockNumber'), 'a height');
+}
+
+/** How many decimals a token has by its own contract. */
+export async function readDecimals(call: Rpc, token: string): Promise<bigint> {
+  const answer = await call('eth_call', [{ to: token, data: decimalsCall }, 'latest']);
+  return BigInt(word(answer, 'the number of decimals'));
+}
+
+/** The block at a height, or the finalized one; null if the endpoint does not have it. */
+export async function readBlock(call: Rpc, which: bigint | 'finalized'): Promise<Block | null> {
+  const name = which === 'finalized' ? which : hexOf(which);
+  const block = await call('eth_getBlockByNumber', [name, false]);
+  if (block === null) return null;
+  if (!isObject(block)) throw new BadAnswer('eth_getBlockByNumber: not a block');
+  const height = quantity(block.number, 'a height');
+  if (which !== 'finalized' && height !== which)
+    throw new BadAnswer(`asked for block ${which}, got ${height}`);
+  const seconds = Number(quantity(block.timestamp, 'a time'));
+  return { height, hash: word(block.hash, 'a block hash'), at: new Date(seconds * 1000) };
+}
+
+/** As `readBlock`. An endpoint that lags behind answers as if its missing blocks were empty. */
+export async function demandBlock(call: Rpc, height: bigint): Promise<Block> {
+  const block = await readBlock(call, height);
+  if (!block) throw new BadAnswer(`the endpoint does not have block ${height} yet`);
+  return block;
+}
+
+/** The newest final block below this head; null while the chain is too short to have one. */
+export async function readFinal(
+  call: Rpc,
+  { finality }: Pick<Chain, 'finality'>,
+  head: bigint,
+): Promise<Block | null> {
+  if (finality === 'finalized') return readBlock(call, 'finalized');
+  const height = head - BigInt(finality.confirmations);
+  return height < 0n ? null : demandBlock(call, height);
+}
+
+/** All transfers of these tokens to these addresses, in blocks `from` to `to`. */
+export async function readTransfers(
+  call: Rpc,
+  range: { tokens: readonly string[]; from: bigint; to: bigint },
+  addresses: readonly string[],
+  limits: QuestionLimits,
+): Promise<SeenTransfer[]> {
+  const found = new Map<string, SeenTransfer>();
+  const watched = new Set(addresses);
+  const padded = addresses.map(topicOf);
+  const { tokens, to } = range;
+  const address = tokens.length === 1 ? tokens[0] : tokens;
+  const ask = async (low: bigint, high: bigint, topics: readonly string[]) => {
+    const filter = { address, fromBlock: hexOf(low), toBlock: hexOf(high) };
+    const logs = await call('eth_getLogs', [{ ...filter, topics: [transferTopic, null, topics] }]);
+    if (!Array.isArray(logs)) throw new BadAnswer('eth_getLogs: not a list');
+    for (const log of logs) {
+      const transfer = transferIn(log);
+      if (transfer === null) continue;
+      // guard: answer-fits-question
+      demandFit(transfer, { tokens, low, high, watched });
+      found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
+    }
+  };
+  /** Asks for a range of blocks, from this address on. */
+  const walk = async (from: bigint, until: bigint, firstAddress: number): Promise<void> => {
+    let begun = firstAddress;
+    for (let low = from; low <= until; begun = 0) {
+      const high = lower(until, low + BigInt(limits.blocks) - 1n);
+      let size = 0;
+      try {
+        for (; begun < padded.length; begun += size) {
+          size = Math.min(limits.addresses, padded.length - begun);
+          await ask(low, high, padded.slice(begun, begun + size));
+          limits.answered();
+        }
+      } catch (error) {
+        if (!limits.refused(error, { blocks: Number(high - low) + 1, addresses: size }))
+          throw error;
+        // The answers before stay; the other addresses are asked for in smaller pieces.
+        await walk(low, high, begun);
+      }
+      low = high + 1n;
+    }
+  };
+  if (padded.length > 0) await walk(range.from, to, 0);
+  return [...found.values()].toSorted(
+    (one, other) =>
+      Number(one.block_height - other.block_height) || one.block_log_index - other.block_log_index,
+  );
+}
+
+/** A transfer in a block, to be confirmed. Its log is found by its number in the block. */
+type Mined = Pick<SeenTransfer, 'tx_hash' | 'block_hash' | 'token' | 'to_address' | 'units'> & {
+  block_log_index: number;
+};
+/** A stored one, found by the place of its log in the receipt, as a reorg cannot change it. */
+type Stored = Omit<Mined, 'block_log_index'> & { log_position: number };
+
+/** The place of the transfer's log in its receipt; null if the endpoint does not know it so. */
+export async function confirmTransfer(call: Rpc, transfer: Mined | Stored): Promise<number | null> {
+  const receipt = await call('eth_getTransactionReceipt', [transfer.tx_hash]);
+  if (receipt === null) return null;
+  if (!isObject(receipt)) throw new BadAnswer('eth_getTransactionReceipt: not a receipt');
+  if (receipt.status !== '0x1') return null;
+  const block_hash = word(receipt.blockHash, 'a block hash');
+  const block = await readBlock(call, quantity(receipt.blockNumber, 'a height'));
+  if (block?.hash !== block_hash) return null;
+  const logs = Array.isArray(receipt.logs) ? receipt.logs : [];
+  const log_position =
+    'log_position' in transfer
+      ? transfer.log_position
+      : logs.findIndex((log) => isObject(log) && isNumbered(log, transfer.block_log_index));
+  const log = logs[log_position];
+  const known = log === undefined ? null : transferIn(log);
+  const isSame =
+    known !== null &&
+    known.block_hash === transfer.block_hash &&
+    known.token === transfer.token &&
+    known.to_address === transfer.to_address &&
+    known.units === transfer.units;
+  return isSame ? log_position : null;
+}
+
+function isNumbered(log: Json, index: number): boolean {
+  return quantity(log.logIndex, 'a number') === BigInt(index);
+}
+
+/** The transfer that a log tells of; null if a reorg has removed it. */
+function transferIn(log: unknown): SeenTransfer | null {
+  if (!isObject(log)) throw new BadAnswer('a log is not an object');
+  if (log.removed === true) return null;
+  const [event, from, to, ...more] = Array.isArray(log.topics) ? log.topics : [];
+  if (event !== transferTopic || more.length > 0) throw new BadAnswer('a log is no Transfer');
+  return {
+    tx_hash: word(log.transactionHash, 'a transaction hash'),
+    block_log_index: Number(quantity(log.logIndex, 'a number')),
+    block_height: quantity(log.blockNumber, 'a height'),
+    block_hash: word(log.blockHash, 'a block hash'),
+    token: hex(log.address, 40, 'a contract'),
+    from_address: addressIn(from),
+    to_address: addressIn(to),
+    units: BigInt(word(log.data, 'an amount')),
+  };
+}
+
+function demandFit(
+  { token, block_height, to_address }: SeenTransfer,
+  asked: { tokens: readonly string[]; low: bigint; high: bigint; watched: ReadonlySet<string> },
+): void {
+  if (!asked.tokens.includes(token)) throw new BadAnswer(`a log of another contract, ${token}`);
+  if (block_height < asked.low || block_height > asked.high)
+    throw new BadAnswer(`a log of block ${block_height}, asked ${asked.low} to ${asked.high}`);
+  if (!asked.watched.has(to_address)) throw new BadAnswer('a log to an address not asked for');
+}
+
+/** The last 20 bytes of a topic. */
+function addressIn(topic: unknown): string {
+  return `0x${word(topic, 'an address').slice(-40)}`;
+}
+
+function word(value: unknown, what: string): string {
+  return hex(value, 64, what);
+}
+
+function hex(value: unknown, digits: number, what: string): string {
+  if (typeof value !== 'string' || value.length !== digits + 2 || !/^0x[0-9a-f]+$/i.test(value))
+    throw new BadAnswer(`${what} is missing or malformed`);
+  return value.toLowerCase();
+}
+
+function quantity(value: unknown, what: string): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
+    throw new BadAnswer(`${what} is missing or malformed`);
+  return BigInt(value);
+}
+
+function lower(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
