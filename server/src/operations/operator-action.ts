@@ -1,3 +1,4 @@
+import type { Source } from '../core/account/source.ts';
 import * as accounts from '../db/accounts/accounts.ts';
 import * as operatorLog from '../db/operator-log.ts';
 import { newId } from '../lib/id.ts';
@@ -9,14 +10,22 @@ export interface Operator {
   email: string;
 }
 
-/** The author of a row in the operator's log: an operator, or the command line. */
+/** The author of a row in the operator's log: an operator, an operator key or the command line. */
 export interface Author {
   person_id: string | null;
+  /** Set only for an operator key. */
+  operator_key_id?: string;
   email: string;
 }
 
 /** Someone with direct access to the database, whose name is not known. */
 export const commandLine: Author = { person_id: null, email: 'command line' };
+
+/** An operator key; its id tells keys of the same name apart. */
+export function keyAuthor(key: { operator_key_id: string; name: string }): Author {
+  const { operator_key_id, name } = key;
+  return { person_id: null, operator_key_id, email: `operator key ${name}` };
+}
 
 /** Every action that is recorded in the operator's log. */
 export type OperatorAction =
@@ -34,7 +43,12 @@ export type OperatorAction =
   | 'team.join'
   | 'team.role'
   | 'team.remove'
+  | 'key.create'
   | 'key.limits'
+  | 'key.rotate'
+  | 'key.revoke'
+  | 'operator_key.create'
+  | 'operator_key.revoke'
   | 'person.reset'
   | 'person.email'
   | 'invitation.create'
@@ -43,9 +57,11 @@ export type OperatorAction =
   | 'voucher.void'
   | 'model.stop'
   | 'model.resume'
+  | 'chain.resume'
   | 'upstream.wake'
   | 'upstream.test'
   | 'request.cancel'
+  | 'request.refund'
   | 'request.resolve'
   | 'request.resolve_many';
 
@@ -71,7 +87,8 @@ export function logAction(
   result: Omit<ActionResult, 'answer'> & { action: OperatorAction },
 ): void {
   const { action, account_id = null, target = null, details } = result;
-  const who = { person_id: by.person_id, by_email: by.email };
+  const { person_id, operator_key_id = null, email: by_email } = by;
+  const who = { person_id, operator_key_id, by_email };
   operatorLog.insert(tx, {
     id: newId(),
     ...who,
@@ -83,7 +100,8 @@ export function logAction(
 }
 
 /**
- * Writes the log row of a deposit (without a reason) or a correction. The audit compares the two.
+ * Writes the log row of a deposit (with a source), a correction (with a reason) or a refund (with a
+ * request). The audit compares the two.
  */
 export function logBooking(
   tx: Transaction,
@@ -91,15 +109,29 @@ export function logBooking(
   booked: {
     account_id: string;
     amount: bigint;
+    source: Source | null;
     reference: string;
     reason: string | null;
+    refunded_id: string | null;
+    expires_at: Date | null;
+    /** For operators only. */
+    note?: string | undefined;
     transfer_id: string;
   },
 ): void {
-  const { account_id, amount, reference, reason, transfer_id } = booked;
-  const action = reason === null ? 'account.credit' : 'account.adjust';
-  const told = { amount_usd_micro: String(amount), reference, ...(reason !== null && { reason }) };
-  logAction(tx, by, { action, account_id, details: { ...told, transfer_id, replayed: false } });
+  const { account_id, amount, source, reference, reason, refunded_id, transfer_id } = booked;
+  const { expires_at, note } = booked;
+  const ofAccount = source === null ? 'account.adjust' : 'account.credit';
+  const action = refunded_id === null ? ofAccount : 'request.refund';
+  const about = {
+    ...(source !== null && { source }),
+    ...(reason !== null && { reason }),
+    ...(expires_at !== null && { expires_at }),
+    ...(note !== undefined && { note }),
+  };
+  const told = { amount_usd_micro: String(amount), reference, ...about };
+  const details = { ...told, transfer_id, replayed: false };
+  logAction(tx, by, { action, account_id, target: refunded_id, details });
 }
 
 /**

@@ -3,19 +3,7 @@ import { stepFor, type Step, type Transition } from '../core/request/request.ts'
 import { redactInput } from '../core/request/redact.ts';
 import { routeAfter } from '../core/request/routing.ts';
 import { loadClaimed, type ClaimedRequest } from '../db/requests/request-steps.ts';
-import {
-  claimDue,
-  claimHeld,
-  claimQueued,
-  moveQueued,
-  nextDueMs,
-  putOff,
-  renewMany,
-  pausesOf,
-  pausedQueues,
-  waitingUpstreams,
-  type Claim,
-} from '../db/requests/queue.ts';
+import * as queue from '../db/requests/queue.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { throttled } from '../lib/log-throttle.ts';
@@ -122,7 +110,7 @@ class ClaimingWorker implements Worker {
     const { leaseSeconds } = settings;
     this.#leases = new Leases(
       leaseSeconds,
-      (claims) => renewMany(db, claims, leaseSeconds),
+      (claims) => queue.renewMany(db, claims, leaseSeconds),
       (err) => log.warn({ err }, 'leases could not be renewed'),
     );
   }
@@ -175,7 +163,8 @@ class ClaimingWorker implements Worker {
         try {
           const count = await this.#round();
           if (count > 0) await this.#sleep.wait(paceMs, false);
-          else await this.#sleep.wait(Math.min(idleMs, (await nextDueMs(db)) ?? idleMs), true);
+          else
+            await this.#sleep.wait(Math.min(idleMs, (await queue.nextDueMs(db)) ?? idleMs), true);
         } catch (error) {
           // A lost connection is logged once, by the connection itself.
           if (!isAway(error)) tellFailed(error);
@@ -196,7 +185,7 @@ class ClaimingWorker implements Worker {
     const claims = await this.#claim(free);
     if (claims.length === 0) return 0;
     const rows = await loadClaimed(db, claims);
-    const surplus: Claim[] = [];
+    const surplus: queue.Claim[] = [];
     for (const row of rows) {
       const step = stepOf(row);
       const giveBack = this.#share(step, row);
@@ -211,7 +200,7 @@ class ClaimingWorker implements Worker {
       });
       this.#underWay.add(handled);
     }
-    if (surplus.length > 0) await putOff(db, surplus, surplusSeconds);
+    if (surplus.length > 0) await queue.putOff(db, surplus, surplusSeconds);
     return claims.length;
   }
 
@@ -233,10 +222,10 @@ class ClaimingWorker implements Worker {
     if (now < this.#rerouteAt) return;
     this.#rerouteAt = now + rerouteMs;
     const { db, upstreams, catalog } = this.#deps;
-    const paused = await pausedQueues(db);
+    const paused = await queue.pausedQueues(db);
     if (paused.length === 0) return;
     const rows = [...catalog().models.values()];
-    const pauseOf = await pausesOf(
+    const pauseOf = await queue.pausesOf(
       db,
       rows.flatMap((row) => row.upstreams),
     );
@@ -254,16 +243,17 @@ class ClaimingWorker implements Worker {
         const key = JSON.stringify([upstream, model]);
         moves.set(key, { upstream, model, ids: [...(moves.get(key)?.ids ?? []), id] });
       }
-      for (const { ids, ...to } of moves.values()) await moveQueued(db, from, to, ids, claimMax);
+      for (const { ids, ...to } of moves.values())
+        await queue.moveQueued(db, from, to, ids, claimMax);
     }
   }
 
-  async #claim(free: number): Promise<Claim[]> {
+  async #claim(free: number): Promise<queue.Claim[]> {
     const { db, upstreams, settings, storage } = this.#deps;
     const [due, waiting, held] = await Promise.all([
-      claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
+      queue.claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
       // While the storage is away no job is started, because its result could not be stored.
-      storage.isAway() ? [] : waitingUpstreams(db),
+      storage.isAway() ? [] : queue.waitingUpstreams(db),
       this.#claimHeld(Math.min(free, claimMax)),
     ]);
     const claims = [...due, ...held];
@@ -275,10 +265,10 @@ class ClaimingWorker implements Worker {
       // `orphanSeconds`, this one claims it and ends it.
       if (!known && oldest_seconds < orphanSeconds) continue;
       const concurrency = known?.concurrency ?? 1;
-      const queue = { upstream, paused_models, stopped_models, concurrency };
+      const from = { upstream, paused_models, stopped_models, concurrency };
       const room = Math.min(left, claimMax, this.#calls.left(upstream));
       if (room <= 0) continue;
-      const queued = await claimQueued(db, queue, room, settings.leaseSeconds);
+      const queued = await queue.claimQueued(db, from, room, settings.leaseSeconds);
       claims.push(...queued);
       left -= queued.length;
     }
@@ -288,11 +278,11 @@ class ClaimingWorker implements Worker {
   /**
    * Claims requests whose results are in this process's spool: no other machine can finish them.
    */
-  async #claimHeld(limit: number): Promise<Claim[]> {
+  async #claimHeld(limit: number): Promise<queue.Claim[]> {
     const { db, settings, storage } = this.#deps;
     const { ids, orphans } = this.#spooled.due(storage.isAway(), limit);
     if (ids.length === 0) return [];
-    const claims = await claimHeld(db, ids, orphans, settings.leaseSeconds);
+    const claims = await queue.claimHeld(db, ids, orphans, settings.leaseSeconds);
     this.#spooled.taken(ids, storage.isAway());
     return claims;
   }

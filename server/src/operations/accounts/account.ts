@@ -4,7 +4,8 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { commandLine, logBooking } from '../operator-action.ts';
+import { keysOf } from '../../lib/records.ts';
+import { commandLine, logBooking, type ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
@@ -37,9 +38,10 @@ export async function createAccount(
     if (inserted && first_deposit > 0n) {
       const books = await openBooks(tx, [id]);
       const made = { transfer_id: newId(), reference: `first deposit of ${id}` };
-      books.deposit(made.transfer_id, id, first_deposit, made.reference);
+      books.deposit(made.transfer_id, id, first_deposit, made.reference, 'paid');
       writeBooks(tx, books);
-      const booked = { account_id: id, amount: first_deposit, reason: null, ...made };
+      const about = { source: 'paid', reason: null, refunded_id: null, expires_at: null } as const;
+      const booked = { account_id: id, amount: first_deposit, ...about, ...made };
       logBooking(tx, commandLine, booked);
     }
     return inserted;
@@ -76,6 +78,40 @@ export async function setPrice(db: Database, id: string, price_ppm: number): Pro
       },
     );
   await accounts.setPrice(db, id, price_ppm);
+}
+
+type AccountName = Pick<accounts.AccountRow, 'id' | 'email'>;
+
+/** An operator's change of one property of an account; the log also gets its former value. */
+export async function changeAccount<Wanted extends Partial<accounts.Switches>>(
+  db: Database,
+  { id: account_id, email: target }: AccountName,
+  wanted: Wanted,
+  work: () => Promise<void>,
+): Promise<ActionResult<Wanted>> {
+  const switches = await accounts.lock(db, account_id);
+  await work();
+  const before = keysOf<keyof accounts.Switches>(wanted).map((name) => [name, switches[name]]);
+  const details = { ...wanted, before: Object.fromEntries(before) };
+  return { answer: wanted, account_id, target, details };
+}
+
+/** Suspends an account, or ends its suspension; takes effect with the next call. */
+export function changeStatus(
+  db: Database,
+  account: AccountName,
+  status: accounts.Switches['status'],
+): Promise<ActionResult<Pick<accounts.Switches, 'status'>>> {
+  return changeAccount(db, account, { status }, () => accounts.setStatus(db, account.id, status));
+}
+
+/** As `setPrice`, for the operator's log. */
+export function changePrice(
+  db: Database,
+  account: AccountName,
+  price_ppm: number,
+): Promise<ActionResult<Pick<accounts.Switches, 'price_ppm'>>> {
+  return changeAccount(db, account, { price_ppm }, () => setPrice(db, account.id, price_ppm));
 }
 
 /** "0.85" → 850000 millionths. Throws `Refused` for an invalid value. */

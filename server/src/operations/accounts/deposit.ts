@@ -1,120 +1,87 @@
-import { isVoucherReference } from '../../core/account/voucher.ts';
-import { unseen } from '../../core/account/name.ts';
-import { findReference } from '../../ledger/statement.ts';
-import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
-import { newId } from '../../lib/id.ts';
+import type { BookedSource } from '../../core/account/source.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { codeOf } from '../../lib/unknown.ts';
-import { Refused } from '../refused.ts';
+import { insertBonus } from '../../ledger/bonuses.ts';
 import { commandLine, logBooking, type Author } from '../operator-action.ts';
-
-export const referenceMax = 255;
-export const reasonMax = 1000;
+import { Refused } from '../refused.ts';
+import { countSpending } from './bonus.ts';
+import { bookOnce, isSameBooking, plainText, type Booked } from './booking.ts';
 
 export interface Deposit {
   account_id: string;
   amount: bigint;
   /** The payment's name outside of Farebox. Each reference is booked only once. */
   reference: string;
-}
-
-export interface BookedDeposit extends Funds {
-  transfer_id: string;
-  /** True if the same deposit was already booked under this reference. */
-  replayed: boolean;
+  /** `paid` if left out. */
+  source?: BookedSource;
+  /** For a bonus: when what is unspent of it goes back; null or left out: never. */
+  expires_at?: Date | null;
+  /** For the operator's log; it may differ when the deposit is repeated. */
+  note?: string;
 }
 
 /**
  * Books a deposit, with a row in the operator's log. Repeating the same deposit changes nothing.
  * Throws `Refused` if the reference was used for anything else.
  */
-export function deposit(
+export async function deposit(
   db: Database,
-  wanted: Deposit,
+  { account_id, amount, reference, source = 'paid', expires_at = null, ...wanted }: Deposit,
   by: Author = commandLine,
-): Promise<BookedDeposit> {
-  if (wanted.amount <= 0n)
+): Promise<Booked> {
+  if (amount <= 0n)
     throw new Refused('A deposit must be more than 0.', { reason: 'amount_not_positive' });
-  return book(db, wanted, null, by);
-}
-
-/** Corrects a balance, up or down, but never below zero. */
-export function adjust(
-  db: Database,
-  wanted: Deposit & { reason: string },
-  by: Author = commandLine,
-): Promise<BookedDeposit> {
-  if (wanted.amount === 0n)
-    throw new Refused('A correction must not be 0.', { reason: 'correction_zero' });
-  return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
+  if (expires_at !== null && source !== 'bonus')
+    throw new Refused('Only a bonus can have an end.', { reason: 'end_without_bonus' });
+  const facts = { account_id, amount, source, reason: null, refunded_id: null, expires_at };
+  const note = wanted.note === undefined ? undefined : plainText('note', wanted.note);
+  return bookOnce(db, {
+    account_id,
+    reference,
+    isSame: (earlier) => isSameBooking(earlier, { kind: 'deposit', ...facts }),
+    book: async (tx, books, as) => {
+      if (expires_at !== null) {
+        if (!(expires_at.getTime() > Date.now()))
+          throw new Refused('A bonus must end in the future.', { reason: 'end_passed' });
+        await countSpending(tx, books, account_id);
+        const counted = books.taken(account_id);
+        insertBonus(tx, { transfer_id: as.id, account_id, expires_at, amount, counted });
+      }
+      books.deposit(as.id, account_id, amount, as.reference, source);
+      logBooking(tx, by, { ...facts, note, reference: as.reference, transfer_id: as.id });
+    },
+  });
 }
 
 /**
- * The trimmed text; throws `Refused` if it has invisible characters. With those, two references
- * could look the same and a payment could be booked twice.
+ * Corrects a balance, up or down, but never below zero: a correction that takes more than is
+ * available is refused, or the rest becomes a debt that the next money in pays first.
  */
-function plainText(name: 'reason' | 'reference', given: string, max: number): string {
-  const why = { reason: `${name}_invalid`, max_length: max } as const;
-  const text = given.trim();
-  if (unseen.test(text)) throw new Refused(`A ${name} must not contain control characters.`, why);
-  if (text.length < 1 || text.length > max) {
-    throw new Refused(`A ${name} has 1 to ${max} characters.`, why);
-  }
-  return text;
-}
-
-async function book(
+export async function adjust(
   db: Database,
-  wanted: Deposit,
-  reason: string | null,
-  by: Author,
-): Promise<BookedDeposit> {
-  const { account_id, amount } = wanted;
-  const reference = plainText('reference', wanted.reference, referenceMax);
-  if (isVoucherReference(reference))
-    throw new Refused(
-      'References that begin with "voucher:" are reserved for vouchers. Use another one.',
-      {
-        reason: 'reference_of_voucher',
-      },
-    );
-  try {
-    return await db.tx(async (tx) => {
-      const books = await openBooks(tx, [account_id]);
-      const earlier = await findReference(tx, reference);
-      // guard: deposit-booked-once
-      if (earlier) {
-        const kind = reason === null ? 'deposit' : 'adjustment';
-        const same =
-          earlier.account_id === account_id &&
-          earlier.kind === kind &&
-          earlier.amount === amount &&
-          earlier.reason === reason;
-        if (!same) throw used(reference);
-        return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
-      }
-      const id = newId();
-      if (reason === null) books.deposit(id, account_id, amount, reference);
-      else if (!books.adjust(id, account_id, amount, reference, reason)) {
-        throw new Refused('This correction would take more than the account has available.', {
-          reason: 'beyond_available',
-        });
-      }
-      writeBooks(tx, books);
-      logBooking(tx, by, { account_id, amount, reference, reason, transfer_id: id });
-      return { ...books.funds(account_id), transfer_id: id, replayed: false };
-    });
-  } catch (error) {
-    // Another transaction used the same reference for another account at the same moment, and was
-    // first.
-    if (codeOf(error) === '23505') {
-      throw used(reference);
-    }
-    throw error;
-  }
-}
-
-function used(reference: string): Refused {
-  const message = `The reference "${reference}" was already used for another booking.`;
-  return new Refused(message, { reason: 'reference_used', reference });
+  wanted: Omit<Deposit, 'source' | 'note' | 'expires_at'> & {
+    reason: string;
+    allows_debt?: boolean;
+  },
+  by: Author = commandLine,
+): Promise<Booked> {
+  const { account_id, amount, reference, allows_debt = false } = wanted;
+  if (amount === 0n)
+    throw new Refused('A correction must not be 0.', { reason: 'correction_zero' });
+  const reason = plainText('reason', wanted.reason);
+  const about = { source: null, refunded_id: null, expires_at: null };
+  const facts = { account_id, amount, reason, ...about };
+  return bookOnce(db, {
+    account_id,
+    reference,
+    isSame: (earlier) => isSameBooking(earlier, { kind: 'adjustment', ...facts }),
+    book: (tx, books, as) => {
+      const adjustment = { account_id, amount, reference: as.reference, reason, allows_debt };
+      if (!books.adjust(as.id, adjustment))
+        throw new Refused(
+          'This correction would take more than the account has available. Allow a debt, or take less.',
+          { reason: 'beyond_available' },
+        );
+      logBooking(tx, by, { ...facts, reference: as.reference, transfer_id: as.id });
+    },
+  });
 }

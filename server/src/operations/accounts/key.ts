@@ -282,7 +282,7 @@ export async function revokeKey(db: Database, key_id: string): Promise<void> {
 }
 
 /** A name has one line, because it is shown in lists and typed to confirm a revocation. */
-function demandName(name: string): void {
+export function demandName(name: string): void {
   if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
     throw new Refused(`A key's name must have 1 to 100 characters, on one line, ${unseenWords}.`, {
       reason: 'name_invalid',

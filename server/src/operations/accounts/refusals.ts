@@ -49,7 +49,7 @@ export function openRefusals(db: Database, onError: (err: unknown) => void): Ref
 
   const note: Refusals['note'] = ({ account_id, key_id }, { status, code }) => {
     if (!shownStatuses.has(status)) return;
-    const name = `${key_id} ${code}`;
+    const name = JSON.stringify([key_id, code]);
     const count = counts.get(name);
     if (count) count.calls++;
     else if (counts.size < countsMax) counts.set(name, { account_id, key_id, code, calls: 1 });

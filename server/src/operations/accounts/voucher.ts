@@ -108,7 +108,8 @@ export function redeemVoucher(
     if (taken) {
       const transfer_id = newId();
       const { id, amount_usd_micro } = taken;
-      books.deposit(transfer_id, account_id, amount_usd_micro, voucherReference(id));
+      const reference = voucherReference(id);
+      books.deposit(transfer_id, account_id, amount_usd_micro, reference, 'voucher');
       writeBooks(tx, books);
       return { ...books.funds(account_id), amount_usd_micro, transfer_id, replayed: false };
     }

@@ -189,5 +189,5 @@ export function tooManyOpenJobs(limit: number): ApiError {
 }
 
 function scope(accountId: string, idempotencyKey: string): string {
-  return `${accountId} ${idempotencyKey}`;
+  return JSON.stringify([accountId, idempotencyKey]);
 }

@@ -200,7 +200,7 @@ function pollCircuit(
       const name = pausedName(upstream, key);
       waits.set(name, Math.max(waits.get(name) ?? 0, now + seconds * 1000));
       listener.pollRefused({ upstream, ...(key !== undefined && { key }), model_id, why, cause });
-      const kind = `${name} ${why}`;
+      const kind = JSON.stringify([name, why]);
       if (now >= (noted.get(kind) ?? 0)) {
         noted.set(kind, now + pollNotedMs);
         await upstreamPauses.noteRefusedPoll(db, name, { message, why });

@@ -1,6 +1,7 @@
 import * as deliveries from '../../db/requests/deliveries.ts';
 import * as files from '../../db/accounts/files.ts';
 import * as requests from '../../db/requests/requests.ts';
+import { expireBonuses } from '../../operations/accounts/bonus.ts';
 import type { SpoolWatch } from '../spooled.ts';
 import type { StepDeps } from '../step.ts';
 
@@ -18,7 +19,8 @@ export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'sp
 }
 
 /**
- * Deletes what has expired: files, spooled results, idempotency keys and payloads of old requests.
+ * Ends bonuses whose time is over and deletes what has expired: files, spooled results, idempotency
+ * keys and payloads of old requests.
  */
 export async function sweep(
   deps: SweepDeps,
@@ -39,6 +41,7 @@ export async function sweep(
     log.warn(what, 'expired files could not be removed, will be tried again');
   }
   await sweepSpool(deps, spooled);
+  await inBatches(() => expireBonuses(db, limit));
   await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
   await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
   await inBatches(() => deliveries.clear(db, retentionDays, limit));

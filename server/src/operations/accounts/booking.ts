@@ -1,0 +1,100 @@
+import { unseen } from '../../core/account/name.ts';
+import { findReference, type Referenced } from '../../ledger/statement.ts';
+import { openBooks, writeBooks, type Books, type Funds } from '../../ledger/ledger.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database, Transaction } from '../../lib/sql/sql.ts';
+import { codeOf } from '../../lib/unknown.ts';
+import { Refused } from '../refused.ts';
+
+/** Money that is booked under a reference, which is the booking's name outside of Farebox. */
+
+export const referenceMax = 255;
+export const reasonMax = 1000;
+export const noteMax = 1000;
+/** References of deposits that other operations book: a voucher, a transfer on a chain. */
+const reservedReference = /^(voucher|chain):/;
+
+const textMax = { reason: reasonMax, reference: referenceMax, note: noteMax };
+
+export interface Booked extends Funds {
+  transfer_id: string;
+  /** True if the same was already booked under this reference. */
+  replayed: boolean;
+}
+
+/** The facts that are equal in two bookings of the same. */
+type Facts = Omit<Referenced, 'id' | 'created_at'>;
+
+interface Booking {
+  account_id: string;
+  reference: string;
+  isSame: (earlier: Facts) => boolean;
+  /** Decides on the opened books and writes the log row. Throws `Refused`. */
+  book: (tx: Transaction, books: Books, as: { id: string; reference: string }) => unknown;
+}
+
+/**
+ * Books money once under its reference. Repeating the same booking changes nothing. Throws
+ * `Refused` if the reference was used for anything else.
+ */
+export async function bookOnce(db: Database, booking: Booking): Promise<Booked> {
+  const { account_id } = booking;
+  const reference = plainText('reference', booking.reference);
+  if (reservedReference.test(reference))
+    throw new Refused(
+      'References that begin with "voucher:" or "chain:" are reserved. Use another one.',
+      { reason: 'reference_reserved' },
+    );
+  try {
+    return await db.tx(async (tx) => {
+      const books = await openBooks(tx, [account_id]);
+      const earlier = await findReference(tx, reference);
+      // guard: deposit-booked-once
+      if (earlier) {
+        if (!booking.isSame(earlier)) throw used(reference);
+        return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
+      }
+      const id = newId();
+      await booking.book(tx, books, { id, reference });
+      writeBooks(tx, books);
+      return { ...books.funds(account_id), transfer_id: id, replayed: false };
+    });
+  } catch (error) {
+    // Another transaction used the same reference for another account at the same moment, and was
+    // first.
+    if (codeOf(error) === '23505') throw used(reference);
+    throw error;
+  }
+}
+
+export function isSameBooking(earlier: Facts, wanted: Facts): boolean {
+  return (
+    earlier.account_id === wanted.account_id &&
+    earlier.kind === wanted.kind &&
+    earlier.source === wanted.source &&
+    earlier.amount === wanted.amount &&
+    earlier.reason === wanted.reason &&
+    earlier.refunded_id === wanted.refunded_id &&
+    earlier.expires_at?.getTime() === wanted.expires_at?.getTime()
+  );
+}
+
+/**
+ * The trimmed text; throws `Refused` if it has invisible characters. With those, two references
+ * could look the same and a payment could be booked twice.
+ */
+export function plainText(name: keyof typeof textMax, given: string): string {
+  const max = textMax[name];
+  const why = { reason: `${name}_invalid`, max_length: max } as const;
+  const text = given.trim();
+  if (unseen.test(text)) throw new Refused(`A ${name} must not contain control characters.`, why);
+  if (text.length < 1 || text.length > max) {
+    throw new Refused(`A ${name} has 1 to ${max} characters.`, why);
+  }
+  return text;
+}
+
+function used(reference: string): Refused {
+  const message = `The reference "${reference}" was already used for another booking.`;
+  return new Refused(message, { reason: 'reference_used', reference });
+}

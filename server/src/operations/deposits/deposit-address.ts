@@ -1,0 +1,108 @@
+import type { DepositKey, Family } from '../../core/deposit/address.ts';
+import type { Chain } from '../../core/deposit/chain.ts';
+import * as addresses from '../../db/deposits/addresses.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import { newId } from '../../lib/id.ts';
+import type { Connection, Database } from '../../lib/sql/sql.ts';
+
+/** A chain on which customers can pay. */
+export interface DepositChain {
+  chain: Chain;
+  key: DepositKey;
+  /** An address as people write it. */
+  show: (address: string) => string;
+}
+
+/** An address of an account, as people write it. */
+export interface OpenAddress {
+  chain: Chain;
+  address: string;
+}
+
+/**
+ * The account's addresses, issued at the first call, and its for ever. A chain is left out while no
+ * deposit on it would be noticed: it was not read yet, is stopped, or has a wrong setting; also
+ * while its key differs from the stored one.
+ */
+export async function openAddresses(
+  db: Database,
+  accountId: string,
+  offered: readonly DepositChain[],
+): Promise<OpenAddress[]> {
+  const readable = await chains.readable(
+    db,
+    offered.map(({ chain }) => chain.name),
+  );
+  const open = offered.filter(({ chain }) => readable.has(chain.name));
+  const keys = new Map(open.map(({ key }) => [key.family, key]));
+  const found = new Map<Family, string>();
+  for (const key of keys.values()) {
+    const { address } = await depositAddress(db, accountId, key);
+    if (address !== null) found.set(key.family, address);
+  }
+  if (found.size > 0) await addresses.noteShown(db, accountId, [...found.keys()]);
+  return open.flatMap(({ chain, show }) => {
+    const address = found.get(chain.family);
+    return address === undefined ? [] : [{ chain, address: show(address) }];
+  });
+}
+
+/**
+ * Why no address may be shown: somebody may have replaced the key, and with it everybody's
+ * addresses.
+ */
+export type KeyDifference = 'xpub_differs' | 'address_differs';
+
+export type IssuedAddress =
+  | { address: string; differs: null }
+  | { address: null; differs: KeyDifference };
+
+/**
+ * The account's address of the key's family, issued at the first call. The key and the address are
+ * compared with the database each time: if one of them differs, no address is returned.
+ */
+export function depositAddress(
+  db: Database,
+  accountId: string,
+  key: DepositKey,
+): Promise<IssuedAddress> {
+  return db.tx(async (tx) => {
+    const stored = await storedKey(tx, key);
+    // guard: replaced-key-shows-nothing
+    if (stored.xpub !== key.xpub) return { address: null, differs: 'xpub_differs' };
+    const current = await addresses.currentOf(tx, accountId, key.family);
+    if (current && !isDerived(current, stored.id, key))
+      return { address: null, differs: 'address_differs' };
+    const address = current?.address ?? (await issue(tx, accountId, key, stored.id));
+    return { address, differs: null };
+  });
+}
+
+/** The current key of the family; the configured one becomes it if there is none. */
+async function storedKey(tx: Connection, { family, xpub }: DepositKey): Promise<addresses.KeyRow> {
+  const known = await addresses.currentKey(tx, family);
+  if (known) return known;
+  await addresses.addKey(tx, { id: newId(), family, xpub });
+  return (await addresses.currentKey(tx, family))!;
+}
+
+async function issue(
+  tx: Connection,
+  account_id: string,
+  { family, addressAt }: DepositKey,
+  key_id: string,
+): Promise<string> {
+  // Locks the key's row, so two calls for one account come one after the other.
+  const index = await addresses.takeIndex(tx, key_id);
+  const earlier = await addresses.currentOf(tx, account_id, family);
+  if (earlier) return earlier.address;
+  const address = addressAt(index);
+  await addresses.insert(tx, { family, address, account_id, key_id, index });
+  return address;
+}
+
+/** An address of an earlier key cannot be derived again and is taken as it is stored. */
+function isDerived(row: addresses.AddressRow, keyId: string, { addressAt }: DepositKey): boolean {
+  // guard: changed-address-is-not-shown (off: true)
+  return row.key_id !== keyId || addressAt(row.index) === row.address;
+}

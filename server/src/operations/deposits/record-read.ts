@@ -1,0 +1,159 @@
+import { creditedTokens, type Chain, type Token } from '../../core/deposit/chain.ts';
+import {
+  chainReference,
+  judgeDeposit,
+  microOf,
+  type DepositPlace,
+  type DepositRules,
+  type FoundDeposit,
+  type Verdict,
+} from '../../core/deposit/deposit.ts';
+import type { FinalTransfer, SeenTransfer } from '../../core/deposit/transfer.ts';
+import { COLUMN_MAX } from '../../core/price/money.ts';
+import * as addresses from '../../db/deposits/addresses.ts';
+import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import * as sightings from '../../db/deposits/sightings.ts';
+import { openBooks, writeBooks } from '../../ledger/ledger.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+
+/** The result of reading a chain once, or a part of it. */
+export interface ChainRead {
+  final: FinalTransfer[];
+  /** Null: the blocks above the final one were not read. */
+  seen: SeenTransfer[] | null;
+  state: chains.ReadState;
+}
+
+export interface CreditedDeposit extends DepositPlace {
+  id: string;
+  account_id: string;
+  amount_usd_micro: bigint;
+}
+
+/** The changes of a read; null if a newer attempt has begun, and nothing was written. */
+export type RecordedRead = { credited: CreditedDeposit[]; held: number } | null;
+
+/**
+ * Writes what a read of a chain found, in one transaction: new deposits with their money, what was
+ * seen above the final block, and how far the chain is read. A deposit is written and credited
+ * once, however often it is found.
+ */
+export function recordRead(
+  db: Database,
+  chain: Chain,
+  attempt: number,
+  read: ChainRead,
+  reviewUsdMicro: bigint | null,
+): Promise<RecordedRead> {
+  const tokens = new Map(chain.tokens.map((token) => [token.address, token]));
+  return db.tx(async (tx) => {
+    const found = [...read.final, ...(read.seen ?? [])];
+    const receivers = found.map(({ to_address }) => to_address);
+    const owners = await addresses.ownersOf(tx, chain.family, receivers);
+    // Balances come first in every transaction.
+    const books = await openBooks(tx, [...new Set(owners.values())]);
+    const isNewest = await chains.lockAttempt(tx, { name: chain.name, attempt });
+    // guard: newest-read-writes
+    if (!isNewest) return null;
+    const hashes = [...new Set(read.final.map(({ tx_hash }) => tx_hash))];
+    const known = hashes.length === 0 ? [] : await chainDeposits.lockMany(tx, chain.name, hashes);
+    const mentioned =
+      hashes.length === 0 ? new Set<string>() : await chainDeposits.findMentioned(tx, hashes);
+    const before = new Map(known.map((each) => [chainReference(each), each]));
+    const { added, changed } = decide(
+      read.final.map((each) => ({
+        ...each,
+        chain: chain.name,
+        facts: demandToken(tokens, each.token),
+        account_id: owners.get(each.to_address) ?? null,
+        is_mentioned: mentioned.has(each.tx_hash),
+      })),
+      before,
+      { minimum_usd_micro: chain.minimum_usd_micro, review_usd_micro: reviewUsdMicro },
+    );
+    const decided = [...added, ...changed];
+    const credited = decided.filter((each): each is Credited => each.transfer_id !== null);
+    for (const each of credited)
+      books.deposit(
+        each.transfer_id,
+        each.account_id,
+        each.amount_usd_micro,
+        chainReference(each),
+        'chain',
+      );
+    if (added.length > 0) await chainDeposits.insertMany(tx, added);
+    if (changed.length > 0) await chainDeposits.decideMany(tx, changed);
+    writeBooks(tx, books);
+    if (read.seen !== null)
+      await sightings.replace(tx, chain.name, shownOf(read.seen, owners, chain));
+    await chains.noteRead(tx, chain.name, read.state);
+    return { credited, held: decided.filter(({ state }) => state === 'held').length };
+  });
+}
+
+type Credited = chainDeposits.NewDeposit & CreditedDeposit & { transfer_id: string };
+
+interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_mentioned'> {
+  chain: string;
+  facts: Token;
+}
+
+/** New deposits, and those that were held until every endpoint knew them. */
+function decide(
+  found: Found[],
+  before: ReadonlyMap<string, chainDeposits.KnownDeposit>,
+  rules: DepositRules,
+): { added: chainDeposits.NewDeposit[]; changed: chainDeposits.NewDeposit[] } {
+  const added: chainDeposits.NewDeposit[] = [];
+  const changed: chainDeposits.NewDeposit[] = [];
+  for (const { facts: token, units, is_confirmed, is_mentioned, ...facts } of found) {
+    const earlier = before.get(chainReference(facts));
+    // guard: deposit-credited-once
+    if (earlier && earlier.why !== 'unconfirmed') continue;
+    const amount_usd_micro = amountOf(units, token);
+    const { account_id } = facts;
+    const deposit = { token, amount_usd_micro, account_id, is_confirmed, is_mentioned };
+    const decision = decisionOf(judgeDeposit(deposit, rules));
+    if (earlier && decision.why === 'unconfirmed') continue;
+    const id = earlier?.id ?? newId();
+    const row = { ...facts, ...decision, id, amount_units: units, amount_usd_micro };
+    (earlier ? changed : added).push(row);
+  }
+  return { added, changed };
+}
+
+/** The deposits above the final block, as the pages show them: dust is left out. */
+function shownOf(
+  seen: SeenTransfer[],
+  owners: ReadonlyMap<string, string>,
+  chain: Chain,
+): sightings.Sighting[] {
+  const credited = new Map(creditedTokens(chain).map((each) => [each.address, each]));
+  return seen.flatMap(({ units, ...each }) => {
+    const account_id = owners.get(each.to_address);
+    const token = credited.get(each.token);
+    if (account_id === undefined || !token) return [];
+    const amount_usd_micro = amountOf(units, token);
+    if (amount_usd_micro < chain.minimum_usd_micro) return [];
+    return [{ ...each, account_id, amount_usd_micro }];
+  });
+}
+
+function decisionOf(verdict: Verdict): Omit<chainDeposits.Decided, 'id'> {
+  if (verdict.state === 'credited') return { state: 'credited', why: null, transfer_id: newId() };
+  return { ...verdict, transfer_id: null };
+}
+
+function demandToken(tokens: ReadonlyMap<string, Token>, address: string): Token {
+  const token = tokens.get(address);
+  if (!token) throw new Error(`a transfer of ${address}, which is no token of the chain file`);
+  return token;
+}
+
+/** Never more than a balance can hold: such an amount is not real, and an operator looks at it. */
+function amountOf(units: bigint, token: Token): bigint {
+  const amount = microOf(units, token);
+  return amount > COLUMN_MAX ? COLUMN_MAX : amount;
+}

@@ -1,0 +1,65 @@
+import { throttled } from '../../lib/log-throttle.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import { beginDueReads, type ChainDeps } from '../read-chains.ts';
+
+/** Reads blockchains for deposits, each when its row says so. */
+
+const checkMs = 1_000;
+
+export interface ChainJob {
+  /** Reads what is due, to the end. Rejects if the database is away. */
+  runOnce(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+type JobDeps = Omit<ChainDeps, 'checked' | 'isStopping'> & {
+  /** False, for example on a restored copy: nothing is read. */
+  mayWork: () => boolean;
+  /** Ends the calls to endpoints. */
+  hangUp: () => void;
+  /** False: chains are read only by `runOnce`. */
+  running: boolean;
+};
+
+export function readChainsNowAndThen({ mayWork, hangUp, running, ...deps }: JobDeps): ChainJob {
+  let isStopping = false;
+  let isAdded = false;
+  const ring: ChainDeps = { ...deps, checked: new Set(), isStopping: () => isStopping };
+  const reads = new Set<Promise<void>>();
+  /** Waits for no chain: a slow one must not delay the others. */
+  const begin = async () => {
+    if (!isAdded)
+      await chains.addMany(
+        deps.db,
+        deps.chains.map(({ chain }) => rowOf(chain)),
+      );
+    isAdded = true;
+    if (isStopping || !mayWork()) return;
+    for (const read of await beginDueReads(ring)) {
+      const ended = read.catch(warn).finally(() => reads.delete(ended));
+      reads.add(ended);
+    }
+  };
+  const warn = throttled((told) => deps.log.warn(told, 'could not look for chains to read'));
+  let last: Promise<void> = Promise.resolve();
+  const round = () => (last = last.then(begin).catch(warn));
+  const timer = running && deps.chains.length > 0 ? setInterval(round, checkMs) : undefined;
+  timer?.unref();
+  return {
+    async runOnce() {
+      await begin();
+      await Promise.all(reads);
+    },
+    async stop() {
+      isStopping = true;
+      clearInterval(timer);
+      hangUp();
+      await last;
+      await Promise.all(reads);
+    },
+  };
+}
+
+function rowOf({ name, chain_id }: { name: string; chain_id: number }) {
+  return { name, chain_id: BigInt(chain_id) };
+}

@@ -1,0 +1,197 @@
+import type { Logger } from 'pino';
+import type { LiveChain } from '../chains/chains.ts';
+import {
+  demandSetting,
+  isConfirmed,
+  readChain,
+  ReplacedBlock,
+  rescanChain,
+  WrongSetting,
+  type ChainReading,
+} from '../chains/read-chain.ts';
+import type { Chain } from '../core/deposit/chain.ts';
+import type { FinalTransfer } from '../core/deposit/transfer.ts';
+import * as addresses from '../db/deposits/addresses.ts';
+import * as chainDeposits from '../db/deposits/chain-deposits.ts';
+import * as chains from '../db/deposits/chains.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import { messageOf } from '../lib/unknown.ts';
+import { recordRead, type ChainRead } from '../operations/deposits/record-read.ts';
+
+/** Reads the blockchains that are due: asks their endpoints, then writes what was found. */
+
+export interface ChainDeps {
+  db: Database;
+  log: Logger;
+  chains: readonly LiveChain[];
+  /** Usual time between two reads of a chain. */
+  chainSeconds: number;
+  /** Larger deposits wait for an operator; null: none does. */
+  reviewUsdMicro: bigint | null;
+  /** Names of the chains whose endpoints fit their files, as far as is known. */
+  checked: Set<string>;
+  /** True once the process is stopping. */
+  isStopping: () => boolean;
+}
+
+/** After this time without a renewal, the process that reads has died. */
+const leaseSeconds = 60;
+/** Time between two reads while a deposit is on its way, or somebody looks at an address. */
+const soonSeconds = 5;
+const failureMaxSeconds = 300;
+/** So much later, blocks are read once more. */
+const rescanAfterSeconds = 3600;
+/** Blocks of so much time are read again together. */
+const rescanEverySeconds = 600;
+const rescanBlocksMax = 2_000;
+/** Maximum number of unconfirmed deposits that one read asks for again. */
+const unconfirmedMax = 20;
+
+/** Begins to read each chain that is due. Returns one promise a chain, which may reject. */
+export async function beginDueReads(deps: ChainDeps): Promise<Promise<void>[]> {
+  const live = new Map(deps.chains.map((each) => [each.chain.name, each]));
+  const due = await chains.claimDue(deps.db, [...live.keys()], leaseSeconds);
+  return due.map((claim) => readOn(claim, live.get(claim.name)!, deps));
+}
+
+/** Reads a chain again at once as long as it is behind. */
+async function readOn(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<void> {
+  let next: chains.ChainClaim | undefined = claim;
+  while (next && (await readOne(next, live, deps)) && !deps.isStopping())
+    [next] = await chains.claimDue(deps.db, [claim.name], leaseSeconds);
+}
+
+/** True: the chain is behind. */
+async function readOne(
+  claim: chains.ChainClaim,
+  live: LiveChain,
+  deps: ChainDeps,
+): Promise<boolean> {
+  const { db, log } = deps;
+  const lease = setInterval(() => {
+    chains.renew(db, claim, leaseSeconds).catch(() => {});
+  }, leaseSeconds * 300);
+  try {
+    const read = await ask(claim, live, deps);
+    const { chain } = live;
+    const recorded = await recordRead(db, chain, claim.attempt, read, deps.reviewUsdMicro);
+    for (const { id: deposit_id, tx_hash, account_id, amount_usd_micro } of recorded?.credited ??
+      [])
+      log.info(
+        { chain: chain.name, deposit_id, tx_hash, account_id, amount_usd_micro },
+        'a deposit was credited',
+      );
+    return recorded !== null && read.state.wake_seconds === 0;
+  } catch (error) {
+    await note(error, claim, deps);
+    return false;
+  } finally {
+    clearInterval(lease);
+  }
+}
+
+async function ask(
+  claim: chains.ChainClaim,
+  { chain, endpoints }: LiveChain,
+  deps: ChainDeps,
+): Promise<ChainRead> {
+  const { db, checked } = deps;
+  const { name, chain_id, family } = chain;
+  if (claim.chain_id !== BigInt(chain_id))
+    throw new WrongSetting(
+      `${name} was read as the chain ${claim.chain_id} before, but its file says ${chain_id}. Correct chain_id, or give the other chain another name.`,
+    );
+  if (!checked.has(name)) {
+    for (const endpoint of endpoints) await demandSetting(chain, endpoint);
+    checked.add(name);
+  }
+  const load = () => addresses.watched(db, family);
+  const { scanned_height: height, scanned_hash: hash } = claim;
+  const cursor = height === null ? null : { height, hash };
+  const reading = await readChain(chain, endpoints, cursor, load);
+  const range = rangeToRescan(chain, claim, reading);
+  const again = range ? await rescanChain(chain, endpoints, range, load) : [];
+  const confirmed = await newlyConfirmed(name, endpoints, deps);
+  return {
+    final: withoutRepeats([...reading.final, ...again, ...confirmed]),
+    seen: reading.seen,
+    state: {
+      start_height: claim.start_height ?? reading.start,
+      scanned_height: reading.scanned?.height ?? reading.start - 1n,
+      scanned_hash: reading.scanned?.hash ?? hash,
+      scanned_block_at: reading.scanned?.at ?? null,
+      rescanned_height: range?.to ?? claim.rescanned_height ?? reading.start - 1n,
+      head_height: reading.head,
+      wake_seconds: await wakeSeconds(chain, reading, deps),
+    },
+  };
+}
+
+/** The blocks that are due to be read once more; null if they are too few yet. */
+function rangeToRescan(
+  { block_seconds }: Chain,
+  { rescanned_height: rescanned }: chains.ChainClaim,
+  { scanned }: ChainReading,
+): { from: bigint; to: bigint } | null {
+  if (rescanned === null || scanned === null) return null;
+  const oldest = scanned.height - BigInt(Math.ceil(rescanAfterSeconds / block_seconds));
+  const size = Math.min(rescanBlocksMax, Math.ceil(rescanEverySeconds / block_seconds));
+  if (oldest - rescanned < BigInt(size)) return null;
+  const most = rescanned + BigInt(rescanBlocksMax);
+  return { from: rescanned + 1n, to: most < oldest ? most : oldest };
+}
+
+/** Held deposits that every endpoint knows by now: the second one may be behind the first. */
+async function newlyConfirmed(
+  name: string,
+  endpoints: LiveChain['endpoints'],
+  { db }: ChainDeps,
+): Promise<FinalTransfer[]> {
+  const held = await chainDeposits.unconfirmed(db, name, unconfirmedMax);
+  const known = await Promise.all(
+    held.map(async (each) => ((await isConfirmed(endpoints, each)) ? [each] : [])),
+  );
+  return known.flat().map((each) => ({ ...each, is_confirmed: true }));
+}
+
+/** A transfer that was found twice in one read: confirmed if one of the two is. */
+function withoutRepeats(found: FinalTransfer[]): FinalTransfer[] {
+  const byPlace = new Map<string, FinalTransfer>();
+  for (const each of found) {
+    const place = `${each.tx_hash}:${each.log_position}`;
+    if (!byPlace.get(place)?.is_confirmed) byPlace.set(place, each);
+  }
+  return [...byPlace.values()];
+}
+
+async function wakeSeconds(
+  chain: Chain,
+  { seen }: ChainReading,
+  { db, chainSeconds }: ChainDeps,
+): Promise<number> {
+  if (seen === null) return 0;
+  const soon = Math.min(soonSeconds, chainSeconds);
+  if (seen.length > 0 || (await addresses.areShown(db, chain.family))) return soon;
+  return chainSeconds;
+}
+
+/** Notes why a read failed, and when to try again. */
+async function note(
+  error: unknown,
+  claim: chains.ChainClaim,
+  { db, log, chainSeconds, isStopping }: ChainDeps,
+): Promise<void> {
+  if (isStopping()) return chains.release(db, claim);
+  const { name, failures } = claim;
+  const message = messageOf(error);
+  const short = message.slice(0, 500);
+  const isReplaced = error instanceof ReplacedBlock;
+  const seconds = Math.min(failureMaxSeconds, chainSeconds * 2 ** Math.min(failures, 10));
+  // Chains that failed together should not all be tried again at one moment.
+  const wake_seconds = seconds * (0.75 + Math.random() / 2);
+  const refused_why = error instanceof WrongSetting ? short : null;
+  const stopped_why = isReplaced ? short : null;
+  if (isReplaced) log.error({ chain: name, err: error }, 'a final block was replaced: stopped');
+  else log.warn({ chain: name, err: error, failures }, 'a chain could not be read');
+  await chains.noteFailure(db, claim, { message, wake_seconds, refused_why, stopped_why });
+}
