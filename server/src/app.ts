@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { Chains } from './chains/chains.ts';
 import { ceilings, type Config } from './config.ts';
 import { ping } from './db/migrate.ts';
 import * as keys from './db/accounts/keys.ts';
@@ -32,6 +33,7 @@ import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
 import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
+import { readChainsNowAndThen, type ChainJob } from './worker/jobs/chains.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { fieldOf } from './lib/unknown.ts';
@@ -48,6 +50,8 @@ export interface App {
   baseUrl: string;
   db: Database;
   worker: Worker | null;
+  /** Reads blockchains; null without a worker. */
+  chains: ChainJob | null;
   catalog: CatalogStore;
   metrics: Metrics;
   /**
@@ -67,6 +71,8 @@ export interface AppOptions {
   running?: boolean;
   /** Used in place of the configured upstreams. */
   upstreams?: Map<string, Upstream>;
+  /** Used in place of the configured chains. */
+  chains?: Chains | undefined;
   /** Used in place of the usual time limits. */
   times?: Times;
   /** Resolves names that strangers give, in place of the system. */
@@ -104,20 +110,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     links.baseUrl = config.FAREBOX_BASE_URL ?? `http://localhost:${own}/v1`;
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
-    const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
-    const balances = watchBalances({
-      db,
-      log,
-      webhooks: services.fetches.webhooks,
-      webhookMs: times.webhookMs,
-      mail: services.mail,
-      origin: () => webOrigin(config, links),
-      mayTell: services.installation.mayWork,
-    });
+    const jobs = startJobs(services, options, deps);
 
     const stop = async (graceMs = 8_000) => {
       leaving.abort();
-      const ended = Promise.allSettled([auditor.stop(), balances.stop()]);
+      const ended = jobs.stop();
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
@@ -138,7 +135,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       await working;
       await close();
     };
-    return { address, baseUrl: links.baseUrl, db, worker, catalog, metrics, stop };
+    const { chains } = jobs;
+    return { address, baseUrl: links.baseUrl, db, worker, chains, catalog, metrics, stop };
   } catch (error) {
     await server?.close();
     await close();
@@ -202,6 +200,39 @@ function workerDeps(services: Services, config: Config, times: Times) {
   };
 }
 
+/** Work that a process repeats besides serving calls and requests. */
+function startJobs(
+  services: Services,
+  { config, log, ...options }: AppOptions,
+  { origin, settings: { times } }: HttpDeps,
+) {
+  const { db, metrics, installation } = services;
+  const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
+  const balances = watchBalances({
+    db,
+    log,
+    webhooks: services.fetches.webhooks,
+    webhookMs: times.webhookMs,
+    mail: services.mail,
+    origin,
+    mayTell: installation.mayWork,
+  });
+  const chains = options.worker
+    ? readChainsNowAndThen({
+        db,
+        log,
+        chains: services.chains.live,
+        hangUp: services.chains.hangUp,
+        mayWork: installation.mayWork,
+        running: options.running !== false,
+        chainSeconds: config.FAREBOX_CHAIN_SECONDS,
+        reviewUsdMicro: config.FAREBOX_DEPOSIT_REVIEW_USD,
+      })
+    : null;
+  const stop = () => Promise.allSettled([auditor.stop(), balances.stop(), chains?.stop()]);
+  return { chains, stop };
+}
+
 function httpDeps(
   services: Services,
   config: Config,
@@ -242,6 +273,7 @@ function httpDeps(
     draining: given.draining,
     cutoff: given.cutoff,
     lookup: given.lookup,
+    origin: () => webOrigin(config, services.links),
     chats: new Set(),
     ...budgets(config),
     settings: {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/make-folders.ts';
+import { parseUsd } from './core/price/money.ts';
 import { isOneOf } from './lib/records.ts';
 import { messageOf } from './lib/unknown.ts';
 
@@ -65,6 +66,25 @@ const settings = {
       'How customers pay, shown on the top-up page. Plain text: `{account_id}` and `{email}` are filled in, addresses become links. Or a file: `FAREBOX_TOP_UP_TEXT_FILE`.',
     ),
     long: true as const,
+  },
+  FAREBOX_CHAINS: text(
+    null,
+    'Folder of [chain files](deposits.md#chain-files). Default: the `chains` of Farebox.',
+  ),
+  FAREBOX_XPUB_EVM: secret(
+    "Public key of a wallet, from which the [deposit addresses](deposits.md) of all EVM chains are derived: `xpub…` of the account `m/44'/60'/0'`.",
+  ),
+  FAREBOX_XPUB_TRON: secret("The same for TRON: `xpub…` of the account `m/44'/195'/0'`."),
+  FAREBOX_CHAIN_SECONDS: number(
+    1,
+    300,
+    '15',
+    'Seconds between two reads of a blockchain; at most 5 while a deposit is expected.',
+  ),
+  FAREBOX_DEPOSIT_REVIEW_USD: {
+    read: (given: string) => parseUsd(given),
+    default: null,
+    says: 'Deposits from blockchains above this amount wait until an operator credits them. Unset: none does.',
   },
   FAREBOX_TRUSTED_PROXIES: int(
     0,
@@ -353,6 +373,11 @@ export function catalogDir(config: Config): string {
   return resolve(config.FAREBOX_CATALOG ?? join(import.meta.dirname, '../../catalog'));
 }
 
+/** The folder of chain files. */
+export function chainsDir(config: Config): string {
+  return resolve(config.FAREBOX_CHAINS ?? join(import.meta.dirname, '../../chains'));
+}
+
 /** The data folder, or a folder inside it, as an absolute path; made if missing. */
 export function dataDir(config: Config, inside = '.'): string {
   const top = resolve(config.FAREBOX_DATA_DIR);
@@ -384,8 +409,9 @@ export function configurationPage(): string {
     '# Configuration',
     '',
     'When it starts, Farebox reads these environment variables, and those that catalog files name for their',
-    '[upstreams](upstreams.md), such as `FAL_KEY`. A secret may be given as a file instead: `NAME_FILE=/run/secrets/name`. A',
-    'wrong value stops the start with a message that names it. Calls beyond a limit of a key or an account get 429.',
+    '[upstreams](upstreams.md), such as `FAL_KEY`, and `FAREBOX_RPC_…` for [blockchains](deposits.md). A secret may be given',
+    'as a file instead: `NAME_FILE=/run/secrets/name`. A wrong value stops the start with a message that names it. Calls',
+    'beyond a limit of a key or an account get 429.',
     '',
     '| name | default | what it does |',
     '|---|---|---|',

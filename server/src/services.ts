@@ -1,5 +1,9 @@
+import { readdirSync } from 'node:fs';
+import { parse } from 'node:path';
 import type { Logger } from 'pino';
-import { catalogDir, ceilings, ConfigError, dataDir, type Config } from './config.ts';
+import type { Chains } from './chains/chains.ts';
+import { catalogDir, ceilings, chainsDir, ConfigError, dataDir, type Config } from './config.ts';
+import { endpointVariable } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { judgeUrl } from './lib/outbound/address.ts';
@@ -68,6 +72,8 @@ export interface Services {
   /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
   fetches: Fetches;
+  /** The blockchains that are read for deposits. */
+  chains: Chains;
   /** Sends e-mail; null if no server is configured. */
   mail: Mail['send'] | null;
   /** Detects a restored copy. */
@@ -88,6 +94,8 @@ export interface ServicesOptions {
   database?: Pick<ServiceDatabase, 'embedded'>;
   log: Logger;
   upstreams?: Map<string, Upstream>;
+  /** Used in place of the configured chains. */
+  chains?: Chains | undefined;
   batches?: BatchBounds;
   lookup?: Lookup;
   /** Time between two checks of a working storage. */
@@ -109,6 +117,7 @@ export async function openServices({
   const media = openMedia(config);
   const metrics = createMetrics();
   const fetches = openFetches(config, options.lookup);
+  const chains = options.chains ?? (await openDeposits(config, fetches.trusted));
   const connected = connect(config, fetches, options.upstreams);
   const upstreams = connected.live;
   const catalog = await openCatalog({
@@ -168,7 +177,7 @@ export async function openServices({
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
-  const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected };
+  const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
   return { ...shared, ...more, links, fetches, installation, blocked, close };
 }
 
@@ -185,6 +194,21 @@ function disksOf(config: Config, storage: Storage, cluster: string | null): Disk
   };
   const media: Disk = { holds: 'media', isGuarded: true, free: () => storage.freeBytes() };
   return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
+}
+
+/** The configured chains. The libraries of addresses are loaded only if there are some. */
+async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
+  const { variable, FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: tron } = config;
+  const dir = chainsDir(config);
+  const files = readdirSync(dir).map((file) => parse(file).name);
+  const isSet = (name: string) => variable(endpointVariable(name)) !== null;
+  if (evm === null && tron === null && !files.some(isSet))
+    return { live: [], play: null, hangUp: () => {} };
+  const { openChains } = await import('./chains/chains.ts');
+  const options = { dir, variable, fetch, xpubs: { evm, tron }, hide: hideInLogs };
+  const { faults, ...chains } = openChains(options);
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+  return chains;
 }
 
 /** The spool is on this machine's own disk, wherever media are kept. */

@@ -21,10 +21,10 @@ export function openWeb(
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
-  const { db, links, log, secrets, fetches, mail: send } = services;
+  const { db, log, secrets, fetches, mail: send } = services;
   if (!existsSync(join(pagesDir, 'index.html')))
     log.warn({}, 'the web pages are not built: npm run build');
-  const origin = () => webOrigin(config, links);
+  const { origin } = deps;
   const signUp = config.FAREBOX_SIGN_UP ?? 'invite';
   const mail = send && logged(send, log);
   const post = mail && ((letter: Letter) => void mail(letter).catch(() => {}));

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
+import type { Scope } from '../core/account/scope.ts';
 import type { Caller, LapsedKey, Rate } from '../db/accounts/callers.ts';
+import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import type { HttpDeps } from './deps.ts';
 import type { KeyGrant } from './stream-grants.ts';
@@ -47,6 +49,48 @@ export async function authenticate(
   // guard: calls-a-minute
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return { caller, grant: { key_hash, account_id: caller.account_id } };
+}
+
+/**
+ * Returns the operator key of a call that needs this scope. Throws `unauthorized`, `rate_limited`
+ * or `forbidden`; sets the rate headers.
+ */
+export async function authenticateOperator(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  scope: Scope,
+  { db, settings }: HttpDeps,
+): Promise<operatorKeys.OperatorCaller> {
+  const header = headerValues(req.raw.rawHeaders, 'authorization');
+  const key = parseAuthorization(header, 'fbo_');
+  if (key === null) {
+    const message =
+      whyNoKey(header, 'fbo_') ?? 'Send an operator key as "Authorization: Key fbo_...".';
+    throw new ApiError('unauthorized', { message, headers: challenge });
+  }
+  const quota = settings.rpm;
+  const operator = await operatorKeys.authenticate(db, hashKey(key), quota);
+  if (operator === null) {
+    throw new ApiError('unauthorized', {
+      message: 'This operator key is invalid or has been revoked.',
+      headers: challenge,
+    });
+  }
+  const { calls, reset_seconds, scopes } = operator;
+  const granted = calls <= quota;
+  const remaining = Math.max(0, quota - calls);
+  const rate: Rate = { of: 'key', granted, quota, remaining, reset_seconds };
+  setRateHeaders(reply, rate);
+  // guard: operator-calls-a-minute
+  if (!granted) throw tooManyCalls(rate);
+  // guard: operator-scope
+  if (!scopes.includes(scope)) {
+    throw new ApiError('forbidden', {
+      message: `This call needs an operator key with the scope ${scope}. This key has ${scopes.join(', ')}.`,
+      details: { scope, scopes },
+    });
+  }
+  return operator;
 }
 
 /** Only somebody who has the key gets this message. */

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Chains } from '../chains/chains.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Links } from '../core/request/views.ts';
 import type { Spender } from '../db/accounts/callers.ts';
+import type { OperatorCaller } from '../db/operator-keys.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql/sql.ts';
@@ -26,6 +28,10 @@ export interface HttpDeps {
   catalog: () => Catalog;
   upstreams: ReadonlyMap<string, Upstream>;
   links: Links;
+  /** Origin of the web pages, without a path. */
+  origin: () => string;
+  /** The chains on which customers can pay. */
+  chains: Pick<Chains, 'live' | 'play'>;
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
   operations: Operations;
@@ -114,6 +120,8 @@ declare module 'fastify' {
     yieldSlot: () => void;
     /** The key's holder, once the key was accepted. */
     caller?: Spender;
+    /** The operator key, once it was accepted. */
+    operator?: OperatorCaller;
     /** For a poll: the row, requested while the key was checked. */
     row?: Promise<StatusRow | null>;
   }
@@ -130,5 +138,9 @@ export type KeyedRequest = FastifyRequest & {
   work?: Promise<unknown>;
 };
 
+/** A call whose operator key was accepted. */
+export type OperatorRequest = FastifyRequest & { operator: OperatorCaller };
+
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 export type KeyedHandler = (req: KeyedRequest, reply: FastifyReply) => Promise<unknown>;
+export type OperatorHandler = (req: OperatorRequest, reply: FastifyReply) => Promise<unknown>;

@@ -1,6 +1,7 @@
 import { errors, type ErrorType } from '../core/errors.ts';
 import { keysOf } from '../lib/records.ts';
 import { Failure, StatusName } from './api/request-schema.ts';
+import { TopUp } from './api/top-up.ts';
 import {
   choice,
   integer,
@@ -26,6 +27,7 @@ const details = openObject(
     limit_usd_micro: optional(microUsd("The key's monthly limit.")),
     spent_usd_micro: optional(microUsd('Charged and reserved by the key this month.')),
     resets_at: optional(time('When the month (UTC) ends.')),
+    top_up: optional(TopUp),
     models: optional(list(text('A model id.'), 'All models that the key may use.')),
     status: optional(StatusName),
     error: optional(Failure),

@@ -92,7 +92,8 @@ function operation(route: Route, used: Used): Json {
     operationId,
     tags: [tag],
     summary,
-    description,
+    description:
+      route.who === 'operator' ? `${description} Scope: \`${route.scope}\`.` : description,
     ...(security && { security }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: requestBody(body, shapes.body) }),
@@ -149,6 +150,7 @@ function callbacksOf({ tag, webhook }: RouteDocs, schema?: TSchema): Json {
 
 function securityOf({ who }: Route): Json[] | null {
   if (who === 'anyone' || who === 'signature') return [];
+  if (who === 'operator') return [{ OperatorKey: [] }, { OperatorBearer: [] }];
   if (who === 'key_or_signature') return [{}, { ApiKey: [] }, { Bearer: [] }];
   return null;
 }
@@ -188,7 +190,7 @@ function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes'])
  * rate.
  */
 function rateOf(who: Route['who']): HeaderUse[] {
-  if (who === 'key') return rateHeaders;
+  if (who === 'key' || who === 'operator') return rateHeaders;
   return who === 'key_or_signature' ? rateHeaders.map((name): HeaderUse => `${name}?`) : [];
 }
 
@@ -196,6 +198,7 @@ function rateOf(who: Route['who']): HeaderUse[] {
 export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...docs.errors];
   if (who === 'key' || who === 'key_or_signature') codes.push('unauthorized', 'rate_limited');
+  if (who === 'operator') codes.push('unauthorized', 'forbidden', 'rate_limited');
   if (prefixed) codes.push('capacity_unavailable');
   codes.push('method_not_allowed', 'internal_error');
   return [...new Set(codes)];

@@ -1,10 +1,19 @@
 import type { FastifyRequest } from 'fastify';
+import type { Scope } from '../core/account/scope.ts';
 import { balance } from './api/balance.ts';
 import * as callbacks from './api/callbacks.ts';
 import * as chat from './api/chat.ts';
 import { client } from './api/client.ts';
+import * as deposits from './api/deposits.ts';
 import type { ApiEndpoint, ApiShapes } from './api/endpoint.ts';
-import type { Handler, HttpDeps, KeyedRequest, KeyedHandler } from './deps.ts';
+import type {
+  Handler,
+  HttpDeps,
+  KeyedHandler,
+  KeyedRequest,
+  OperatorHandler,
+  OperatorRequest,
+} from './deps.ts';
 import * as docs from './docs/index.ts';
 import { estimate } from './api/estimate.ts';
 import * as files from './api/files.ts';
@@ -14,21 +23,23 @@ import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
 import * as requests from './api/requests.ts';
+import * as api from './operator/api/index.ts';
 import { at, type At, type PathParams } from './path.ts';
 
 /**
  * The callers that a call is open to: anyone; the holder of a key; for outputs, also the holder of
- * a signed link; or only the holder of a signed address. The handler checks signatures itself.
- * `prefixed` paths are below /v1.
+ * a signed link; only the holder of a signed address; or the holder of an operator key with this
+ * scope. The handler checks signatures itself. `prefixed` paths are below /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
   | { who: 'key'; handler: KeyedHandler; ahead?: Ahead | undefined }
+  | { who: 'operator'; scope: Scope; handler: OperatorHandler }
 );
 /** A call of the API, which the OpenAPI document describes. */
 export type Route = Call & { docs: docs.RouteDocs; shapes: ApiShapes };
 
-type Method = 'GET' | 'POST' | 'PUT';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Row<Request> = [Method, string, docs.RouteDocs, ApiEndpoint<Request>, Ahead?];
 type OpenRow = Row<FastifyRequest>;
 /** Begins the call's first look-up while its key is still being checked. */
@@ -54,6 +65,8 @@ function row<const Path extends string, Request extends FastifyRequest>(
 /** Below /v1, with a key. */
 export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/balance', docs.balance, balance),
+  row('GET', '/deposit-addresses', docs.depositAddresses, deposits.addresses),
+  row('GET', '/deposits', docs.listDeposits, deposits.list),
   row('POST', '/estimate', docs.estimate, estimate),
   row('POST', '/chat/completions', docs.chat, chat.completions),
   row('POST', '/queue/*', docs.submit, queue.submit),
@@ -65,6 +78,25 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('POST', '/requests/:request_id/cancel', docs.cancel, requests.cancel),
   row('PUT', '/requests/:request_id/cancel', docs.cancelPut, requests.cancel),
   row('POST', '/files', docs.upload, files.upload),
+];
+
+const account = '/operator/accounts/:account_id';
+/** Below /v1/operator, with an operator key of this scope. */
+const operatorCalls: [Scope, Row<OperatorRequest>][] = [
+  ['read', row('GET', '/operator/accounts', docs.listAccounts, api.listAccounts)],
+  ['accounts', row('POST', '/operator/accounts', docs.createAccount, api.createAccount)],
+  ['read', row('GET', account, docs.readAccount, api.readAccount)],
+  ['money', row('POST', `${account}/credits`, docs.credit, api.credit)],
+  ['money', row('POST', `${account}/adjustments`, docs.adjust, api.adjust)],
+  ['accounts', row('POST', `${account}/suspend`, docs.suspend, api.suspend)],
+  ['accounts', row('POST', `${account}/resume`, docs.resume, api.resume)],
+  ['keys', row('POST', `${account}/keys`, docs.createKey, api.createKey)],
+  ['keys', row('PATCH', '/operator/keys/:key_id', docs.changeKey, api.changeKey)],
+  ['keys', row('DELETE', '/operator/keys/:key_id', docs.revokeKey, api.revokeKey)],
+  ['read', row('GET', '/operator/requests', docs.listAllRequests, api.listRequests)],
+  ['money', row('POST', '/operator/requests/:request_id/refunds', docs.refund, api.refund)],
+  ['read', row('GET', '/operator/transfers', docs.listTransfers, api.listTransfers)],
+  ['read', row('GET', '/operator/usage', docs.readUsage, api.readUsage)],
 ];
 
 /** Below /v1, with a key or a signed link. */
@@ -101,6 +133,10 @@ export function routes(deps: HttpDeps): Route[] {
     ...keyedCalls.map(([method, path, about, { shapes, handle }, ahead]): Route => {
       const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
       return { method, path, prefixed: true, docs: about, shapes, who: 'key', handler, ahead };
+    }),
+    ...operatorCalls.map(([scope, [method, path, about, { shapes, handle }]]): Route => {
+      const handler: OperatorHandler = (req, reply) => handle(req, reply, deps);
+      return { method, path, prefixed: true, docs: about, shapes, who: 'operator', scope, handler };
     }),
     ...bind(deps, 'key_or_signature', true, signed),
     ...bind(deps, 'signature', true, calledBack),

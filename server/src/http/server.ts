@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { METHODS, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, {
   LogController,
@@ -10,9 +10,10 @@ import fastify, {
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
-import { authenticate } from './auth.ts';
+import { authenticate, authenticateOperator } from './auth.ts';
+import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
-import type { HttpDeps, KeyedRequest } from './deps.ts';
+import type { HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
@@ -31,8 +32,8 @@ const keepAliveTimeoutMs = 65_000;
 /** Longest path parameter: long enough for a model id. */
 const paramMax = 600;
 
-/** All methods that Node's parser accepts; CONNECT never becomes a request. */
-const allMethods = METHODS.filter((method) => method !== 'CONNECT');
+/** `TRACE` stands for all others: a route for each of them at each address slows down the start. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 export function createServer(
   deps: HttpDeps,
@@ -56,6 +57,10 @@ export function createServer(
     },
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: paramMax, ignoreTrailingSlash: true },
+    rewriteUrl(req) {
+      if (!methods.includes(req.method!)) req.method = 'TRACE';
+      return req.url!;
+    },
     clientErrorHandler: answerBroken,
     frameworkErrors: sendError,
     return503OnClosing: false,
@@ -66,12 +71,14 @@ export function createServer(
   app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
     done(null, payload),
   );
-  app.decorateRequest('yieldSlot').decorateRequest('caller');
+  app.decorateRequest('yieldSlot').decorateRequest('caller').decorateRequest('operator');
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler((error, req, reply) => {
+  app.setErrorHandler(async (error, req, reply) => {
     countRefusal(error, req, deps);
-    return sendError(error, req, reply);
+    const { caller } = req;
+    const told = caller ? await withTopUp(error, deps, caller.account_id) : error;
+    return sendError(told, req, reply);
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
@@ -188,6 +195,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
         status: reply.raw.statusCode,
         ms: Math.round(reply.elapsedTime),
         key_id: req.caller?.key_id,
+        operator_key_id: req.operator?.operator_key_id,
       };
       logger.debug(facts, 'call');
     });
@@ -227,13 +235,10 @@ function refuseMalformed(app: FastifyInstance): void {
 }
 
 function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
-  const methods = new Map<string, string[]>();
-  for (const method of allMethods) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
-  }
+  const supported = new Map<string, string[]>();
   for (const route of table) {
     const url = route.prefixed ? `/v1${route.path}` : route.path;
-    methods.set(url, [...(methods.get(url) ?? []), route.method]);
+    supported.set(url, [...(supported.get(url) ?? []), route.method]);
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
@@ -243,7 +248,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
       bodyLimit: Number.MAX_SAFE_INTEGER,
     });
   }
-  for (const [url, known] of methods) {
+  for (const [url, known] of supported) {
     const allowed = known.includes('GET') ? [...known, 'HEAD'] : known;
     const allow = allowed.join(', ');
     const refuse = async () => {
@@ -253,7 +258,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
       });
     };
     app.route({
-      method: allMethods.filter((method) => !allowed.includes(method)),
+      method: methods.filter((method) => !allowed.includes(method)),
       url,
       onRequest: refuse,
       handler: refuse,
@@ -263,6 +268,7 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
 
 /** Checks the key before anything of the body, even before the Content-Type. */
 function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
+  if (route.who === 'operator') return operatorHandlerOf(route, deps);
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
@@ -277,6 +283,28 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
       return route.handler(req, reply);
     },
   };
+}
+
+/** The call takes its slot from the share of its operator key. */
+function operatorHandlerOf(
+  { scope, handler }: Extract<Call, { who: 'operator' }>,
+  deps: HttpDeps,
+): Pick<RouteOptions, 'handler' | 'onRequest'> {
+  return {
+    onRequest: async (req, reply) => {
+      const operator = await authenticateOperator(req, reply, scope, deps);
+      req.belongsTo(operator.operator_key_id);
+      Object.assign(req, { operator });
+    },
+    handler: (req, reply) => {
+      if (!isOperator(req)) throw new Error('an operator call reached its handler without a key');
+      return handler(req, reply);
+    },
+  };
+}
+
+function isOperator(req: FastifyRequest): req is OperatorRequest {
+  return req.operator !== undefined;
 }
 
 function isKeyed(req: FastifyRequest): req is KeyedRequest {

@@ -59,7 +59,7 @@ export function createThumbnails(storage: Storage): Thumbnails {
   return {
     of(picture, size) {
       if (!types.has(picture.content_type)) return Promise.resolve(null);
-      const name = `${picture.sha256} ${size}`;
+      const name = JSON.stringify([picture.sha256, size]);
       const made = kept.get(name) ?? make(picture, size);
       kept.delete(name);
       kept.set(name, made);

@@ -1,6 +1,7 @@
 import * as keys from '../../db/accounts/keys.ts';
 import { choice, id, microUsd, named, nullable, object, text, time } from '../schema.ts';
 import { keyedEndpoint } from './endpoint.ts';
+import { TopUp, topUp } from './top-up.ts';
 
 const Balance = named(
   'Balance',
@@ -26,17 +27,20 @@ const Balance = named(
           "The key of this call. A submit must fit into both the balance and the key's limit.",
       },
     ),
+    top_up: TopUp,
   }),
 );
 
 /** GET /balance: the account's money and the key's limit, either of which can refuse a submit. */
-export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, { db }) => {
-  const { key_id } = req.caller;
-  const { available_usd_micro, reserved_usd_micro, ...key } = await keys.funds(db, key_id);
+export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, deps) => {
+  const { key_id, account_id } = req.caller;
+  const [funds, top_up] = await Promise.all([keys.funds(deps.db, key_id), topUp(deps, account_id)]);
+  const { available_usd_micro, reserved_usd_micro, ...key } = funds;
   return {
     currency: 'USDT' as const,
     available_usd_micro,
     reserved_usd_micro,
     key: { key_id, ...key },
+    top_up,
   };
 });

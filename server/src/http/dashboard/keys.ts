@@ -99,8 +99,8 @@ const settings = {
   open_jobs: optional(nullable(integer(undefined, { minimum: 1, maximum: perMinuteMax }))),
 };
 const name = text(undefined, { minLength: 1, maxLength: 100 });
-const KeySettings = form(settings);
-const NewKeySettings = form({ name, ...settings });
+export const KeySettings = form(settings);
+export const NewKeySettings = form({ name, ...settings });
 
 /**
  * GET /keys: newest first. `defaults` are the limits of a key that has none of its own, `ceilings`
@@ -233,7 +233,7 @@ function view({ id: key_id, month, prefix, ...row }: keys.KeyRow) {
   return { key_id, hint: `${prefix}…${row.last4}`, ...row, resets_at };
 }
 
-function checkName(given: string): string {
+export function checkName(given: string): string {
   const trimmed = given.trim();
   if (trimmed !== '' && !unseen.test(trimmed)) return trimmed;
   throw badField('name', `1 to 100 characters on one line, ${unseenWords}`, {
@@ -243,10 +243,10 @@ function checkName(given: string): string {
 }
 
 /** The limits that a call gives: undefined leaves a limit unchanged, null removes it. */
-function limitsOf(
+export function limitsOf(
   given: Static<typeof KeySettings>,
   now: keys.KeyRow | null,
-  deps: WebDeps,
+  deps: Pick<WebDeps, 'catalog'>,
 ): keys.Limits {
   const { monthly_limit_usd_micro: limit, expires_at, models, ...counts } = given;
   return {
@@ -271,7 +271,7 @@ function atMost(field: string, value: number | null | undefined, most: number): 
 /**
  * Each id must be in the catalog or already allowed for the key: a model may be away for a while.
  */
-function checkModels(models: string[], kept: string[], deps: WebDeps): string[] {
+function checkModels(models: string[], kept: string[], deps: Pick<WebDeps, 'catalog'>): string[] {
   const known = deps.catalog().models;
   for (const [i, model] of models.entries())
     if (!known.has(model) && !kept.includes(model))

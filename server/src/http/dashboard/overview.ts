@@ -64,6 +64,7 @@ const Overview = named(
   'Overview',
   object({
     ...Funds.properties,
+    debt_usd_micro: microUsd('Paid first by the next top-up.'),
     month: object({
       spent_usd_micro: microUsd(),
       resets_at: nullable(time()),

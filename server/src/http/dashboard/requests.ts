@@ -4,6 +4,7 @@ import * as keys from '../../db/accounts/keys.ts';
 import * as pages from '../../db/requests/request-pages.ts';
 import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
+import { findCharge } from '../../ledger/statement.ts';
 import { isUuid } from '../../lib/id.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {
@@ -154,14 +155,17 @@ export const read = endpoint(
     const row = isUuid(id) ? await deps.operations.card(id) : null;
     if (row === null || row.account_id !== visit.account_id) throw new ApiError('not_found');
     const { db, queue } = deps;
-    const [status, outputs, attempts, deliveries, queue_position] = await Promise.all([
+    const [status, outputs, attempts, deliveries, queue_position, charge] = await Promise.all([
       deps.operations.status(id),
       requests.findOutputs(db, [id]),
       requestLists.attemptsOf(db, id),
       sent.ofRequest(db, id),
       row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
+      findCharge(db, id),
     ]);
     const progress = status?.progress ?? null;
-    return detailOf(row, { outputs, progress, queue_position, attempts, deliveries }, deps.links);
+    const refunded_usd_micro = charge?.refunded ?? 0n;
+    const beside = { outputs, progress, queue_position, attempts, deliveries, refunded_usd_micro };
+    return detailOf(row, beside, deps.links);
   },
 );

@@ -5,6 +5,7 @@ import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
 import * as keys from './keys.ts';
 import * as overview from './overview.ts';
+import * as playDeposit from './play-deposit.ts';
 import * as team from './team.ts';
 import * as statement from './statement.ts';
 import * as topUp from './top-up.ts';
@@ -40,6 +41,7 @@ export const dashboardRoutes: VisitRow[] = [
   row('GET', '/statement/export', 'view', statement.exportFile),
   row('GET', '/top-up', 'view', topUp.read),
   row('POST', '/vouchers', 'pay', topUp.redeem),
+  row('POST', '/play-deposits', 'pay', playDeposit.send),
   row('GET', '/alerts', 'view', alerts.read),
   row('PUT', '/alerts', 'pay', alerts.write),
   row('GET', '/webhooks', 'view', webhooks.read),

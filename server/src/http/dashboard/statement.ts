@@ -18,6 +18,7 @@ import {
   cursorRule,
   id,
   integer,
+  list as listOf,
   microUsd,
   moment,
   named,
@@ -36,14 +37,15 @@ import { serialize } from '../serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
+import { SourceName, SourceSum } from './views.ts';
 
 /** Every movement of an account's money: on pages, and as a file. */
 
-const kinds = ['deposit', 'adjustment', 'reserve', 'charge', 'release'] as const;
+const kinds = ['deposit', 'adjustment', 'reserve', 'charge', 'release', 'debt', 'expiry'] as const;
 /** Rows that an export reads at a time; between two reads other calls can run. */
 const exportRows = 1000;
 
-const MovementKind = named('MovementKind', choice(kinds));
+export const MovementKind = named('MovementKind', choice(kinds));
 
 const Movement = named(
   'Movement',
@@ -60,6 +62,7 @@ const Movement = named(
     available_after_usd_micro: signedMicroUsd(),
     request_id: nullable(id()),
     model_id: nullable(text()),
+    source: nullable(SourceName),
     reference: nullable(text()),
     reason: nullable(text()),
     created_at: time(),
@@ -86,6 +89,7 @@ const StatementLine = named(
           'The delivered quantity, or the requested one while the delivered one is not known.',
         ),
       ),
+      source: nullable(SourceName),
       reference: nullable(text()),
       reason: nullable(text()),
       created_at: time(),
@@ -159,6 +163,7 @@ export const totals = endpoint(
         out_usd_micro: microUsd(),
         net_usd_micro: signedMicroUsd(),
         charged_usd_micro: microUsd(),
+        by_source: listOf(SourceSum, 'The deposits.'),
       }),
     ),
   },
@@ -194,16 +199,21 @@ async function filterOf(
   query: Static<typeof Filter>,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<MovementFilter> {
-  const wanted = query.kind?.split(',') ?? [];
-  const known = kinds.filter((kind) => wanted.includes(kind));
-  if (known.length !== new Set(wanted).size)
-    throw badField('kind', `one or more of ${kinds.join(', ')}, with commas between`, {
-      one_of: kinds,
-    });
+  const known = kindsIn(query.kind);
   const from = query.from === undefined ? null : new Date(query.from);
   const to = query.to === undefined ? null : new Date(query.to);
   const bounds = await seqsBetween(db, account_id, from, to);
   return { account_id, kinds: known, from, to, ...bounds };
+}
+
+/** Kinds with commas between; none if nothing is given. Throws `bad_request`. */
+export function kindsIn(given: string | undefined): MovementFilter['kinds'] {
+  const wanted = given?.split(',') ?? [];
+  const known = kinds.filter((kind) => wanted.includes(kind));
+  if (known.length === new Set(wanted).size) return known;
+  throw badField('kind', `one or more of ${kinds.join(', ')}, with commas between`, {
+    one_of: kinds,
+  });
 }
 
 /** A transfer booked while this runs has a higher number and is left out. */
@@ -224,6 +234,7 @@ const columns: [name: string, cell: (row: MovementRow) => Cell][] = [
   ['number', (row) => row.seq],
   ['time_utc', (row) => row.created_at.toISOString()],
   ['kind', (row) => row.kind],
+  ['source', (row) => row.source],
   ['amount_usd', (row) => formatUsd(row.amount_usd_micro)],
   ['change_usd', (row) => formatUsd(row.change_usd_micro)],
   ['available_after_usd', (row) => formatUsd(row.available_after_usd_micro)],

@@ -1,4 +1,5 @@
 import { roles } from '../../core/account/role.ts';
+import { sources } from '../../core/account/source.ts';
 import type { Output, Progress } from '../../core/request/request.ts';
 import { expiry, failureOf, outputUrl, type Links } from '../../core/request/views.ts';
 import type { DeliveryRow } from '../../db/requests/deliveries.ts';
@@ -33,6 +34,14 @@ export const Funds = named(
     available_usd_micro: microUsd('The amount that the account may spend.'),
     reserved_usd_micro: microUsd('Reserved for open requests.'),
   }),
+);
+
+export const SourceName = named('SourceName', choice(sources));
+
+/** The money of deposits from one source. */
+export const SourceSum = named(
+  'SourceSum',
+  object({ source: SourceName, amount_usd_micro: microUsd() }),
 );
 
 const webhookState = nullable(choice(['pending', 'delivered', 'failed']));
@@ -92,6 +101,7 @@ export const RequestDetail = named(
   'RequestDetail',
   object({
     ...facts,
+    refunded_usd_micro: microUsd('The part of the charge that was given back.'),
     logs: list(text()),
     queue_position: nullable(integer()),
     error: nullable(object({ code: text(), message: text() })),
@@ -134,10 +144,11 @@ interface Beside {
   queue_position: number | null;
   attempts: AttemptRow[];
   deliveries: DeliveryRow[];
+  refunded_usd_micro: bigint;
 }
 
 export function detailOf(row: CardRow, beside: Beside, links: Links) {
-  const { outputs, attempts, deliveries, progress, queue_position } = beside;
+  const { outputs, attempts, deliveries, progress, queue_position, refunded_usd_micro } = beside;
   const until = expiry(row, links);
   const isKept = row.expires_at !== null && until > new Date();
   return {
@@ -146,6 +157,7 @@ export function detailOf(row: CardRow, beside: Beside, links: Links) {
     progress: progress?.progress ?? null,
     logs: progress?.logs ?? [],
     queue_position,
+    refunded_usd_micro,
     error: failureOf(row),
     delivered_quantity: row.quantity,
     attempts: attempts.map(({ created_at: at, outcome }) => ({ at, outcome })),

@@ -31,11 +31,17 @@ export const about = {
 export const tags = [
   { name: 'Catalog', description: 'Models and prices.' },
   { name: 'Balance', description: "The account's balance and the key's limit." },
+  { name: 'Deposits', description: 'USDT from blockchains: addresses, and what arrived.' },
   { name: 'Queue', description: 'Images and video: submit, then poll or receive a webhook.' },
   { name: 'Requests', description: 'Status, output and cancel of submitted requests.' },
   { name: 'Files', description: 'Uploads of your own media, for use as inputs.' },
   { name: 'Chat', description: 'Text models.' },
   { name: 'Companions', description: 'This documentation for machines, and the client.' },
+  {
+    name: 'Operator',
+    description:
+      "For the operator's own programs, such as a payment system. These calls need an operator key, which begins with `fbo_` and has scopes.",
+  },
   { name: 'Health', description: 'For the operator; outside /v1.' },
 ];
 
@@ -51,6 +57,17 @@ export const securitySchemes = {
     scheme: 'bearer',
     description:
       '`Authorization: Bearer <API_KEY>` means the same, so that stock OpenAI clients work.',
+  },
+  OperatorKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description: '`Authorization: Key <OPERATOR_KEY>`. Operator keys begin with `fbo_`.',
+  },
+  OperatorBearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: '`Authorization: Bearer <OPERATOR_KEY>` means the same.',
   },
   MetricsToken: {
     type: 'http',

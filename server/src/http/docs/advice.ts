@@ -49,7 +49,8 @@ export const advice: Record<ErrorCode, Advice> = {
   unauthorized: {
     when:
       'The key is missing, misspelt, revoked, expired or replaced, or its account is suspended; ' +
-      'or the signature of an output link is wrong.',
+      'an operator key was used outside `/operator`, or another key there; or the signature of an ' +
+      'output link is wrong.',
     do: 'Send a valid `Authorization: Key <API_KEY>`. For an output, fetch `response_url` again.',
   },
   insufficient_balance: {
@@ -62,9 +63,11 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   forbidden: {
     when:
-      'The key is limited to other models; or metrics were asked for from another machine without ' +
-      'their token.',
-    do: 'Use one of `details.models`, or another key. For metrics ask the operator.',
+      'The key is limited to other models; an operator key does not have the scope of the call; or ' +
+      'metrics were asked for from another machine without their token.',
+    do:
+      'Use one of `details.models`, or another key; an operator key needs `details.scope`. For ' +
+      'metrics ask the operator.',
   },
   not_found: {
     when: 'The address, model, request or output does not exist or belongs to another account.',
@@ -77,10 +80,11 @@ export const advice: Record<ErrorCode, Advice> = {
   idempotency_conflict: {
     when:
       'The `Idempotency-Key` was used before with another body, model or webhook; or, with ' +
-      '`Retry-After`, its first chat call is still running.',
+      '`Retry-After`, its first chat call is still running; or the `reference` of a credit or ' +
+      'adjustment was used for another booking.',
     do:
-      'Use a new key for a new call. With `Retry-After`: send the same call again after that ' +
-      'time.',
+      'Use a new key, or reference, for a new call. With `Retry-After`: send the same call again ' +
+      'after that time.',
   },
   request_not_ready: {
     when: 'The response was asked for, but the request is not `COMPLETED`.',

@@ -26,6 +26,14 @@ export const balance: RouteDocs = {
           spent_usd_micro: '1230000',
           resets_at: '2026-04-01T00:00:00.000Z',
         },
+        top_up: [
+          {
+            chain: 'bsc',
+            token: 'USDT',
+            address: '0x9858EfFD232B4033E47d90003D41EC34EcaEda94',
+            minimum_usd_micro: '1000000',
+          },
+        ],
       }),
     },
   },

@@ -85,5 +85,9 @@ function whence(code: ErrorCode, table: Route[]): string {
   if (below.every((route) => from.includes(route))) {
     return 'every route below `/v1`, and `/readyz`.';
   }
-  return `${from.map((route) => `\`${route.method} ${documentedPath(route)}\``).join(', ')}.`;
+  const ofOperator = table.filter(({ who }) => who === 'operator');
+  const isWhole = ofOperator.every((route) => from.includes(route));
+  const listed = from.filter(({ who }) => !(isWhole && who === 'operator'));
+  const names = listed.map((route) => `\`${route.method} ${documentedPath(route)}\``);
+  return `${[...names, ...(isWhole ? ["every call of the [operator's API](operating/api.md)"] : [])].join(', ')}.`;
 }

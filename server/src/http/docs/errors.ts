@@ -10,6 +10,7 @@ const details: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     required_usd_micro: '250000',
     available_usd_micro: '120000',
     reserved_usd_micro: '39000',
+    top_up: [],
   },
   key_limit_reached: {
     required_usd_micro: '250000',

@@ -4,9 +4,26 @@ export type { RouteDocs } from './route-docs.ts';
 export { balance } from './balance.ts';
 export { callback } from './callbacks.ts';
 export { chat } from './chat.ts';
+export { depositAddresses, listDeposits } from './deposits.ts';
 export { readFile, upload } from './files.ts';
 export { estimate, listModels, readModel } from './models.ts';
 export { client, guide, livez, metrics, openapi, readyz } from './ops.ts';
+export {
+  adjust,
+  changeKey,
+  createAccount,
+  createKey,
+  credit,
+  listAccounts,
+  listAllRequests,
+  listTransfers,
+  readAccount,
+  readUsage,
+  refund,
+  resume,
+  revokeKey,
+  suspend,
+} from './operator.ts';
 export { output } from './outputs.ts';
 export { submit } from './queue.ts';
 export {

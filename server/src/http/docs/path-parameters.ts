@@ -1,4 +1,10 @@
-import { exampleFileId, exampleId, exampleSignature } from './request-examples.ts';
+import {
+  exampleAccountId,
+  exampleCard,
+  exampleFileId,
+  exampleId,
+  exampleSignature,
+} from './request-examples.ts';
 import type { Parameter } from './route-docs.ts';
 
 /** The variable parts of paths, by their names. */
@@ -13,6 +19,16 @@ export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'req
     description: 'The id returned by the submit.',
     schema: { type: 'string', format: 'uuid' },
     example: exampleId,
+  },
+  account_id: {
+    description: 'The id of the account.',
+    schema: { type: 'string', format: 'uuid' },
+    example: exampleAccountId,
+  },
+  key_id: {
+    description: "The id of the account's key.",
+    schema: { type: 'string', format: 'uuid' },
+    example: exampleCard.key_id,
   },
   index: {
     description: 'Index of the output, from 0.',

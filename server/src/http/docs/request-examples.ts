@@ -7,6 +7,7 @@ export const exampleUrls = {
   response_url: `${base}/response`,
   cancel_url: `${base}/cancel`,
 };
+export const exampleAccountId = '0199b39f-5c2d-7e10-a6b4-93d1c7e2f805';
 export const exampleFileId = 'file_0199b3c27d1e7a449c3f5e0b8a6d2f10';
 export const exampleSignature = 'Zk3xH0m1Yb7QpVtq2n8sJcWf5aLrD9uEoT6gKiBvXyM';
 export const exampleOutputUrl = `${base}/output/0?exp=1772452803&sig=${exampleSignature}`;

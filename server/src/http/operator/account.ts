@@ -4,15 +4,22 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as people from '../../db/accounts/people.ts';
-import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
+import { depositSums, movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { ppmMax, setPrice } from '../../operations/accounts/account.ts';
+import {
+  changeAccount,
+  changePrice,
+  changeStatus,
+  ppmMax,
+} from '../../operations/accounts/account.ts';
 import { changeEmail } from '../../operations/accounts/email.ts';
-import { ceilingsOf, limitKey } from '../../operations/accounts/key.ts';
+import { ceilingsOf } from '../../operations/accounts/key.ts';
+import { changeLimits } from '../../operations/accounts/key-actions.ts';
 import { invite, resetLink } from '../../operations/accounts/person.ts';
 import { Refused } from '../../operations/refused.ts';
-import { Ceilings } from '../dashboard/keys.ts';
-import { Role } from '../dashboard/views.ts';
+import { Ceilings, limitsOf } from '../dashboard/keys.ts';
+import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
+import type { HttpDeps } from '../deps.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   amount,
@@ -40,7 +47,6 @@ import { keyBounds } from '../session/studio.ts';
 import type { Visit } from '../session/visit.ts';
 import { accountFields, view } from './accounts.ts';
 import { action } from './action.ts';
-import { keysOf } from '../../lib/records.ts';
 
 /** One account, below /accounts/:account_id: its details, and what an operator may do to it. */
 
@@ -57,7 +63,7 @@ const AccountPerson = named(
   }),
 );
 
-const AccountKey = named(
+export const AccountKey = named(
   'AccountKey',
   object({
     key_id: id(),
@@ -67,24 +73,36 @@ const AccountKey = named(
     monthly_limit_usd_micro: nullable(microUsd()),
     rpm: nullable(integer()),
     open_jobs: nullable(integer()),
+    models: nullable(list(text(), 'The only models that it may use; null: all.')),
     month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
-    open_requests: integer(),
+    open_requests: integer('Open jobs.'),
+    state: choice(['active', 'expired', 'revoked']),
     created_at: time(),
+    expires_at: nullable(time()),
     revoked_at: nullable(time()),
+  }),
+);
+
+export const OperatorAccount = named(
+  'OperatorAccount',
+  object({
+    ...accountFields,
+    people: list(AccountPerson),
+    keys: list(AccountKey, 'Newest first, revoked ones too.'),
+    key_ceilings: Ceilings,
+    deposits: list(SourceSum, 'All its deposits, by their source.'),
+    invitations: list(
+      object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+      'Open invitations.',
+    ),
   }),
 );
 
 const AccountDetail = named(
   'AccountDetail',
   object({
-    ...accountFields,
+    ...OperatorAccount.properties,
     is_own: boolean('True if the operator who makes this call is one of its owners.'),
-    people: list(AccountPerson),
-    keys: list(AccountKey),
-    key_ceilings: Ceilings,
-    invitations: list(
-      object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
-    ),
   }),
 );
 
@@ -92,32 +110,47 @@ const AccountDetail = named(
 export const read = endpoint(
   { params: ['account_id'], reply: AccountDetail },
   async ({ visit, params }, deps) => {
-    const { db } = deps;
-    const account = await need(db, params);
-    const [ceilings, members, ownKeys, invited] = await Promise.all([
-      ceilingsOf(db, account.id, keyBounds(deps)),
-      people.listOf(db, account.id),
-      keys.list(db, account.id),
-      invitations.listOpen(db, account.id),
-    ]);
-    return {
-      ...view(account),
-      is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
-      people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
-      keys: ownKeys.map(({ id: key_id, spent_usd_micro: month_usd_micro, ...row }) => {
-        return { key_id, month_usd_micro, ...row };
-      }),
-      key_ceilings: ceilings,
-      invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
-    };
+    const detail = await detailOf(params, deps);
+    const isOwn = (person: { person_id: string; role: string }) =>
+      person.person_id === visit.session.person_id && person.role === 'owner';
+    return { ...detail, is_own: detail.people.some(isOwn) };
   },
 );
+
+/** The account that the path names, as `OperatorAccount`. Throws `not_found`. */
+export async function detailOf(
+  params: { account_id: string },
+  deps: Pick<HttpDeps, 'db' | 'settings'>,
+) {
+  const { db } = deps;
+  const account = await need(db, params);
+  const [key_ceilings, members, ownKeys, deposits, invited] = await Promise.all([
+    ceilingsOf(db, account.id, keyBounds(deps)),
+    people.listOf(db, account.id),
+    keys.list(db, account.id),
+    depositSums(db, { account_id: account.id, from: null, to: null }),
+    invitations.listOpen(db, account.id),
+  ]);
+  return {
+    ...view(account),
+    people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
+    keys: ownKeys.map(keyView),
+    key_ceilings,
+    deposits,
+    invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
+  };
+}
+
+/** A key as `AccountKey`. */
+export function keyView({ id: key_id, spent_usd_micro: month_usd_micro, ...row }: keys.KeyRow) {
+  return { key_id, month_usd_micro, ...row };
+}
 
 const AccountMovement = named(
   'AccountMovement',
   object({
     transfer_id: id(),
-    kind: choice(['deposit', 'adjustment', 'reserve', 'charge', 'release']),
+    kind: choice(['deposit', 'adjustment', 'reserve', 'charge', 'release', 'debt', 'expiry']),
     amount_usd_micro: signedMicroUsd(),
     change_usd_micro: signedMicroUsd(
       'Change of the available balance; for a charge, the part of the reservation that is given back.',
@@ -125,6 +158,7 @@ const AccountMovement = named(
     available_after_usd_micro: microUsd(),
     request_id: nullable(id()),
     model_id: nullable(text()),
+    source: nullable(SourceName),
     reference: nullable(text()),
     reason: nullable(text()),
     created_at: time(),
@@ -164,10 +198,10 @@ export const movements = endpoint(
 /** POST /suspend and /resume: takes effect with the next call. */
 export function setStatus(status: 'active' | 'suspended') {
   const reply = object({ status: choice(['active', 'suspended']) });
-  return action({ params: ['account_id'], reply }, async ({ visit, params }, { db }) => {
-    const account = await need(db, params);
-    if (status === 'suspended') await demandOther(db, visit, account.id);
-    return change(account, { status }, (same) => accounts.setStatus(same, account.id, status));
+  return action({ params: ['account_id'], reply }, async ({ visit, params }, deps) => {
+    const account = await need(deps.db, params);
+    if (status === 'suspended') await demandOther(deps.db, visit, account.id);
+    return (db) => changeStatus(db, account, status);
   });
 }
 
@@ -178,9 +212,9 @@ const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmM
  */
 export const price = action(
   { params: ['account_id'], body: form(Price.properties), reply: Price },
-  async ({ params, body: { price_ppm } }, { db }) => {
-    const account = await need(db, params);
-    return change(account, { price_ppm }, (same) => setPrice(same, account.id, price_ppm));
+  async ({ params, body: { price_ppm } }, deps) => {
+    const account = await need(deps.db, params);
+    return (db) => changePrice(db, account, price_ppm);
   },
 );
 
@@ -189,29 +223,15 @@ const OperatorRight = object({ is_operator: boolean() });
 /** PUT /operator: whether the account's owners run the service. */
 export const operator = action(
   { params: ['account_id'], body: form(OperatorRight.properties), reply: OperatorRight },
-  async ({ visit, params, body: { is_operator } }, { db }) => {
-    const account = await need(db, params);
-    if (!is_operator) await demandOther(db, visit, account.id);
-    return change(account, { is_operator }, (same) =>
-      accounts.setOperator(same, account.id, is_operator),
-    );
+  async ({ visit, params, body: { is_operator } }, deps) => {
+    const account = await need(deps.db, params);
+    if (!is_operator) await demandOther(deps.db, visit, account.id);
+    return (db) =>
+      changeAccount(db, account, { is_operator }, () =>
+        accounts.setOperator(db, account.id, is_operator),
+      );
   },
 );
-
-/** Changes one property of the account; the log also gets its former value. */
-function change<Wanted extends Partial<accounts.Switches>>(
-  { id: account_id, email: target }: FoundRow,
-  wanted: Wanted,
-  work: (db: Database) => Promise<void>,
-) {
-  return async (db: Database) => {
-    const switches = await accounts.lock(db, account_id);
-    await work(db);
-    const before = keysOf<keyof accounts.Switches>(wanted).map((name) => [name, switches[name]]);
-    const details = { ...wanted, before: Object.fromEntries(before) };
-    return { answer: wanted, account_id, target, details };
-  };
-}
 
 /** Keeps operators from locking themselves out by mistake; another operator may do it. */
 async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {
@@ -238,31 +258,12 @@ const limitFields = {
  */
 export const limits = action(
   { params: ['account_id', 'key_id'], body: form(limitFields), reply: object(limitFields) },
-  async ({ params, body }, { db: database }) => {
-    const account = await need(database, params);
-    const key_id = idOf(params.key_id);
-    const key = (await keys.list(database, account.id)).find(({ id }) => id === key_id);
+  async ({ params, body }, deps) => {
+    const account = await need(deps.db, params);
+    const key = await keys.find(deps.db, account.id, idOf(params.key_id));
     if (!key) throw new ApiError('not_found');
-    const { monthly_limit_usd_micro: limit, ...counts } = body;
-    const wanted = {
-      ...counts,
-      ...(limit !== undefined && {
-        monthly_limit_usd_micro: limit === null ? null : BigInt(limit),
-      }),
-    };
-    const before = {
-      monthly_limit_usd_micro: key.monthly_limit_usd_micro?.toString() ?? null,
-      rpm: key.rpm,
-      open_jobs: key.open_jobs,
-    };
-    return async (db) => {
-      if ((await limitKey(db, key_id, wanted)) !== 'changed')
-        throw new Refused('This key is revoked: its limits cannot be changed.', {
-          reason: 'key_revoked',
-        });
-      const details = { key_id, ...body, before };
-      return { answer: body, account_id: account.id, target: key.name, details };
-    };
+    const wanted = limitsOf(body, key, deps);
+    return async (db) => ({ ...(await changeLimits(db, key, wanted)), answer: body });
   },
 );
 

@@ -1,8 +1,11 @@
 import { search, type FoundRow } from '../../db/accounts/account-search.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount } from '../../operations/accounts/account.ts';
-import { deposit, referenceMax } from '../../operations/accounts/deposit.ts';
+import { referenceMax } from '../../operations/accounts/booking.ts';
+import { deposit } from '../../operations/accounts/deposit.ts';
 import { invite } from '../../operations/accounts/person.ts';
+import type { ActionResult, Author } from '../../operations/operator-action.ts';
+import type { HttpDeps } from '../deps.ts';
 import { pageFrom } from '../form.ts';
 import {
   amount,
@@ -22,9 +25,9 @@ import {
   pageQuery,
   text,
   time,
+  type Static,
 } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
 import { action } from './action.ts';
 
@@ -40,57 +43,76 @@ export const accountFields = {
   price_ppm: integer('The factor, in millionths, by which every list price is multiplied for it.'),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
+  debt_usd_micro: microUsd('Paid first by what comes in next.'),
   month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
   created_at: time(),
 };
 
-const FoundAccount = named(
+export const FoundAccount = named(
   'FoundAccount',
   object({
     ...accountFields,
-    // The fields in which the search text was found.
     matched: listOf(
       object({
         by: choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
-        said: nullable(text()),
+        said: nullable(text('The match, if the account itself does not show it.')),
       }),
+      'Where the searched text was found; empty without one.',
     ),
   }),
 );
 
+export const AccountQuery = object({
+  q: optional(
+    text(
+      'The start of a word of a name or address, an id, a payment reference, or the hint of a key or voucher.',
+      { maxLength: 300 },
+    ),
+  ),
+  only: optional(choice(['active', 'suspended', 'operators'], 'Only such accounts.')),
+  ...pageQuery(25),
+});
+
 /** GET /accounts */
 export const list = endpoint(
-  {
-    query: object({
-      q: optional(text(undefined, { maxLength: 300 })),
-      only: optional(choice(['active', 'suspended', 'operators'])),
-      ...pageQuery(25),
-    }),
-    reply: pageOf(FoundAccount),
-  },
-  async ({ query }, { db }) => {
-    const { q: words = null, only = null, cursor: below_id = null, limit } = query;
-    const rows = await search(db, { words, only, below_id, limit: limit + 1 });
-    return pageFrom(rows, query, view);
-  },
+  { query: AccountQuery, reply: pageOf(FoundAccount) },
+  ({ query }, { db }) => findAccounts(query, db),
 );
+
+export async function findAccounts(query: Static<typeof AccountQuery>, db: Database) {
+  const { q: words = null, only = null, cursor: below_id = null, limit } = query;
+  const rows = await search(db, { words, only, below_id, limit: limit + 1 });
+  return pageFrom(rows, query, view);
+}
 
 export function view({ id: account_id, ...row }: FoundRow) {
   return { account_id, ...row };
 }
 
+export const NewAccount = {
+  email: email(),
+  invite: boolean('Whether the reply has a link with which the address becomes the owner.'),
+};
+export const MadeAccount = named(
+  'MadeAccount',
+  object({
+    account_id: id(),
+    email: text(),
+    invitation_link: nullable(text('Works once, for 7 days. Null: no invitation was asked for.')),
+  }),
+);
+
 /** POST /accounts */
 export const create = action(
   {
     body: form({
-      email: email(),
+      ...NewAccount,
       credit_usd_micro: optional(nullable(amount())),
       reference: optional(nullable(text(undefined, { maxLength: referenceMax }))),
-      invite: boolean(),
     }),
-    reply: object({ account_id: id(), email: text(), invitation_link: nullable(text()) }),
+    reply: MadeAccount,
   },
-  async ({ body, visit: { session } }, { web }) => {
+  async ({ body, visit: { session } }, deps) => {
     const { credit_usd_micro: credit, reference } = body;
     if (credit && !reference)
       throw badField('reference', `a text of 1 to ${referenceMax} characters`, {
@@ -98,28 +120,31 @@ export const create = action(
         max_length: referenceMax,
       });
     return async (db) => {
-      const account = await createAccount(db, { email: body.email, is_operator: false });
-      const { id: account_id, email } = account;
-      if (credit)
-        await deposit(db, { account_id, amount: BigInt(credit), reference: reference! }, session);
-      const link = body.invite
-        ? await ownerLink(db, { account_id, email, invited_by: session.person_id }, web)
-        : null;
-      const details = {
-        ...(credit && { credit_usd_micro: credit, reference }),
-        ...(body.invite && { invited: email }),
-      };
-      const answer = { account_id, email, invitation_link: link };
-      return { answer, account_id, target: email, details };
+      const made = await openAccount(db, body, session, deps);
+      const { account_id } = made.answer;
+      if (!credit) return made;
+      await deposit(db, { account_id, amount: BigInt(credit), reference: reference! }, session);
+      return { ...made, details: { credit_usd_micro: credit, reference, ...made.details } };
     };
   },
 );
 
-async function ownerLink(
+/** Creates an account, with an invitation of its owner if that is wanted. */
+export async function openAccount(
   db: Database,
-  wanted: { account_id: string; email: string; invited_by: string },
-  web: WebDeps['web'],
-): Promise<string> {
-  const { token } = await invite(db, { ...wanted, role: 'owner' });
-  return `${web.origin()}/invitation?token=${token}`;
+  wanted: { email: string; invite: boolean },
+  by: Author,
+  { origin }: Pick<HttpDeps, 'origin'>,
+): Promise<ActionResult<Static<typeof MadeAccount>>> {
+  const { id: account_id, email } = await createAccount(db, {
+    email: wanted.email,
+    is_operator: false,
+  });
+  const answer = { account_id, email, invitation_link: null };
+  if (!wanted.invite) return { answer, account_id, target: email };
+  const owner = { account_id, email, role: 'owner', invited_by: by.person_id } as const;
+  const { token } = await invite(db, owner);
+  const invitation_link = `${origin()}/invitation?token=${token}`;
+  const details = { invited: email };
+  return { answer: { ...answer, invitation_link }, account_id, target: email, details };
 }

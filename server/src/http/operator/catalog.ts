@@ -124,7 +124,7 @@ const CatalogRowDetail = named(
       days: integer(),
       ...sums,
       uncosted: integer(),
-      charged_usd_micro: microUsd(),
+      charged_usd_micro: signedMicroUsd('Charges less refunds.'),
       margin_usd_micro: signedMicroUsd(),
       by_upstream: listOf(object({ upstream: text(), ...sums })),
     }),

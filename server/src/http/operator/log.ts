@@ -20,6 +20,7 @@ const LogEntry = named(
   object({
     log_id: id(),
     by_email: text(),
+    operator_key_id: nullable(id('The operator key that did it, if one did.')),
     action: text(),
     account_id: nullable(id()),
     account_email: nullable(text()),

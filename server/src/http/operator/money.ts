@@ -1,12 +1,18 @@
+import { ApiError } from '../../core/errors.ts';
+import { bookedSources } from '../../core/account/source.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/statement.ts';
 import {
-  adjust,
-  deposit,
+  noteMax,
   reasonMax,
   referenceMax,
-  type BookedDeposit,
-} from '../../operations/accounts/deposit.ts';
+  type Booked,
+} from '../../operations/accounts/booking.ts';
+import { adjust, deposit } from '../../operations/accounts/deposit.ts';
+import { refund as refundCharge } from '../../operations/accounts/refund.ts';
+import type { Author } from '../../operations/operator-action.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { idOf } from '../form.ts';
 import {
   amount,
   boolean,
@@ -14,12 +20,15 @@ import {
   form,
   id,
   microUsd,
+  named,
   nullable,
   object,
+  optional,
   signedMicroUsd,
   text,
   time,
 } from '../schema.ts';
+import { SourceName } from '../dashboard/views.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { need } from './account.ts';
 import { action } from './action.ts';
@@ -37,6 +46,7 @@ export const reference = endpoint(
           account_id: id(),
           email: nullable(text()),
           kind: choice(['deposit', 'adjustment']),
+          source: nullable(SourceName),
           amount_usd_micro: signedMicroUsd(),
           reason: nullable(text()),
           created_at: time(),
@@ -55,37 +65,67 @@ export const reference = endpoint(
   },
 );
 
-const NewReference = text(undefined, { minLength: 1, maxLength: referenceMax });
-const Booking = object({
-  transfer_id: id(),
-  replayed: boolean('True if the same booking was already made with this reference.'),
-  available_usd_micro: microUsd(),
-  reserved_usd_micro: microUsd(),
+export const NewReference = text('The name of the payment or correction outside Farebox.', {
+  minLength: 1,
+  maxLength: referenceMax,
 });
+export const NewReason = text('Shown in the statement.', { minLength: 1, maxLength: reasonMax });
+export const Booking = named(
+  'Booking',
+  object({
+    transfer_id: id(),
+    replayed: boolean('True if the same booking was already made with this reference.'),
+    available_usd_micro: microUsd("The account's balance now."),
+    reserved_usd_micro: microUsd('Reserved for its open requests.'),
+    debt_usd_micro: microUsd('The debt that is left.'),
+  }),
+);
 
-/** POST /accounts/:account_id/credit */
+export const NewCredit = {
+  amount_usd_micro: amount(),
+  reference: NewReference,
+  source: choice(bookedSources, 'Where the money came from.'),
+  expires_at: optional(nullable(time('For a bonus: when what is unspent of it goes back.'))),
+  note: optional(text("For the operator's log.", { minLength: 1, maxLength: noteMax })),
+};
+
+/** POST /accounts/:account_id/credit: the source is `paid` if it is left out. */
 export const credit = action(
   {
     params: ['account_id'],
-    body: form({ amount_usd_micro: amount(), reference: NewReference }),
+    body: form({ ...NewCredit, source: optional(NewCredit.source) }),
     reply: Booking,
   },
   async ({ params, body, visit }, deps) => {
     const { id: account_id } = await need(deps.db, params);
-    const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
+    const wanted = creditOf(account_id, body);
     return async (db) => done(await deposit(db, wanted, visit.session));
   },
 );
 
-/** POST /accounts/:account_id/adjust: a negative amount takes money. */
+/** The deposit that a body asks for. */
+export function creditOf<Body extends { amount_usd_micro: string; expires_at?: string | null }>(
+  account_id: string,
+  { amount_usd_micro, expires_at, ...body }: Body,
+) {
+  const end = expires_at ? new Date(expires_at) : null;
+  return { account_id, ...body, amount: BigInt(amount_usd_micro), expires_at: end };
+}
+
+export const NewCorrection = {
+  amount_usd_micro: signedMicroUsd('The correction; a negative amount takes money.'),
+  reference: NewReference,
+  reason: NewReason,
+  allows_debt: optional(
+    boolean('If more is taken than is available, the rest becomes a debt. Refused otherwise.'),
+  ),
+};
+
+/** POST /accounts/:account_id/adjust: a negative amount takes money, such as for a chargeback. */
 export const correct = action(
   {
     params: ['account_id'],
-    body: form({
-      amount_usd_micro: signedMicroUsd(),
-      reference: NewReference,
-      reason: text(undefined, { minLength: 1, maxLength: reasonMax }),
-    }),
+    body: form(NewCorrection),
     reply: Booking,
   },
   async ({ params, body, visit }, deps) => {
@@ -95,7 +135,48 @@ export const correct = action(
   },
 );
 
+export const NewRefund = {
+  amount_usd_micro: optional(nullable(amount('All that is left of the charge if left out.'))),
+  reference: NewReference,
+  reason: NewReason,
+};
+export const RefundBooking = named(
+  'RefundBooking',
+  object({
+    ...Booking.properties,
+    request_id: id(),
+    refunded_usd_micro: microUsd('All refunds of the request together.'),
+  }),
+);
+
+/** POST /requests/:request_id/refund: gives back a part of its charge, or all that is left of it. */
+export const refund = action(
+  {
+    params: ['request_id'],
+    body: form(NewRefund),
+    reply: RefundBooking,
+  },
+  async ({ params, body, visit }) => {
+    return async (db) => done(await refundOf(params, body, visit.session, db));
+  },
+);
+
+/** Refunds the request that the path names. Throws `not_found`. */
+export async function refundOf(
+  params: { request_id: string },
+  body: { amount_usd_micro?: string | null; reference: string; reason: string },
+  by: Author,
+  db: Database,
+) {
+  const { amount_usd_micro: part, ...wanted } = body;
+  const request_id = idOf(params.request_id);
+  const amount = part ? BigInt(part) : null;
+  const booked = await refundCharge(db, { ...wanted, request_id, amount }, by);
+  if (booked === null) throw new ApiError('not_found');
+  return booked;
+}
+
 /** The operation itself writes the action to the operator's log. */
-function done(answer: BookedDeposit) {
+function done<Answer extends Booked>(answer: Answer) {
   return { answer, logged: true as const };
 }

@@ -2,7 +2,7 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import { revenue, topAccounts, type RevenueRow } from '../../db/accounts/revenue.ts';
 import * as verdicts from '../../db/audit-results.ts';
 import { auditAlone } from '../../ledger/audit.ts';
-import { holdings } from '../../ledger/statement.ts';
+import { depositSums, holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import {
   anything,
@@ -22,6 +22,7 @@ import {
   text,
   time,
 } from '../schema.ts';
+import { SourceSum } from '../dashboard/views.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 
@@ -37,7 +38,7 @@ const RevenueSum = named(
     name: text(),
     completed: integer(),
     failed: integer(),
-    charged_usd_micro: microUsd(),
+    charged_usd_micro: signedMicroUsd('Charges less refunds.'),
     cost_usd_micro: microUsd(),
     margin_usd_micro: signedMicroUsd(),
     uncosted: integer('Number of requests that ran, or may have run, at an unknown cost.'),
@@ -69,8 +70,10 @@ const Revenue = named(
     by_model: list(RevenueSum),
     by_upstream: list(RevenueSum),
     top_accounts: list(object({ ...RevenueSum.properties, account_id: id(), email: text() })),
+    deposits: list(SourceSum, 'Money that came in, by its source.'),
     available_usd_micro: microUsd(),
     reserved_usd_micro: microUsd(),
+    debt_usd_micro: microUsd('Debts of customers.'),
     accounts: integer(),
     books: nullable(AuditResult),
   }),
@@ -82,9 +85,12 @@ export const overview = endpoint(
   async ({ query }, { db }) => {
     const days = Number(query.days ?? 30);
     await rollUpDays(db);
-    const [rows, top, held, fresh, count, verdict] = await Promise.all([
+    const period = lastDays(days, Date.now());
+    const from = new Date(`${period[0]}T00:00:00Z`);
+    const [rows, top, deposits, held, fresh, count, verdict] = await Promise.all([
       revenue(db, days),
       topAccounts(db, days, topMax),
+      depositSums(db, { from, to: null }),
       holdings(db),
       accounts.countNew(db, days),
       accounts.count(db),
@@ -95,7 +101,7 @@ export const overview = endpoint(
     return {
       days,
       totals: withMargin({ name: 'total', ...rows.reduce(add, nothing) }),
-      by_day: lastDays(days, Date.now()).map((day) => ({
+      by_day: period.map((day) => ({
         ...withMargin(byDay.get(day) ?? { name: day, ...nothing }),
         new_accounts: made.get(day) ?? 0,
       })),
@@ -105,6 +111,7 @@ export const overview = endpoint(
       top_accounts: top.map(({ name, ...sum }) =>
         withMargin({ ...sum, name: name ?? sum.email, uncosted: 0n }),
       ),
+      deposits,
       ...held,
       accounts: count,
       books: resultOf(verdict),

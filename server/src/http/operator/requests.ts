@@ -2,9 +2,10 @@ import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/requests/deliveries.ts';
 import { findInput, findFull, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
-import { idsBelow, reach } from '../../db/requests/request-pages.ts';
+import { idsBelow, reach, type PageFilter } from '../../db/requests/request-pages.ts';
 import { attemptsOf } from '../../db/requests/request-lists.ts';
 import { redact } from '../../lib/log.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 import { Estimate } from '../api/model-schema.ts';
 import { idOf } from '../form.ts';
 import {
@@ -30,7 +31,7 @@ import { endpoint } from '../session/endpoint.ts';
 
 /** Requests with upstream, cost and margin, which customers never see. */
 
-const RequestMargin = named(
+export const RequestMargin = named(
   'RequestMargin',
   object({
     request_id: id(),
@@ -40,6 +41,7 @@ const RequestMargin = named(
     status: choice(statuses),
     quoted_usd_micro: microUsd(),
     charged_usd_micro: nullable(microUsd()),
+    refunded_usd_micro: microUsd('The part of the charge that was given back.'),
     cost_usd_micro: nullable(microUsd('Null: not known.')),
     margin_usd_micro: nullable(signedMicroUsd()),
     error_code: nullable(text()),
@@ -105,7 +107,17 @@ const OperatorRequest = named(
 
 /** Maximum number of requests that one call searches. If too few match, the page asks for more. */
 const scanMax = 100_000;
-const anyTime = { from_ms: null, to_ms: null, first_id: null, last_id: null };
+/** The filter that every request matches. */
+export const anyRequest: PageFilter = {
+  account_id: null,
+  status: null,
+  model_id: null,
+  key_id: null,
+  from_ms: null,
+  to_ms: null,
+  first_id: null,
+  last_id: null,
+};
 
 /** GET /accounts/:account_id/requests */
 export const list = endpoint(
@@ -115,22 +127,32 @@ export const list = endpoint(
     reply: pageOf(RequestMargin),
   },
   async ({ params, query }, { db }) => {
-    const { status = null, cursor: below_id = null, limit } = query;
     const account_id = idOf(params.account_id);
-    const filter = { account_id, status, model_id: null, key_id: null, ...anyTime };
-    const bounds = { below_id, limit: limit + 1, look: scanMax };
-    const ids = await idsBelow(db, filter, bounds);
-    const shown = ids.slice(0, limit);
-    const more = ids.length > limit;
-    const next = more ? shown.at(-1) : (await reach(db, filter, bounds))?.id;
-    const rows = await withMargins(db, shown);
-    return { data: rows.map(view), next_cursor: next ?? null };
+    const { status = null } = query;
+    return pageOfRequests(db, { ...anyRequest, account_id, status }, query);
   },
 );
 
+/** A page of requests with their margins, newest first. */
+export async function pageOfRequests(
+  db: Database,
+  filter: PageFilter,
+  { cursor, limit }: { cursor?: string; limit: number },
+) {
+  const below_id = cursor ?? null;
+  const bounds = { below_id, limit: limit + 1, look: scanMax };
+  const ids = await idsBelow(db, filter, bounds);
+  const shown = ids.slice(0, limit);
+  const more = ids.length > limit;
+  const next = more ? shown.at(-1) : (await reach(db, filter, bounds))?.id;
+  const rows = await withMargins(db, shown);
+  return { data: rows.map(view), next_cursor: next ?? null };
+}
+
 function view<Row extends MarginRow>(row: Row) {
   const { id: request_id, charged_usd_micro: charged, cost_usd_micro: cost }: MarginRow = row;
-  const margin_usd_micro = charged === null || cost === null ? null : charged - cost;
+  const margin_usd_micro =
+    charged === null || cost === null ? null : charged - row.refunded_usd_micro - cost;
   return { ...row, request_id, margin_usd_micro };
 }
 

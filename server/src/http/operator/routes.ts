@@ -7,6 +7,7 @@ import { change, read } from './action.ts';
 import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';
+import * as operatorKeys from './operator-keys.ts';
 import * as overview from './overview.ts';
 import * as queue from './queue.ts';
 import * as requests from './requests.ts';
@@ -27,6 +28,7 @@ export const operatorRoutes: VisitRow[] = [
   read('/references', money.reference),
   read('/invitations', invitations.list),
   read('/vouchers', vouchers.list),
+  read('/operator-keys', operatorKeys.list),
   read('/log', log.list),
   read('/catalog', catalog.list),
   read('/catalog/row', catalog.read),
@@ -55,11 +57,14 @@ export const operatorRoutes: VisitRow[] = [
   change('DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw),
   change('POST', '/vouchers', 'voucher.create', vouchers.create),
   change('POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel),
+  change('POST', '/operator-keys', 'operator_key.create', operatorKeys.create),
+  change('DELETE', '/operator-keys/:operator_key_id', 'operator_key.revoke', operatorKeys.revoke),
   change('POST', '/catalog/row/stop', 'model.stop', catalog.stop),
   change('POST', '/catalog/row/resume', 'model.resume', catalog.resume),
   change('POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake),
   change('POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test),
   change('POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel),
+  change('POST', '/requests/:request_id/refund', 'request.refund', money.refund),
   change('POST', '/unknown/:request_id/resolve', 'request.resolve', unknown.resolve),
   change('POST', '/unknown/resolve', 'request.resolve_many', unknown.resolveMany),
 ];

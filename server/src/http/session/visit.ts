@@ -156,8 +156,9 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = bodyStream(req);
   const { bodyMs, strangerBodyMs } = deps.settings.times;
-  if (!isVisit(req)) return collect(stream, strangerBodyMs, bodyMaxBytes);
-  return reading(req.session.person_id, deps, () => collect(stream, bodyMs, bodyMaxBytes));
+  const owner = req.operator?.operator_key_id ?? (isVisit(req) ? req.session.person_id : null);
+  if (owner === null) return collect(stream, strangerBodyMs, bodyMaxBytes);
+  return reading(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }
 
 /** The call's headers in the form that the sign-in library takes. */

@@ -1,0 +1,177 @@
+import { creditedTokens, type Chain } from '../../core/deposit/chain.ts';
+import { formatUsd } from '../../core/price/money.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import * as lists from '../../db/deposits/deposit-lists.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import {
+  openAddresses,
+  type DepositChain,
+  type OpenAddress,
+} from '../../operations/deposits/deposit-address.ts';
+import { pageFrom } from '../form.ts';
+import {
+  choice,
+  id,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  object,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+  type Static,
+} from '../schema.ts';
+import { keyedEndpoint } from './endpoint.ts';
+
+/** Where an account sends USDT, and what arrived. */
+
+const DepositAddress = named(
+  'DepositAddress',
+  object({
+    chain: text('Name of the chain, such as `tron`.'),
+    title: text('The name that people know, such as `BNB Chain`.'),
+    family: choice(['evm', 'tron'], 'The form of its addresses.'),
+    chain_id: integer('Number of the chain; for EVM chains that of EIP-155.'),
+    token: object({
+      symbol: text('Symbol of the token, such as `USDT`.'),
+      address: text('Its contract. Other tokens of that name are not credited.'),
+      decimals: integer('Decimals of its amounts on the chain.'),
+    }),
+    address: text("The account's own address, for any amount at any time. It never changes."),
+    minimum_usd_micro: microUsd('Smaller deposits are not credited.'),
+    finality: choice(
+      ['finalized', 'confirmations'],
+      'Credited once the network calls the block final, or after `confirmations` blocks.',
+    ),
+    confirmations: nullable(integer('Blocks on top of it before a deposit is credited.')),
+    block_seconds: nullable(integer('Usual seconds between two blocks, rounded up.')),
+    explorer_url: nullable(text('A page that shows the address.')),
+  }),
+);
+
+const DepositAddressList = named('DepositAddressList', object({ data: listOf(DepositAddress) }));
+
+/** GET /deposit-addresses */
+export const addresses = keyedEndpoint(
+  { reply: DepositAddressList },
+  async ({ req }, { db, chains: { live } }) => {
+    const open = await openAddresses(db, req.caller.account_id, live);
+    return { data: open.flatMap((each) => addressesOf(each, live)) };
+  },
+);
+
+/** One for each token that is credited. */
+function addressesOf(
+  { chain, address }: OpenAddress,
+  live: readonly DepositChain[],
+): Static<typeof DepositAddress>[] {
+  const { name, title, family, chain_id, minimum_usd_micro, finality, explorer } = chain;
+  const show = showOf(name, live);
+  return creditedTokens(chain).map(({ symbol, decimals, address: contract }) => ({
+    chain: name,
+    title,
+    family,
+    chain_id,
+    token: { symbol, address: show(contract), decimals },
+    address,
+    minimum_usd_micro: String(minimum_usd_micro),
+    finality: finality === 'finalized' ? finality : 'confirmations',
+    confirmations: requiredBy(chain),
+    block_seconds: Math.ceil(chain.block_seconds),
+    explorer_url: explorer && explorer.address + address,
+  }));
+}
+
+const Deposit = named(
+  'Deposit',
+  object({
+    deposit_id: nullable(id('Null until its block is final.')),
+    chain: text('Name of the chain.'),
+    token: text('Symbol of the token; its contract if the chain is no longer read.'),
+    address: text('The address that got it.'),
+    tx_hash: text('Hash of its transaction.'),
+    log_position: nullable(integer("Its place in the transaction's receipt, from 0.")),
+    amount: text('Amount of the token with at most six decimals, such as `25.5`.'),
+    amount_usd_micro: microUsd('The same; 1 USDT counts as 1 USD.'),
+    state: choice(
+      ['seen', 'held', 'credited', 'ignored', 'dropped'],
+      'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: a token that is not credited. dropped: the network has removed it.',
+    ),
+    confirmations: integer('Blocks on top of it when the chain was last read.'),
+    required: nullable(integer('Blocks that it needs; null: the network says when it is final.')),
+    explorer_url: nullable(text('A page that shows the transaction.')),
+    seen_at: time('When it was noticed.'),
+    credited_at: nullable(time('When it was added to the balance.')),
+    transfer_id: nullable(id('Its deposit on the statement.')),
+  }),
+);
+
+const sightingsMax = 100;
+
+/** GET /deposits */
+export const list = keyedEndpoint(
+  { query: object(pageQuery(20)), reply: named('DepositList', pageOf(Deposit)) },
+  async ({ req, query }, { db, chains: { live } }) =>
+    depositPage(db, req.caller.account_id, query, live),
+);
+
+/** A page of final deposits. The first one begins with those that are not final. */
+async function depositPage(
+  db: Database,
+  account_id: string,
+  query: { limit: number; cursor?: string },
+  live: readonly DepositChain[],
+) {
+  const [heads, seen, final] = await Promise.all([
+    chains.heads(db),
+    query.cursor === undefined ? lists.sightings(db, account_id, sightingsMax) : [],
+    lists.finalDeposits(db, {
+      account_id,
+      below_id: query.cursor ?? null,
+      limit: query.limit + 1,
+    }),
+  ]);
+  const shown = (entry: lists.DepositEntry) => depositOf(entry, heads, live);
+  const page = pageFrom(final, query, shown);
+  return { ...page, data: [...seen.map(shown), ...page.data] };
+}
+
+function depositOf(
+  entry: lists.DepositEntry,
+  heads: ReadonlyMap<string, bigint>,
+  live: readonly DepositChain[],
+): Static<typeof Deposit> {
+  const chain = live.find((each) => each.chain.name === entry.chain)?.chain;
+  const token = chain?.tokens.find(({ address }) => address === entry.token);
+  const { id: deposit_id, tx_hash, log_position, state, transfer_id, block_height } = entry;
+  const above = Number((heads.get(entry.chain) ?? block_height) - block_height);
+  return {
+    deposit_id,
+    chain: entry.chain,
+    token: token?.symbol ?? entry.token,
+    address: showOf(entry.chain, live)(entry.to_address),
+    tx_hash,
+    log_position,
+    amount: formatUsd(entry.amount_usd_micro),
+    amount_usd_micro: String(entry.amount_usd_micro),
+    state,
+    confirmations: Math.max(0, above),
+    required: chain ? requiredBy(chain) : null,
+    explorer_url: chain?.explorer ? chain.explorer.tx + tx_hash : null,
+    seen_at: entry.seen_at.toISOString(),
+    credited_at: entry.credited_at?.toISOString() ?? null,
+    transfer_id,
+  };
+}
+
+function requiredBy({ finality }: Chain): number | null {
+  return finality === 'finalized' ? null : finality.confirmations;
+}
+
+/** An address of a chain that is no longer read is shown as it is stored. */
+function showOf(name: string, live: readonly DepositChain[]): (address: string) => string {
+  return live.find(({ chain }) => chain.name === name)?.show ?? String;
+}

@@ -1,0 +1,47 @@
+import { creditedTokens } from '../../core/deposit/chain.ts';
+import { ApiError } from '../../core/errors.ts';
+import { openAddresses } from '../../operations/deposits/deposit-address.ts';
+import type { HttpDeps } from '../deps.ts';
+import { list, microUsd, named, object, text, type Static } from '../schema.ts';
+
+/** Tells programs where to send money, so that they can top up by themselves. */
+
+const TopUpAddress = named(
+  'TopUpAddress',
+  object({
+    chain: text('Name of the chain.'),
+    token: text('Symbol of the token.'),
+    address: text("The account's own address."),
+    minimum_usd_micro: microUsd('Smaller deposits are not credited.'),
+  }),
+);
+
+export const TopUp = list(
+  TopUpAddress,
+  'Where to send USDT; empty if the operator takes no deposits from chains.',
+);
+
+type Deps = Pick<HttpDeps, 'db' | 'chains'>;
+
+export async function topUp(
+  { db, chains }: Deps,
+  accountId: string,
+): Promise<Static<typeof TopUp>> {
+  const open = await openAddresses(db, accountId, chains.live);
+  return open.flatMap(({ chain, address }) =>
+    creditedTokens(chain).map(({ symbol: token }) => ({
+      chain: chain.name,
+      token,
+      address,
+      minimum_usd_micro: String(chain.minimum_usd_micro),
+    })),
+  );
+}
+
+/** Adds the addresses to the refusal of a call that the balance does not cover. */
+export async function withTopUp(thrown: unknown, deps: Deps, accountId: string): Promise<unknown> {
+  if (!(thrown instanceof ApiError) || thrown.code !== 'insufficient_balance') return thrown;
+  // The refusal is the answer, whether or not its hint can be read.
+  const addresses = await topUp(deps, accountId).catch(() => []);
+  return thrown.withDetails({ top_up: addresses });
+}

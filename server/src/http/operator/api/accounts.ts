@@ -1,0 +1,62 @@
+import { changeStatus } from '../../../operations/accounts/account.ts';
+import { Refused } from '../../../operations/refused.ts';
+import { choice, form, named, object, optional, pageOf } from '../../schema.ts';
+import { detailOf, need, OperatorAccount } from '../account.ts';
+import {
+  AccountQuery,
+  findAccounts,
+  FoundAccount,
+  MadeAccount,
+  NewAccount,
+  openAccount,
+} from '../accounts.ts';
+import { action, read } from './endpoint.ts';
+
+/** Accounts below /v1/operator. */
+
+/** GET /operator/accounts */
+export const list = read(
+  { query: AccountQuery, reply: pageOf(FoundAccount) },
+  ({ query }, { db }) => findAccounts(query, db),
+);
+
+/** GET /operator/accounts/{account_id} */
+export const find = read({ params: ['account_id'], reply: OperatorAccount }, ({ params }, deps) =>
+  detailOf(params, deps),
+);
+
+/** POST /operator/accounts */
+export const create = action(
+  'account.create',
+  {
+    body: form({ email: NewAccount.email, invite: optional(NewAccount.invite) }),
+    reply: MadeAccount,
+  },
+  async ({ body, by, reply }, deps) => {
+    const { email, invite = false } = body;
+    reply.code(201);
+    return (db) => openAccount(db, { email, invite }, by, deps);
+  },
+);
+
+const AccountStatus = named('AccountStatus', object({ status: choice(['active', 'suspended']) }));
+const of = { params: ['account_id'], reply: AccountStatus } as const;
+
+/** POST /operator/accounts/{account_id}/suspend: refuses its keys from the next call on. */
+export const suspend = action('account.suspend', of, async ({ params }, deps) => {
+  const account = await need(deps.db, params);
+  // guard: operators-not-locked-out
+  if (account.is_operator) {
+    throw new Refused(
+      'An operator key cannot suspend an account whose owners run the service. Do it on the operator pages.',
+      { reason: 'operator_account' },
+    );
+  }
+  return (db) => changeStatus(db, account, 'suspended');
+});
+
+/** POST /operator/accounts/{account_id}/resume */
+export const resume = action('account.resume', of, async ({ params }, deps) => {
+  const account = await need(deps.db, params);
+  return (db) => changeStatus(db, account, 'active');
+});

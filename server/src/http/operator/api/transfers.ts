@@ -1,0 +1,104 @@
+import { transfersBelow, transfersReach, type TransferRow } from '../../../ledger/transfers.ts';
+import { movements, seqsBetween, type Movement } from '../../../ledger/statement.ts';
+import type { Database } from '../../../lib/sql/sql.ts';
+import { isUuid } from '../../../lib/id.ts';
+import { kindsIn, MovementKind } from '../../dashboard/statement.ts';
+import { SourceName } from '../../dashboard/views.ts';
+import { idOf, pageFrom } from '../../form.ts';
+import {
+  choice,
+  cursorRule,
+  id,
+  microUsd,
+  moment,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+  type Static,
+} from '../../schema.ts';
+import { badField } from '../../validate.ts';
+import { read } from './endpoint.ts';
+
+const Transfer = named(
+  'Transfer',
+  object({
+    transfer_id: id(),
+    account_id: id(),
+    kind: MovementKind,
+    direction: choice(['in', 'out'], '`in`: more is available afterwards.'),
+    amount_usd_micro: microUsd(),
+    available_after_usd_micro: microUsd(),
+    request_id: nullable(id('For a reserve, a charge, a release and a refund.')),
+    source: nullable(SourceName),
+    reference: nullable(text('For a deposit and an adjustment.')),
+    reason: nullable(text('For an adjustment.')),
+    created_at: time(),
+  }),
+);
+
+const Query = object({
+  account_id: optional(text('Only of this account.')),
+  kind: optional(
+    text(
+      'One or more of `deposit`, `adjustment`, `reserve`, `charge` and `release`, with commas between.',
+    ),
+  ),
+  from: optional(moment('Booked at this time or later.')),
+  to: optional(moment('Booked before this time.')),
+  limit: pageQuery(50).limit,
+  cursor: optional(
+    text('The `next_cursor` of the page before.', { maxLength: 36, rule: cursorRule }),
+  ),
+});
+
+/** Maximum number of transfers that one call searches. If too few match, the page asks for more. */
+const scanMax = 100_000;
+
+/** GET /operator/transfers: newest first, of all accounts or of one. */
+export const list = read({ query: Query, reply: pageOf(Transfer) }, ({ query }, { db }) =>
+  query.account_id === undefined ? ofAll(query, db) : ofAccount(query.account_id, query, db),
+);
+
+type Asked = Static<typeof Query>;
+
+async function ofAll(query: Asked, db: Database) {
+  const { cursor = null, limit } = query;
+  if (cursor !== null && !isUuid(cursor)) throw badField('cursor', cursorRule);
+  const bounds = { below_id: cursor, look: scanMax };
+  const filter = filterOf(query);
+  const rows = await transfersBelow(db, filter, { ...bounds, limit: limit + 1 });
+  const page = pageFrom(rows, query, view);
+  return rows.length > limit
+    ? page
+    : { ...page, next_cursor: await transfersReach(db, filter, bounds) };
+}
+
+/** Movements of one account are numbered without gaps, so its pages go by their numbers. */
+async function ofAccount(account: string, query: Asked, db: Database) {
+  const { cursor, limit } = query;
+  if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor)) throw badField('cursor', cursorRule);
+  const account_id = idOf(account);
+  const filter = { account_id, ...filterOf(query) };
+  const { from_seq, below_seq: end } = await seqsBetween(db, account_id, filter.from, filter.to);
+  const below_seq = cursor !== undefined && BigInt(cursor) < end ? BigInt(cursor) : end;
+  const rows = await movements(db, { ...filter, from_seq, below_seq, limit: limit + 1 });
+  const shown = (row: Movement) => view({ ...row, account_id });
+  return pageFrom(rows, query, shown, ({ seq }) => String(seq));
+}
+
+function filterOf({ kind, from, to }: Asked) {
+  return {
+    kinds: kindsIn(kind),
+    from: from === undefined ? null : new Date(from),
+    to: to === undefined ? null : new Date(to),
+  };
+}
+
+function view({ id: transfer_id, ...row }: TransferRow) {
+  return { transfer_id, ...row };
+}

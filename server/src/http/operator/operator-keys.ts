@@ -1,0 +1,74 @@
+import { scopes } from '../../core/account/scope.ts';
+import * as operatorKeys from '../../db/operator-keys.ts';
+import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
+import { checkName } from '../dashboard/keys.ts';
+import { idOf, pageFrom } from '../form.ts';
+import {
+  choice,
+  form,
+  id,
+  list as listOf,
+  named,
+  nullable,
+  object,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { action } from './action.ts';
+
+/** Keys for the operator's API. */
+
+const Scope = named('Scope', choice(scopes));
+
+const OperatorKey = named(
+  'OperatorKey',
+  object({
+    operator_key_id: id(),
+    name: text(),
+    hint: text('First and last characters.'),
+    scopes: listOf(Scope),
+    created_by: text('The address of its maker, or "command line".'),
+    created_at: time(),
+    revoked_at: nullable(time()),
+    last_used_at: nullable(time()),
+  }),
+);
+
+/** GET /operator-keys: newest first, revoked ones too. */
+export const list = endpoint(
+  { query: object(pageQuery(50)), reply: pageOf(OperatorKey) },
+  async ({ query }, { db }) => {
+    const { cursor: below_id = null, limit } = query;
+    const rows = await operatorKeys.list(db, { below_id, limit: limit + 1 });
+    return pageFrom(rows, query, ({ id: operator_key_id, prefix, last4, ...row }) => {
+      return { operator_key_id, hint: `${prefix}…${last4}`, ...row };
+    });
+  },
+);
+
+/** POST /operator-keys: the secret is shown only here. */
+export const create = action(
+  {
+    body: form({
+      name: text(undefined, { minLength: 1, maxLength: 100 }),
+      scopes: listOf(Scope, undefined, { minItems: 1, maxItems: scopes.length }),
+    }),
+    reply: object({ key: text('The secret.'), operator_key_id: id() }),
+  },
+  async ({ body, visit }) => {
+    const wanted = { name: checkName(body.name), scopes: body.scopes };
+    return (db) => createOperatorKey(db, wanted, visit.session);
+  },
+);
+
+/** DELETE /operator-keys/:operator_key_id: revokes the key for good, from the next call on. */
+export const revoke = action(
+  { params: ['operator_key_id'], reply: object({ operator_key_id: id() }) },
+  async ({ params }) => {
+    const operator_key_id = idOf(params.operator_key_id);
+    return (db) => revokeOperatorKey(db, operator_key_id);
+  },
+);
