@@ -2,12 +2,13 @@ import { formatUsd, parseUsd, USD } from '../core/price/money.ts';
 import * as accounts from '../db/accounts/accounts.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
 import {
+  changePrice,
+  changeStatus,
   createAccount,
   needAccount,
   ppmOf,
   retireWebhookSecret,
   rotateWebhookSecret,
-  setPrice,
 } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
@@ -38,7 +39,12 @@ export async function create(
   const first_deposit = options.creditUsd === undefined ? 0n : usd(options.creditUsd);
   const shown = await withDatabase(context, async (db) => {
     const is_operator = options.operator ?? false;
-    return view(await createAccount(db, { email, is_operator, first_deposit }));
+    const made = await runAction(db, commandLine, 'account.create', async (inside) => {
+      const answer = await createAccount(inside, { email, is_operator, first_deposit });
+      const { id: account_id, email: target } = answer;
+      return { answer, account_id, target, ...(is_operator && { details: { is_operator } }) };
+    });
+    return view(made);
   });
   print(
     context,
@@ -71,6 +77,7 @@ export async function show(context: Context, email: string): Promise<void> {
     `${row.email}  ${row.status}${row.is_operator ? '  operator' : ''}`,
     `available  ${formatUsd(row.available_usd_micro)} USD`,
     `reserved   ${formatUsd(row.reserved_usd_micro)} USD`,
+    ...(row.debt_usd_micro === 0n ? [] : [`debt       ${formatUsd(row.debt_usd_micro)} USD`]),
     ...(row.price_ppm === 1e6 ? [] : [`prices     times ${row.price_ppm / 1e6}`]),
     `account    ${row.id}`,
   ];
@@ -91,13 +98,10 @@ async function setStatus(
   status: 'active' | 'suspended',
 ): Promise<void> {
   const row = await withDatabase(context, async (db) => {
-    const { id, status: before } = await needAccount(db, email);
+    const account = await needAccount(db, email);
     const action = status === 'active' ? 'account.resume' : 'account.suspend';
-    await runAction(db, commandLine, action, async (inside) => {
-      const answer = await accounts.setStatus(inside, id, status);
-      return { answer, account_id: id, details: { status, before: { status: before } } };
-    });
-    return needAccount(db, id);
+    await runAction(db, commandLine, action, (inside) => changeStatus(inside, account, status));
+    return needAccount(db, account.id);
   });
   print(context, view(row), `${row.email} is ${row.status}.`);
 }
@@ -106,12 +110,11 @@ async function setStatus(
 export async function price(context: Context, email: string, factor: string): Promise<void> {
   const price_ppm = ppmOf(factor);
   const row = await withDatabase(context, async (db) => {
-    const { id, price_ppm: before } = await needAccount(db, email);
-    await runAction(db, commandLine, 'account.price', async (inside) => {
-      const answer = await setPrice(inside, id, price_ppm);
-      return { answer, account_id: id, details: { price_ppm, before: { price_ppm: before } } };
-    });
-    return needAccount(db, id);
+    const account = await needAccount(db, email);
+    await runAction(db, commandLine, 'account.price', (inside) =>
+      changePrice(inside, account, price_ppm),
+    );
+    return needAccount(db, account.id);
   });
   print(context, view(row), `${row.email} pays every list price times ${row.price_ppm / 1e6}.`);
 }
@@ -128,18 +131,27 @@ export async function statementOf(
   const cells = rows.map((row) => [
     row.created_at.toISOString(),
     row.kind,
+    row.source ?? '',
     amountOf(row),
     formatUsd(row.available_after_usd_micro),
     row.request_id ?? row.reference ?? '',
     row.reason ?? '',
   ]);
-  const head = ['TIME', 'KIND', 'AMOUNT USD', 'AVAILABLE AFTER', 'REQUEST OR REFERENCE', 'REASON'];
+  const head = [
+    'TIME',
+    'KIND',
+    'SOURCE',
+    'AMOUNT USD',
+    'AVAILABLE AFTER',
+    'REQUEST OR REFERENCE',
+    'REASON',
+  ];
   print(context, { data: rows }, table(head, cells));
 }
 
-/** Only adjustments get a sign; the kind of every other movement states its direction. */
+/** Only what goes both ways gets a sign; other kinds state their direction. */
 function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
-  const sign = kind !== 'adjustment' ? '' : direction === 'in' ? '+' : '-';
+  const sign = kind !== 'adjustment' && kind !== 'debt' ? '' : direction === 'in' ? '+' : '-';
   return sign + formatUsd(amount_usd_micro);
 }
 
@@ -173,6 +185,7 @@ function view(row: accounts.AccountRow) {
     email: row.email,
     available_usd_micro: String(row.available_usd_micro),
     reserved_usd_micro: String(row.reserved_usd_micro),
+    debt_usd_micro: String(row.debt_usd_micro),
     status: row.status,
     operator: row.is_operator,
     price_multiplier: row.price_ppm / 1e6,

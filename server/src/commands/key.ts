@@ -2,9 +2,11 @@ import { catalogDir } from '../config.ts';
 import { formatUsd } from '../core/price/money.ts';
 import * as keys from '../db/accounts/keys.ts';
 import { isUuid } from '../lib/id.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
-import { createKey, limitKey, rotateKey } from '../operations/accounts/key.ts';
+import { addKey, changeLimits, endKey, renewSecret } from '../operations/accounts/key-actions.ts';
+import { commandLine, runAction } from '../operations/operator-action.ts';
 import { usd } from './account.ts';
 import { momentOf } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
@@ -29,8 +31,10 @@ export async function create(context: Context, options: CreateOptions): Promise<
   };
   const shown = await withDatabase(context, async (db) => {
     const { id: account_id, email } = await needAccount(db, options.account);
-    const wanted = { account_id, name: options.name, is_fixed: true, ...limits };
-    const { key, key_id } = await createKey(db, wanted);
+    const wanted = { account_id, name: options.name, ...limits };
+    const { key, key_id } = await runAction(db, commandLine, 'key.create', (inside) =>
+      addKey(inside, wanted),
+    );
     return { key, key_id, account_id, email, name: options.name, ...limits };
   });
   print(
@@ -86,10 +90,10 @@ export async function rotate(
 ): Promise<void> {
   const overlap_hours = /^\d{1,3}$/.test(options.overlap) ? Number(options.overlap) : NaN;
   const { key, previous_until } = await withDatabase(context, async (db) => {
-    const found = isUuid(keyId) ? await keys.findAny(db, keyId) : null;
-    if (!found)
-      throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
-    return rotateKey(db, { key_id: keyId, last4: found.last4, overlap_hours });
+    const found = await need(db, keyId);
+    return runAction(db, commandLine, 'key.rotate', (inside) =>
+      renewSecret(inside, found, overlap_hours),
+    );
   });
   const until = previous_until
     ? `The former secret works until ${previous_until.toISOString()}.`
@@ -114,19 +118,17 @@ export async function limit(
   if (Object.values(limits).every((limit) => limit === undefined)) {
     throw new Refused('Say what to change: --limit-usd, --rpm or --open-jobs.');
   }
-  const [done, found] = await withDatabase(context, async (db) =>
-    isUuid(keyId) ? [await limitKey(db, keyId, limits), await keys.findAny(db, keyId)] : [null],
-  );
-  if (done === null)
-    throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
-  if (done === 'revoked')
-    throw new Refused(`${keyId} is revoked, so its limits cannot be changed.`);
+  const { is_studio } = await withDatabase(context, async (db) => {
+    const found = await need(db, keyId);
+    await runAction(db, commandLine, 'key.limits', (inside) => changeLimits(inside, found, limits));
+    return found;
+  });
   print(
     context,
     { key_id: keyId, ...limits },
     `The limits of ${keyId} apply from the next call on.`,
   );
-  if (!context.json && !found?.is_studio)
+  if (!context.json && !is_studio)
     context.err(`Keys that the account's people make from now on: ${saidOf(limits)}.`);
 }
 
@@ -141,12 +143,25 @@ function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: keys.Limit
 }
 
 export async function revoke(context: Context, keyId: string): Promise<void> {
-  const revoked = isUuid(keyId) && (await withDatabase(context, (db) => keys.revoke(db, keyId)));
-  if (!revoked)
-    throw new Refused(
-      `There is no active key with the id ${keyId}. "farebox key list" shows them.`,
-    );
+  await withDatabase(context, async (db) => {
+    const found = await find(db, keyId);
+    if (!found || found.revoked_at !== null)
+      throw new Refused(
+        `There is no active key with the id ${keyId}. "farebox key list" shows them.`,
+      );
+    await runAction(db, commandLine, 'key.revoke', (inside) => endKey(inside, found));
+  });
   print(context, { key_id: keyId, revoked: true }, `${keyId} is revoked from the next call on.`);
+}
+
+async function find(db: Database, keyId: string): Promise<keys.KeyRow | null> {
+  return isUuid(keyId) ? keys.findAny(db, keyId) : null;
+}
+
+async function need(db: Database, keyId: string): Promise<keys.KeyRow> {
+  const found = await find(db, keyId);
+  if (found) return found;
+  throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
 }
 
 /** Undefined stands for no change, null ("none") for no limit. */

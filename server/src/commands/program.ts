@@ -1,9 +1,8 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { ConfigError, readConfig } from '../config.ts';
-import type { Reason } from '../core/reasons.ts';
-import { Refused } from '../operations/refused.ts';
+import { readConfig } from '../config.ts';
 import type { Context, Terminal } from './output.ts';
+import { tell } from './tell.ts';
 
 /** The operator's command line. Each command has its own file and loads only what it needs. */
 
@@ -60,8 +59,10 @@ export function commandLine(terminal: Terminal): { program: Command; exitCode():
     addPeople,
     addDeposits,
     addKeys,
+    addOperatorKeys,
     addVouchers,
     addUpstreams,
+    addChains,
     addRequests,
     addUnknown,
     addCatalog,
@@ -161,6 +162,9 @@ function addDeposits(program: Command, run: Run): void {
       '--reference <text>',
       'name of the payment outside Farebox, such as a bank reference',
     )
+    .option('--source <source>', 'where the money came from: paid, bonus or refund', 'paid')
+    .option('--expires <date>', 'the last day (UTC) of a bonus, or its end: the unspent goes back')
+    .option('--note <text>', "for the operator's log")
     .action(run(async () => (await import('./credit.ts')).credit));
 
   verb(
@@ -175,6 +179,7 @@ function addDeposits(program: Command, run: Run): void {
       'name of the correction outside Farebox, such as a ticket',
     )
     .requiredOption('--reason <text>', 'the reason, for readers of the ledger')
+    .option('--allow-debt', 'if more is taken than is available, the rest becomes a debt')
     .action(run(async () => (await import('./credit.ts')).adjust));
 }
 
@@ -209,6 +214,24 @@ function addKeys(program: Command, run: Run): void {
   verb(key, 'revoke', 'refuse a key from the next call on')
     .argument('<key-id>')
     .action(run(async () => (await import('./key.ts')).revoke));
+}
+
+function addOperatorKeys(program: Command, run: Run): void {
+  const key = program.command('operator-key').description("keys for the operator's API");
+  verb(key, 'create', 'make an operator key and print it, once')
+    .requiredOption('--scope <scope...>', 'its rights: read, accounts, keys, money')
+    .option('--name <name>', 'a label, shown in the log', 'default')
+    .addHelpText(
+      'after',
+      example('operator-key create --name billing --scope read money', 'for a payment system'),
+    )
+    .action(run(async () => (await import('./operator-key.ts')).create));
+  verb(key, 'list', 'list operator keys, newest first')
+    .option('--limit <n>', 'how many', count, 100)
+    .action(run(async () => (await import('./operator-key.ts')).list));
+  verb(key, 'revoke', 'refuse an operator key from the next call on')
+    .argument('<operator-key-id>')
+    .action(run(async () => (await import('./operator-key.ts')).revoke));
 }
 
 function addVouchers(program: Command, run: Run): void {
@@ -249,6 +272,18 @@ function addUpstreams(program: Command, run: Run): void {
     .action(run(async () => (await import('./upstream-check.ts')).resume));
 }
 
+function addChains(program: Command, run: Run): void {
+  const chain = program.command('chain').description('blockchains that are read for deposits');
+  verb(chain, 'list', 'list chains: how far each is read, and why one is not').action(
+    run(async () => (await import('./chain.ts')).list),
+  );
+  verb(chain, 'resume', 'read a chain on that was stopped, or read blocks again')
+    .argument('<name>')
+    .option('--from <height>', 'read again from this block on; a deposit is credited once', count)
+    .addHelpText('after', example('chain resume bsc --from 71230000', 'after a missed deposit'))
+    .action(run(async () => (await import('./chain.ts')).resume));
+}
+
 function addRequests(program: Command, run: Run): void {
   const request = program.command('request').description('requests of all accounts');
   verb(request, 'list', 'list requests, newest first')
@@ -264,6 +299,12 @@ function addRequests(program: Command, run: Run): void {
   verb(request, 'cancel', 'cancel a request that is still queued; nothing is charged')
     .argument('<request-id>')
     .action(run(async () => (await import('./request.ts')).cancel));
+  verb(request, 'refund', 'give back the charge of a request, or a part of it; once per reference')
+    .argument('<request-id>')
+    .argument('[usd]', 'all that is left of the charge if left out')
+    .requiredOption('--reference <text>', 'name of the refund outside Farebox, such as a ticket')
+    .requiredOption('--reason <text>', 'the reason; the customer sees it in the statement')
+    .action(run(async () => (await import('./request.ts')).refund));
   verb(request, 'resolve', 'note the outcome of a request whose outcome is unknown')
     .argument('<request-id>')
     .option('--attempt <n>', 'number of the attempt, if it was left for the next route', count)
@@ -370,40 +411,4 @@ function count(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError('must be a whole number above 0.');
   return Number(text);
-}
-
-/** The command that helps with an error; the web pages show these errors without it. */
-const hints: Partial<Record<Reason, string>> = {
-  account_unknown: '"farebox account list" shows them.',
-  voucher_unknown: '"farebox voucher list" shows them.',
-  voucher_redeemed: 'See "farebox adjust --help".',
-};
-
-/**
- * Prints an expected error in words and returns 2; prints a bug with its stack and returns 1. With
- * --json the message is also printed on stdout.
- */
-function tell(error: unknown, terminal: Terminal, json: boolean): number {
-  if (error instanceof CommanderError) return tellUsage(error, terminal, json);
-  const expected = error instanceof Refused || error instanceof ConfigError;
-  const { message: said, stack } = error instanceof Error ? error : new Error(String(error));
-  const hint = error instanceof Refused && error.why?.reason && hints[error.why.reason];
-  const message = hint ? `${said} ${hint}` : said;
-  if (json) tellJson(message, terminal);
-  terminal.err(expected ? message : (stack ?? message));
-  // guard: refusal-exits-2
-  return expected ? 2 : 1;
-}
-
-/** Commander has already printed the error on stderr, or the requested help. */
-function tellUsage(error: CommanderError, terminal: Terminal, json: boolean): number {
-  if (error.exitCode === 0) return 0;
-  const help = error.code === 'commander.help';
-  const message = help ? 'A verb is missing.' : error.message.replace(/^error: /, '');
-  if (json) tellJson(message, terminal);
-  return 2;
-}
-
-function tellJson(message: string, terminal: Terminal): void {
-  terminal.out(JSON.stringify({ error: { message } }));
 }

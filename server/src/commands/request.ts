@@ -13,7 +13,9 @@ import { needAccount } from '../operations/accounts/account.ts';
 import { Refused } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
+import { refund as refundCharge } from '../operations/accounts/refund.ts';
 import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
+import { usd } from './account.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 import { findingOf, type FindingOptions } from './unknown.ts';
 
@@ -97,6 +99,28 @@ export async function resolve(
   const { outcome, cost: cost_usd_micro } = finding;
   const answer = { ...of, ...done, outcome, cost_usd_micro };
   print(context, answer, `Resolved: its cost is noted as ${formatUsd(cost_usd_micro)} USD.`);
+}
+
+export async function refund(
+  context: Context,
+  requestId: string,
+  amountUsd: string | undefined,
+  options: { reference: string; reason: string },
+): Promise<void> {
+  const request_id = idOf(requestId);
+  const amount = amountUsd === undefined ? null : usd(amountUsd);
+  const booked = await withDatabase(context, (db) =>
+    refundCharge(db, { request_id, amount, ...options }),
+  );
+  if (booked === null) throw notThere(requestId);
+  const done = booked.replayed ? 'was already booked; nothing was changed' : 'booked';
+  const refunded = formatUsd(booked.refunded_usd_micro);
+  const available = formatUsd(booked.available_usd_micro);
+  print(
+    context,
+    booked,
+    `The refund ${done}. Refunded in all: ${refunded} USD. Available to the account: ${available} USD.`,
+  );
 }
 
 function idOf(requestId: string): string {

@@ -1,4 +1,5 @@
 import { startApp, type App } from '../app.ts';
+import type { Chains } from '../chains/chains.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { openServiceDatabase } from '../database.ts';
 import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
@@ -66,6 +67,8 @@ function demand(config: Config, embedded = false): void {
 interface LiveParts {
   http: boolean;
   worker: boolean;
+  /** Used in place of the configured chains. */
+  chains?: Chains;
   /** Throws if this database is not suitable. Nothing has been written to it before this. */
   judge?: (db: Database) => Promise<void>;
 }

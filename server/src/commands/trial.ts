@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App } from '../app.ts';
+import { openPlayChain } from '../chains/play-chain.ts';
 import { dataDir, type Config } from '../config.ts';
 import { hashKey } from '../core/account/key.ts';
 import { formatUsd } from '../core/price/money.ts';
@@ -36,8 +37,11 @@ export async function trial(context: Context): Promise<void> {
     // There is no load balancer to wait for, and Ctrl-C should not take seconds.
     FAREBOX_DRAIN_SECONDS: 0,
     FAREBOX_SIGN_UP: config.FAREBOX_SIGN_UP ?? ('open' as const),
+    // The play chain shows the whole way of a deposit in a few seconds.
+    FAREBOX_CHAIN_SECONDS: 1,
   };
-  const parts = { http: true, worker: config.FAREBOX_WORKER, judge: ownDatabase };
+  const chains = openPlayChain();
+  const parts = { http: true, worker: config.FAREBOX_WORKER, chains, judge: ownDatabase };
   await live(settings, parts, async (app) => {
     const { key, available_usd_micro } = await demoKey(config, app.db);
     await ensure(app.db, operator, true);

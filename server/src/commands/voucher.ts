@@ -67,7 +67,7 @@ export async function takeBack(context: Context, voucherId: string): Promise<voi
   );
 }
 
-function expiryOf(text: string): Date {
+export function expiryOf(text: string): Date {
   const moment = momentOf(text);
   if (moment !== null) return moment;
   throw new Refused(`"${text}" is not a date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);

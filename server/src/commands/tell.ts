@@ -1,0 +1,41 @@
+import { CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import type { Reason } from '../core/reasons.ts';
+import { Refused } from '../operations/refused.ts';
+import type { Terminal } from './output.ts';
+
+/** The command that helps with an error; the web pages show these errors without it. */
+const hints: Partial<Record<Reason, string>> = {
+  account_unknown: '"farebox account list" shows them.',
+  voucher_unknown: '"farebox voucher list" shows them.',
+  voucher_redeemed: 'See "farebox adjust --help".',
+};
+
+/**
+ * Prints an expected error in words and returns 2; prints a bug with its stack and returns 1. With
+ * --json the message is also printed on stdout.
+ */
+export function tell(error: unknown, terminal: Terminal, json: boolean): number {
+  if (error instanceof CommanderError) return tellUsage(error, terminal, json);
+  const expected = error instanceof Refused || error instanceof ConfigError;
+  const { message: said, stack } = error instanceof Error ? error : new Error(String(error));
+  const hint = error instanceof Refused && error.why?.reason && hints[error.why.reason];
+  const message = hint ? `${said} ${hint}` : said;
+  if (json) tellJson(message, terminal);
+  terminal.err(expected ? message : (stack ?? message));
+  // guard: refusal-exits-2
+  return expected ? 2 : 1;
+}
+
+/** Commander has already printed the error on stderr, or the requested help. */
+function tellUsage(error: CommanderError, terminal: Terminal, json: boolean): number {
+  if (error.exitCode === 0) return 0;
+  const help = error.code === 'commander.help';
+  const message = help ? 'A verb is missing.' : error.message.replace(/^error: /, '');
+  if (json) tellJson(message, terminal);
+  return 2;
+}
+
+function tellJson(message: string, terminal: Terminal): void {
+  terminal.out(JSON.stringify({ error: { message } }));
+}
