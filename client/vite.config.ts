@@ -23,6 +23,8 @@ function library(format: 'es' | 'cjs') {
       rolldownOptions: {
         external: [...builtin, /^@ai-sdk\//],
         output: {
+          // The types carry the docstrings for editors.
+          comments: { jsdoc: false },
           entryFileNames: `[name].${extension}`,
           chunkFileNames: `library-[hash].${extension}`,
         },

@@ -9,6 +9,8 @@ import { openScope } from './scope.ts';
 import { Transport, checkCall, segments, type Call, type Retry, type Wanted } from './transport.ts';
 import type {
   Balance,
+  DepositAddress,
+  DepositList,
   Estimate,
   Model,
   Output,
@@ -60,15 +62,18 @@ export interface RunOptions extends SubmitOptions {
   onStatus?: ((status: Status) => void) | undefined;
 }
 
-export interface RequestFilter {
+export interface PageFilter {
+  /** Entries of one page: 1 to 100; default 20. */
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+export interface RequestFilter extends PageFilter {
   status?: StatusName | undefined;
   model_id?: string | undefined;
   key_id?: string | undefined;
   from?: Date | string | undefined;
   to?: Date | string | undefined;
-  /** Requests on one page: 1 to 100; default 20. */
-  limit?: number | undefined;
-  cursor?: string | undefined;
 }
 
 export interface RequestPage {
@@ -98,6 +103,12 @@ export class Farebox {
     all(filter?: RequestFilter, options?: Call): AsyncGenerator<RequestLine>;
     get(requestId: string, options?: Call): Promise<RequestCard>;
   };
+  readonly deposits: {
+    /** Where to send USDT; empty if the service reads no chain. */
+    addresses(options?: Call): Promise<DepositAddress[]>;
+    /** One page, newest first; deposits whose block is not final come before the others. */
+    list(filter?: PageFilter, options?: Call): Promise<DepositList>;
+  };
   readonly chat: Chat;
   readonly #transport: Transport;
 
@@ -119,10 +130,16 @@ export class Farebox {
       list: async (call) => (await transport.json<{ data: Model[] }>(get('/models'), call)).data,
       get: async (id, call) => transport.json(get(`/models/${segments(id, 'model id')}`), call),
     };
-    const page = async (filter: RequestFilter = {}, call?: Call) =>
-      withAmounts<RequestPage>(
-        await transport.json({ ...get('/requests'), query: { ...filter } }, call),
-      );
+    const lists =
+      <T>(path: string) =>
+      async (filter: RequestFilter = {}, call?: Call) =>
+        withAmounts<T>(await transport.json({ ...get(path), query: { ...filter } }, call));
+    const page = lists<RequestPage>('/requests');
+    this.deposits = {
+      addresses: async (call) =>
+        (await lists<{ data: DepositAddress[] }>('/deposit-addresses')({}, call)).data,
+      list: lists('/deposits'),
+    };
     this.requests = {
       list: page,
       async *all(filter, call) {

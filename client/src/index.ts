@@ -2,6 +2,7 @@ export { Farebox } from './farebox.ts';
 export type {
   FareboxOptions,
   Input,
+  PageFilter,
   RequestFilter,
   RequestPage,
   RunOptions,

@@ -107,6 +107,87 @@ export type Balance = {
     /** When the month (UTC) ends and the spending counts from 0 again. */
     resets_at: string;
   };
+  /** Where to send USDT; empty if the operator takes no deposits from chains. */
+  top_up: Array<TopUpAddress>;
+};
+
+export type TopUpAddress = {
+  /** Name of the chain. */
+  chain: string;
+  /** Symbol of the token. */
+  token: string;
+  /** The account's own address. */
+  address: string;
+  /** Smaller deposits are not credited. */
+  minimum_usd_micro: bigint;
+};
+
+export type DepositAddressList = { data: Array<DepositAddress> };
+
+export type DepositAddress = {
+  /** Name of the chain, such as `tron`. */
+  chain: string;
+  /** The name that people know, such as `BNB Chain`. */
+  title: string;
+  /** The form of its addresses. */
+  family: 'evm' | 'tron';
+  /** Number of the chain; for EVM chains that of EIP-155. */
+  chain_id: number;
+  token: {
+    /** Symbol of the token, such as `USDT`. */
+    symbol: string;
+    /** Its contract. Other tokens of that name are not credited. */
+    address: string;
+    /** Decimals of its amounts on the chain. */
+    decimals: number;
+  };
+  /** The account's own address, for any amount at any time. It never changes. */
+  address: string;
+  /** Smaller deposits are not credited. */
+  minimum_usd_micro: bigint;
+  /** Credited once the network calls the block final, or after `confirmations` blocks. */
+  finality: 'finalized' | 'confirmations';
+  /** Blocks on top of it before a deposit is credited. */
+  confirmations: number | null;
+  /** Usual seconds between two blocks, rounded up. */
+  block_seconds: number | null;
+  /** A page that shows the address. */
+  explorer_url: string | null;
+};
+
+export type DepositList = { data: Array<Deposit>; next_cursor: string | null };
+
+export type Deposit = {
+  /** Null until its block is final. */
+  deposit_id: string | null;
+  /** Name of the chain. */
+  chain: string;
+  /** Symbol of the token; its contract if the chain is no longer read. */
+  token: string;
+  /** The address that got it. */
+  address: string;
+  /** Hash of its transaction. */
+  tx_hash: string;
+  /** Its place in the transaction's receipt, from 0. */
+  log_position: number | null;
+  /** Amount of the token with at most six decimals, such as `25.5`. */
+  amount: string;
+  /** The same; 1 USDT counts as 1 USD. */
+  amount_usd_micro: bigint;
+  /** seen: its block is not final. held: an operator or a second source has to confirm it. ignored: a token that is not credited. dropped: the network has removed it. */
+  state: 'seen' | 'held' | 'credited' | 'ignored' | 'dropped';
+  /** Blocks on top of it when the chain was last read. */
+  confirmations: number;
+  /** Blocks that it needs; null: the network says when it is final. */
+  required: number | null;
+  /** A page that shows the transaction. */
+  explorer_url: string | null;
+  /** When it was noticed. */
+  seen_at: string;
+  /** When it was added to the balance. */
+  credited_at: string | null;
+  /** Its deposit on the statement. */
+  transfer_id: string | null;
 };
 
 export type Estimate = {
@@ -376,6 +457,8 @@ export type ErrorBody = {
       spent_usd_micro?: bigint;
       /** When the month (UTC) ends. */
       resets_at?: string;
+      /** Where to send USDT; empty if the operator takes no deposits from chains. */
+      top_up?: Array<TopUpAddress>;
       /** All models that the key may use. */
       models?: Array<string>;
       /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */

@@ -14,7 +14,7 @@ import { exits, Stop, usage } from './exits.ts';
 import { chargeHint, failureMessage } from './failure.ts';
 import { stdinText } from './input.ts';
 import { nearest, priceText } from './models.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import { readSettings } from './settings.ts';
 import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal/terminal.ts';
 

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import type { FareboxError } from '../error.ts';
 import { formatUsd } from '../money.ts';
+import type { TopUpAddress } from '../types.ts';
 import { codeOf, fieldOf, messageOf } from '../unknown.ts';
 import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
@@ -132,7 +133,7 @@ export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): stri
     : `Charged ${formatUsd(charged)} for the part received.`;
 }
 
-function hintOf({ code }: FareboxError, tried?: string): string | null {
+function hintOf({ code, details }: FareboxError, tried?: string): string | null {
   const baseUrl = tried ?? connection().baseUrl;
   const pages = new URL(baseUrl).origin;
   const hints: Record<string, string> = {
@@ -141,7 +142,7 @@ function hintOf({ code }: FareboxError, tried?: string): string | null {
     invalid_input: '`fare model ID` shows the inputs.',
     unpriceable: '`fare model ID` shows the inputs.',
     use_chat_completions: 'Use `fare chat`.',
-    insufficient_balance: `Top up at ${pages}/dashboard/money`,
+    insufficient_balance: topUpHint(details, `${pages}/dashboard/money/top-up`),
     key_limit_reached: `Raise the limit of the key at ${pages}/dashboard/keys, or use another key.`,
     connection_error: `Is ${baseUrl} the right address, and is the service running?`,
     request_not_ready: '`fare wait ID` waits for its end.',
@@ -149,6 +150,17 @@ function hintOf({ code }: FareboxError, tried?: string): string | null {
     expired: 'Run it again: outputs are kept for 24 hours.',
   };
   return hints[code] ?? null;
+}
+
+/** `2 USDT or more on tron to T…` */
+export function topUpText({ chain, token, address, minimum_usd_micro }: TopUpAddress): string {
+  return `${formatUsd(minimum_usd_micro).slice(1)} ${token} or more on ${chain} to ${address}`;
+}
+
+function topUpHint({ top_up = [] }: FareboxError['details'], page: string): string {
+  if (top_up.length === 0) return `Top up at ${page}`;
+  const ways = top_up.map((to) => `Send ${topUpText(to)}`).join('\n');
+  return `${ways}\n\`fare topup\` waits until it is credited. Other ways: ${page}`;
 }
 
 function badKeyHint(isNew: boolean, pages: string): string {

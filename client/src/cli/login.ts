@@ -2,7 +2,7 @@ import { Farebox, formatUsd } from '../index.ts';
 import { askSecret, askText } from './terminal/ask.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { stopOf } from './failure.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
 import { canAsk, oneLine, print, printJson, readStdin, remark, tell } from './terminal/terminal.ts';
 

@@ -2,7 +2,7 @@ import { formatUsd, parseUsd, type Model } from '../index.ts';
 import { fieldOf } from '../unknown.ts';
 import { open } from './account.ts';
 import { exits, Stop } from './exits.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import {
   columnsOf,
   jsonOf,

@@ -4,7 +4,7 @@ import { keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import { readInput, type Fields, type InputOptions } from './input.ts';
 import { findModel, priceCall } from './models.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import {
   columnsOf,
   jsonOf,

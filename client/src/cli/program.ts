@@ -1,35 +1,12 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
-import { wrap } from './terminal/terminal.ts';
+import { bold, count, linesOf, remark, run, several, usd, verb } from './verb.ts';
 
 /**
  * All verbs of `fare`, their arguments and descriptions. Help, completions, the man page and the
  * reference in docs/fare.md are made from this. A verb's file is loaded when it is called.
  */
-
-export interface Context {
-  /** Print only JSON on stdout. */
-  json: boolean;
-  /** Print no progress and no remarks on stderr. */
-  quiet: boolean;
-}
-
-type Verb = (context: Context, ...args: never[]) => Promise<void>;
-
-/** Text of a help page besides its arguments and options. */
-export interface Remarks {
-  /** Sentences, one paragraph each. */
-  says: string[];
-  /** A command line, and what it does. */
-  examples: [string, string][];
-}
-
-const remarks = new WeakMap<Command, Remarks>();
-
-export function remarksOf(command: Command): Remarks {
-  return remarks.get(command) ?? { says: [], examples: [] };
-}
 
 export function buildProgram(): Command {
   const program = new Command('fare')
@@ -98,6 +75,20 @@ function addAccount(program: Command): void {
   );
   const balance = verb(program, 'balance', 'show what can be spent');
   balance.action(run(async () => (await import('./balance.ts')).balance));
+  const topup = verb(program, 'topup', 'show where to send USDT, wait until it is credited')
+    .option('--chain <name>', 'the blockchain; default: the first one of the service')
+    .option('--no-wait', 'show the address only')
+    .action(run(async () => (await import('./topup.ts')).topup));
+  remark(topup, {
+    says: [
+      'The address is yours for ever: send any amount from the minimum on. Only the named token on the named network is credited.',
+      'Ctrl-C ends the waiting only; the deposit is credited all the same. With --json: the address, then each change of a deposit.',
+    ],
+    examples: [
+      ['fare topup', 'shows the address and its QR code, and waits'],
+      ['fare topup --chain bsc --no-wait --json', 'the address, for a script'],
+    ],
+  });
   const settings = verb(program, 'settings', 'show or change the settings')
     .argument('[name]', 'ask-above-usd, max-usd or chat-model')
     .argument('[value]', 'the new value; "none" removes it')
@@ -321,10 +312,6 @@ function exitHelp(): string {
 
 const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
 
-function verb(parent: Command, name: string, says: string): Command {
-  return parent.command(name).description(says);
-}
-
 /** Adds the options that give a model's input. */
 function withInput(command: Command): Command {
   return command
@@ -336,50 +323,4 @@ function withInput(command: Command): Command {
     .option('--audio <file>', 'audio, given like --image', several)
     .option('--set <key=value>', 'one more input, like the values after the model', several)
     .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin');
-}
-
-function remark(command: Command, what: Remarks): void {
-  remarks.set(command, what);
-  const parts = what.says.map((text) => `\n${linesOf(text).join('\n')}`);
-  const calls = what.examples.map(([call, says]) => `  ${call}\n      ${says}`);
-  if (calls.length > 0) parts.push(`\n${bold('Examples:')}\n${calls.join('\n')}`);
-  command.addHelpText('after', parts.join('\n'));
-}
-
-/** Loads a verb's file only when it is called. */
-function run(load: () => Promise<Verb>) {
-  return async (...args: unknown[]) => {
-    const command = args.at(-1);
-    if (!(command instanceof Command)) throw new TypeError('Commander gives the command last');
-    const { json, quiet } = command.optsWithGlobals();
-    // Commander fills a verb's parameters from the arguments and options that are declared above.
-    const verbOf = (await load()) as (context: Context, ...args: unknown[]) => Promise<void>;
-    await verbOf({ json: Boolean(json), quiet: Boolean(quiet) }, ...args.slice(0, -1));
-  };
-}
-
-function linesOf(text: string, indent = 0): string[] {
-  return wrap(text, Math.min(100, process.stdout.columns || 80) - indent);
-}
-
-/** Commander removes the codes if the stream has no colours. */
-function bold(text: string): string {
-  return `\u001B[1m${text}\u001B[0m`;
-}
-
-/** Collects a repeated option. A list option would also take the arguments after it. */
-function several(text: string, before: string[] = []): string[] {
-  return [...before, text];
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError('It must be a whole number above 0.');
-  return Number(text);
-}
-
-function usd(text: string): string {
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text))
-    throw new InvalidArgumentError('It must be an amount in USD, such as 0.50.');
-  return text;
 }

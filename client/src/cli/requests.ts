@@ -3,7 +3,7 @@ import { keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import { follow, unsuccessful } from './follow.ts';
 import { requestIdOf } from './jobs.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import { checkOut, saveOutput } from './save.ts';
 import {
   jsonOf,

@@ -4,7 +4,7 @@ import { exits, Stop, usage } from './exits.ts';
 import { stopOf } from './failure.ts';
 import { detached, follow, leavable, unsuccessful } from './follow.ts';
 import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import { checkOut, chargeText, saveOutput, type SavedFile } from './save.ts';
 import { submitKept } from './submit.ts';
 import { printJson, remark } from './terminal/terminal.ts';

@@ -8,7 +8,7 @@ import { readInput, type InputOptions } from './input.ts';
 import { checkJobs, keepJob, type KeptJob } from './jobs.ts';
 import { findModel } from './models.ts';
 import { assumed, warnOfUnknown } from './price.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import { finish, goesOn } from './resume.ts';
 import { checkOut } from './save.ts';
 import { readSettings, usualAskAboveUsd } from './settings.ts';

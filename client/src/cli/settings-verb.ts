@@ -2,7 +2,7 @@ import { formatUsd, parseUsd } from '../index.ts';
 import { open } from './account.ts';
 import { demandTextModel } from './chat.ts';
 import { usage } from './exits.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import {
   connection,
   readSettings,

@@ -3,7 +3,7 @@ import { LocalFile, type Farebox } from '../index.ts';
 import { withUploads } from '../media.ts';
 import { keyed } from './account.ts';
 import { localFile, type Fields } from './input.ts';
-import type { Context } from './program.ts';
+import type { Context } from './verb.ts';
 import {
   bar,
   bytesText,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { open } from '../account.ts';
 import { usage } from '../exits.ts';
 import { keptJobs } from '../jobs.ts';
-import type { Context } from '../program.ts';
+import type { Context } from '../verb.ts';
 import { stateFolder, writePrivately } from '../settings.ts';
 import { print } from '../terminal/terminal.ts';
 import { fromJson } from '../../unknown.ts';

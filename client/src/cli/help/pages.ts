@@ -1,7 +1,8 @@
 import type { Argument, Command, Option } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
 import { exitMeanings } from '../exits.ts';
-import { buildProgram, remarksOf } from '../program.ts';
+import { buildProgram } from '../program.ts';
+import { remarksOf } from '../verb.ts';
 
 /** Generates the man page and the tables of docs/fare.md from the definitions of the verbs. */
 

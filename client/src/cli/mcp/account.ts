@@ -29,12 +29,16 @@ function addBalance({ server, client, budget }: Desk): void {
         session: z
           .looseObject({})
           .describe('The amount that the user allowed this server to spend.'),
+        top_up: z
+          .array(z.looseObject({}))
+          .describe('Where the user can send money: token, chain, address and minimum.'),
       },
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     ({ signal }) =>
       answer(async () => {
-        const { available_usd_micro, reserved_usd_micro, key } = await client.balance({ signal });
+        const found = await client.balance({ signal });
+        const { available_usd_micro, reserved_usd_micro, key, top_up } = found;
         await budget.settleEnded(client);
         const fields = {
           available_usd: formatUsd(available_usd_micro),
@@ -45,6 +49,7 @@ function addBalance({ server, client, budget }: Desk): void {
             resets_at: key.resets_at,
           },
           session: budget.view(),
+          top_up,
         };
         return { fields };
       }),

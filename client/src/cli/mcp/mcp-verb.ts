@@ -1,7 +1,7 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { keyed } from '../account.ts';
 import { runMcp, type McpOptions } from './mcp.ts';
-import type { Context } from '../program.ts';
+import type { Context } from '../verb.ts';
 
 export async function mcp(
   context: Context,

@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import { FareboxError } from '../../index.ts';
 import { fromJson } from '../../unknown.ts';
+import { topUpText } from '../failure.ts';
 
 /** An error of this server, in the same shape as those of the service. */
 export class ToolError extends Error {
@@ -38,7 +39,9 @@ function refusal(error: unknown): Record<string, unknown> {
     return asWire({ error: { code, message, details } });
   }
   if (error instanceof FareboxError) {
-    const { code, message, param, requestId: request_id, details } = error;
+    const { code, param, requestId: request_id, details } = error;
+    const ways = (details.top_up ?? []).map((to) => ` The user can send ${topUpText(to)}.`);
+    const message = error.message + ways.join('');
     const wait = error.retryAfterSeconds;
     const retry = wait === undefined ? {} : { retry_after_seconds: wait };
     return asWire({ error: { code, message, param, request_id, details, ...retry } });

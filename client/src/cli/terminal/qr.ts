@@ -1,0 +1,22 @@
+/**
+ * A QR code of two rows a line, with its own colours: scanners need dark on light, whatever the
+ * colours of the terminal are.
+ */
+export async function qrText(text: string): Promise<string> {
+  const { encodeQR } = await import('qr');
+  const rows = encodeQR(text, 'raw', { ecc: 'low', border: 2 });
+  const lines: string[] = [];
+  for (let at = 0; at < rows.length; at += 2) {
+    const cells = rows[at]!.map(
+      (upper, x) => signs[Number(upper)]![Number(rows[at + 1]?.[x] ?? false)],
+    );
+    lines.push(`\u001B[30;107m${cells.join('')}\u001B[0m`);
+  }
+  return lines.join('\n');
+}
+
+/** By the upper and the lower row: 1 is dark. */
+const signs = [
+  [' ', '▄'],
+  ['▀', '█'],
+];

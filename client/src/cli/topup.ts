@@ -1,0 +1,156 @@
+import { formatUsd, type Deposit, type DepositAddress, type Farebox } from '../index.ts';
+import { pause } from '../scope.ts';
+import { keyed } from './account.ts';
+import { exits, Stop, usage } from './exits.ts';
+import { leavable } from './follow.ts';
+import { connection } from './settings.ts';
+import { qrText } from './terminal/qr.ts';
+import { LiveLine, print, printFields, printJson, secondsText, tell } from './terminal/terminal.ts';
+import type { Context } from './verb.ts';
+
+const pollMs = 2_000;
+/** Deposits take minutes, so a service that is away for as long does not end the wait. */
+const maxRetries = 20;
+
+/** Shows where to send USDT, and waits until a deposit is credited. */
+export async function topup(
+  { json, quiet }: Context,
+  { chain, wait }: { chain?: string; wait: boolean },
+): Promise<void> {
+  const client = keyed({ quiet });
+  const address = await chosenAddress(client, chain);
+  // Before the address is shown, so that a deposit to it is always new.
+  const { data: before } = await client.deposits.list({ limit: 100 });
+  if (json) printJson(address);
+  else await show(address);
+  if (!wait) return;
+  const credited = await waitForDeposit(client, before, { json, quiet });
+  if (json) return;
+  const { available_usd_micro } = await client.balance();
+  printFields([
+    ['credited', formatUsd(credited)],
+    ['available', formatUsd(available_usd_micro)],
+  ]);
+}
+
+async function chosenAddress(client: Farebox, chain?: string): Promise<DepositAddress> {
+  const addresses = await client.deposits.addresses();
+  const [first] = addresses;
+  if (!first)
+    throw new Stop(
+      exits.failed,
+      'no_deposit_address',
+      'This service takes no deposits from blockchains now.',
+      `Other ways to pay: ${new URL(connection().baseUrl).origin}/dashboard/money/top-up`,
+    );
+  const chosen = chain === undefined ? first : addresses.find((each) => each.chain === chain);
+  const names = [...new Set(addresses.map((each) => each.chain))].join(', ');
+  if (!chosen) throw usage(`There is no chain ${JSON.stringify(chain)}.`, `There are: ${names}.`);
+  if (chain === undefined && addresses.length > 1) tell(`Choose with --chain: ${names}`);
+  return chosen;
+}
+
+async function show(of: DepositAddress): Promise<void> {
+  const { title, token, address, minimum_usd_micro, confirmations } = of;
+  printFields([
+    ['network', title],
+    ['address', address],
+    ['minimum', `${formatUsd(minimum_usd_micro)} of ${token.symbol}`],
+    [
+      'credited',
+      confirmations === null
+        ? 'once the network calls the block final'
+        : `after ${confirmations} blocks`,
+    ],
+    [
+      'warning',
+      `Send only ${token.symbol} on ${title}. Other tokens and other networks may be lost.`,
+    ],
+  ]);
+  if (process.stdout.isTTY) print(`\n${await qrText(address)}\n`);
+}
+
+/**
+ * Follows new deposits, and those that are not final yet, until all are and one is credited.
+ * Returns the credited amount. Throws if nothing but ignored deposits arrived, and at Ctrl-C.
+ */
+async function waitForDeposit(
+  client: Farebox,
+  before: Deposit[],
+  { json, quiet }: Context,
+): Promise<bigint> {
+  const line = new LiveLine(quiet || json);
+  const began = Date.now();
+  const told = new Set(before.filter(({ state }) => ends.has(state)).map(nameOf));
+  const ended: Deposit[] = [];
+  const work = async (signal: AbortSignal) => {
+    for (;;) {
+      const { data } = await client.deposits.list({ limit: 100 }, { signal, maxRetries });
+      for (const deposit of data.filter((each) => !told.has(nameOf(each)))) {
+        told.add(nameOf(deposit));
+        if (ends.has(deposit.state)) ended.push(deposit);
+        if (json) printJson(deposit);
+        else if (!quiet) tellDeposit(deposit, line);
+      }
+      const seen = data.find(({ state }) => state === 'seen');
+      const open = seen ?? data.find(({ state }) => state === 'held');
+      if (!seen && creditedOf(ended) > 0n) return creditedOf(ended);
+      if (!open && ended.some(({ state }) => state === 'ignored')) throw ignored();
+      const now = open ? depositText(open) : 'Waiting for a deposit';
+      line.show(`${now} · ${secondsText(Date.now() - began)}`);
+      await pause(pollMs, signal);
+    }
+  };
+  const left = async () => {
+    line.end();
+    throw new Stop(
+      exits.interrupted,
+      'interrupted',
+      'Deposits are credited without this command, and the address stays yours.',
+    );
+  };
+  return leavable(work, left).finally(() => line.end());
+}
+
+const ends = new Set<Deposit['state']>(['credited', 'ignored', 'dropped']);
+
+/** Differs for each state of a deposit, and for each block that it needs. */
+function nameOf(deposit: Deposit): string {
+  const { chain, tx_hash, deposit_id, amount, state, confirmations, required } = deposit;
+  const block = state === 'seen' && required !== null && confirmations;
+  return JSON.stringify([chain, tx_hash, deposit_id, amount, state, block]);
+}
+
+function creditedOf(ended: Deposit[]): bigint {
+  return ended.reduce(
+    (sum, each) => sum + (each.state === 'credited' ? each.amount_usd_micro : 0n),
+    0n,
+  );
+}
+
+function tellDeposit(deposit: Deposit, line: LiveLine): void {
+  if (line.live && deposit.state === 'seen') return;
+  line.end();
+  tell(`${depositText(deposit)}: ${deposit.tx_hash}`);
+}
+
+function depositText({ state, amount, token, chain, confirmations, required }: Deposit): string {
+  const blocks = required === null ? 'not final yet' : `${confirmations} of ${required} blocks`;
+  const texts = {
+    seen: `Seen, ${blocks}`,
+    held: 'Being checked',
+    credited: 'Credited',
+    ignored: 'Not credited',
+    dropped: 'Dropped by the network',
+  };
+  return `${texts[state]}: ${amount} ${token} on ${chain}`;
+}
+
+function ignored(): Stop {
+  return new Stop(
+    exits.failed,
+    'deposit_ignored',
+    'The deposit is not credited: it is of a token that this service does not take.',
+    'Ask the operator of the service; the deposit is in their list.',
+  );
+}
