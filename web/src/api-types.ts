@@ -127,7 +127,7 @@ export interface Calls {
   'GET /api/accounts/:account_id/spend': { query: { days?: 7 | 30 | 90 }; reply: Spend };
   'GET /api/accounts/:account_id/statement': {
     query: {
-      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      /** One or more of deposit, adjustment, reserve, charge, release, debt, expiry, with commas between. */
       kind?: string;
       from?: string;
       to?: string;
@@ -139,7 +139,7 @@ export interface Calls {
   };
   'GET /api/accounts/:account_id/statement/lines': {
     query: {
-      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      /** One or more of deposit, adjustment, reserve, charge, release, debt, expiry, with commas between. */
       kind?: string;
       from?: string;
       to?: string;
@@ -151,7 +151,7 @@ export interface Calls {
   };
   'GET /api/accounts/:account_id/statement/totals': {
     query: {
-      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      /** One or more of deposit, adjustment, reserve, charge, release, debt, expiry, with commas between. */
       kind?: string;
       from?: string;
       to?: string;
@@ -161,7 +161,7 @@ export interface Calls {
   'GET /api/accounts/:account_id/statement/export': {
     query: {
       format?: 'csv' | 'json';
-      /** One or more of deposit, adjustment, reserve, charge, release, with commas between. */
+      /** One or more of deposit, adjustment, reserve, charge, release, debt, expiry, with commas between. */
       kind?: string;
       from?: string;
       to?: string;
@@ -188,6 +188,7 @@ export interface Calls {
       reserved_usd_micro: string;
     };
   };
+  'POST /api/accounts/:account_id/play-deposits': { reply: Record<string, unknown> };
   'GET /api/accounts/:account_id/alerts': { reply: AlertSettings };
   'PUT /api/accounts/:account_id/alerts': {
     body: {
@@ -213,6 +214,16 @@ export interface Calls {
   'GET /api/accounts/:account_id/requests/:request_id/deliveries': { reply: { data: Array<Delivery> } };
   'POST /api/accounts/:account_id/requests/:request_id/resend': { reply: SendResult };
   'GET /api/accounts/:account_id/v1/balance': { reply: Balance };
+  'GET /api/accounts/:account_id/v1/deposit-addresses': { reply: DepositAddressList };
+  'GET /api/accounts/:account_id/v1/deposits': {
+    query: {
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: DepositList;
+  };
   'POST /api/accounts/:account_id/v1/estimate': { body: EstimateRequest; reply: Estimate };
   'POST /api/accounts/:account_id/v1/chat/completions': { body: ChatRequest; reply: ChatCompletion };
   'POST /api/accounts/:account_id/v1/queue/*': { body: ModelInput; reply: QueuedRequest };
@@ -257,7 +268,9 @@ export interface Calls {
   'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'GET /api/operator/accounts': {
     query: {
+      /** The start of a word of a name or address, an id, a payment reference, or the hint of a key or voucher. */
       q?: string;
+      /** Only such accounts. */
       only?: 'active' | 'suspended' | 'operators';
       /** Entries of a page. */
       limit?: number;
@@ -291,6 +304,7 @@ export interface Calls {
         account_id: string;
         email: string | null;
         kind: 'deposit' | 'adjustment';
+        source: SourceName | null;
         amount_usd_micro: string;
         reason: string | null;
         created_at: string;
@@ -311,6 +325,15 @@ export interface Calls {
       cursor?: string;
     };
     reply: { data: Array<Voucher>; next_cursor: string | null };
+  };
+  'GET /api/operator/operator-keys': {
+    query: {
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<OperatorKey>; next_cursor: string | null };
   };
   'GET /api/operator/log': {
     query: {
@@ -387,39 +410,39 @@ export interface Calls {
   'POST /api/operator/accounts': {
     body: {
       email: string;
+      /** Whether the reply has a link with which the address becomes the owner. */
+      invite: boolean;
       credit_usd_micro?: string | null;
       reference?: string | null;
-      invite: boolean;
     };
-    reply: {
-      account_id: string;
-      email: string;
-      invitation_link: string | null;
-    };
+    reply: MadeAccount;
   };
   'POST /api/operator/accounts/:account_id/credit': {
-    body: { amount_usd_micro: string; reference: string };
-    reply: {
-      transfer_id: string;
-      /** True if the same booking was already made with this reference. */
-      replayed: boolean;
-      available_usd_micro: string;
-      reserved_usd_micro: string;
+    body: {
+      amount_usd_micro: string;
+      /** The name of the payment or correction outside Farebox. */
+      reference: string;
+      /** Where the money came from. */
+      source?: 'paid' | 'bonus' | 'refund';
+      /** For a bonus: when what is unspent of it goes back. */
+      expires_at?: string | null;
+      /** For the operator's log. */
+      note?: string;
     };
+    reply: Booking;
   };
   'POST /api/operator/accounts/:account_id/adjust': {
     body: {
+      /** The correction; a negative amount takes money. */
       amount_usd_micro: string;
+      /** The name of the payment or correction outside Farebox. */
       reference: string;
+      /** Shown in the statement. */
       reason: string;
+      /** If more is taken than is available, the rest becomes a debt. Refused otherwise. */
+      allows_debt?: boolean;
     };
-    reply: {
-      transfer_id: string;
-      /** True if the same booking was already made with this reference. */
-      replayed: boolean;
-      available_usd_micro: string;
-      reserved_usd_micro: string;
-    };
+    reply: Booking;
   };
   'POST /api/operator/accounts/:account_id/suspend': { reply: { status: 'active' | 'suspended' } };
   'POST /api/operator/accounts/:account_id/resume': { reply: { status: 'active' | 'suspended' } };
@@ -480,6 +503,15 @@ export interface Calls {
     reply: { data: Array<{ id: string; code: string }> };
   };
   'POST /api/operator/vouchers/:voucher_id/void': { reply: { status: 'void' } };
+  'POST /api/operator/operator-keys': {
+    body: { name: string; scopes: Array<Scope> };
+    reply: {
+      /** The secret. */
+      key: string;
+      operator_key_id: string;
+    };
+  };
+  'DELETE /api/operator/operator-keys/:operator_key_id': { reply: { operator_key_id: string } };
   'POST /api/operator/catalog/row/stop': {
     body: { id: string; reason?: string | null };
     reply: { model_id: string; stopped: boolean };
@@ -498,6 +530,17 @@ export interface Calls {
       request_id: string;
       status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
     };
+  };
+  'POST /api/operator/requests/:request_id/refund': {
+    body: {
+      /** All that is left of the charge if left out. */
+      amount_usd_micro?: string | null;
+      /** The name of the payment or correction outside Farebox. */
+      reference: string;
+      /** Shown in the statement. */
+      reason: string;
+    };
+    reply: RefundBooking;
   };
   'POST /api/operator/unknown/:request_id/resolve': {
     body: {
@@ -664,6 +707,8 @@ export type RequestDetail = RunningRequest & {
   charged_usd_micro: string | null;
   completed_at: string | null;
   key_id: string;
+  /** The part of the charge that was given back. */
+  refunded_usd_micro: string;
   logs: Array<string>;
   queue_position: number | null;
   error: { code: string; message: string } | null;
@@ -765,6 +810,8 @@ export type Overview = {
   available_usd_micro: string;
   /** Reserved for open requests. */
   reserved_usd_micro: string;
+  /** Paid first by the next top-up. */
+  debt_usd_micro: string;
   month: {
     spent_usd_micro: string;
     resets_at: string | null;
@@ -827,12 +874,15 @@ export type Movement = {
   available_after_usd_micro: string;
   request_id: string | null;
   model_id: string | null;
+  source: SourceName | null;
   reference: string | null;
   reason: string | null;
   created_at: string;
 };
 
-export type MovementKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+export type MovementKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release' | 'debt' | 'expiry';
+
+export type SourceName = 'paid' | 'chain' | 'voucher' | 'bonus' | 'refund';
 
 /** A top-up, a correction, or a request with its cost. */
 export type StatementLine = {
@@ -854,6 +904,7 @@ export type StatementLine = {
   unit: Unit | null;
   /** The delivered quantity, or the requested one while the delivered one is not known. */
   quantity: number | null;
+  source: SourceName | null;
   reference: string | null;
   reason: string | null;
   created_at: string;
@@ -868,7 +919,11 @@ export type StatementTotals = {
   out_usd_micro: string;
   net_usd_micro: string;
   charged_usd_micro: string;
+  /** The deposits. */
+  by_source: Array<SourceSum>;
 };
+
+export type SourceSum = { source: SourceName; amount_usd_micro: string };
 
 export type AlertSettings = {
   /** Null if no alert is set. */
@@ -907,6 +962,10 @@ export type Delivery = {
 };
 
 export type Balance = Sent<client.Balance>;
+
+export type DepositAddressList = Sent<client.DepositAddressList>;
+
+export type DepositList = Sent<client.DepositList>;
 
 export type EstimateRequest = {
   /** An id of the catalog. */
@@ -1020,6 +1079,7 @@ export type Revenue = {
     name: string;
     completed: number;
     failed: number;
+    /** Charges less refunds. */
     charged_usd_micro: string;
     cost_usd_micro: string;
     margin_usd_micro: string;
@@ -1028,8 +1088,12 @@ export type Revenue = {
     account_id: string;
     email: string;
   }>;
+  /** Money that came in, by its source. */
+  deposits: Array<SourceSum>;
   available_usd_micro: string;
   reserved_usd_micro: string;
+  /** Debts of customers. */
+  debt_usd_micro: string;
   accounts: number;
   books: AuditResult | null;
 };
@@ -1038,6 +1102,7 @@ export type RevenueSum = {
   name: string;
   completed: number;
   failed: number;
+  /** Charges less refunds. */
   charged_usd_micro: string;
   cost_usd_micro: string;
   margin_usd_micro: string;
@@ -1081,11 +1146,15 @@ export type FoundAccount = {
   price_ppm: number;
   available_usd_micro: string;
   reserved_usd_micro: string;
+  /** Paid first by what comes in next. */
+  debt_usd_micro: string;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
   created_at: string;
+  /** Where the searched text was found; empty without one. */
   matched: Array<{
     by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
+    /** The match, if the account itself does not show it. */
     said: string | null;
   }>;
 };
@@ -1101,21 +1170,27 @@ export type AccountDetail = {
   price_ppm: number;
   available_usd_micro: string;
   reserved_usd_micro: string;
+  /** Paid first by what comes in next. */
+  debt_usd_micro: string;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
   created_at: string;
-  /** True if the operator who makes this call is one of its owners. */
-  is_own: boolean;
   people: Array<AccountPerson>;
+  /** Newest first, revoked ones too. */
   keys: Array<AccountKey>;
   /** The operator's limits; people may set lower ones. Null: unlimited. */
   key_ceilings: KeyCeilings;
+  /** All its deposits, by their source. */
+  deposits: Array<SourceSum>;
+  /** Open invitations. */
   invitations: Array<{
     invitation_id: string;
     email: string;
     role: Role;
     expires_at: string;
   }>;
+  /** True if the operator who makes this call is one of its owners. */
+  is_own: boolean;
 };
 
 export type AccountPerson = {
@@ -1136,10 +1211,15 @@ export type AccountKey = {
   monthly_limit_usd_micro: string | null;
   rpm: number | null;
   open_jobs: number | null;
+  /** The only models that it may use; null: all. */
+  models: Array<string> | null;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
+  /** Open jobs. */
   open_requests: number;
+  state: 'active' | 'expired' | 'revoked';
   created_at: string;
+  expires_at: string | null;
   revoked_at: string | null;
 };
 
@@ -1151,6 +1231,8 @@ export type RequestMargin = {
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   quoted_usd_micro: string;
   charged_usd_micro: string | null;
+  /** The part of the charge that was given back. */
+  refunded_usd_micro: string;
   /** Null: not known. */
   cost_usd_micro: string | null;
   margin_usd_micro: string | null;
@@ -1161,13 +1243,14 @@ export type RequestMargin = {
 
 export type AccountMovement = {
   transfer_id: string;
-  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release' | 'debt' | 'expiry';
   amount_usd_micro: string;
   /** Change of the available balance; for a charge, the part of the reservation that is given back. */
   change_usd_micro: string;
   available_after_usd_micro: string;
   request_id: string | null;
   model_id: string | null;
+  source: SourceName | null;
   reference: string | null;
   reason: string | null;
   created_at: string;
@@ -1246,9 +1329,26 @@ export type Voucher = {
   redeemed_by_name: string | null;
 };
 
+export type OperatorKey = {
+  operator_key_id: string;
+  name: string;
+  /** First and last characters. */
+  hint: string;
+  scopes: Array<Scope>;
+  /** The address of its maker, or "command line". */
+  created_by: string;
+  created_at: string;
+  revoked_at: string | null;
+  last_used_at: string | null;
+};
+
+export type Scope = 'read' | 'accounts' | 'keys' | 'money';
+
 export type LogEntry = {
   log_id: string;
   by_email: string;
+  /** The operator key that did it, if one did. */
+  operator_key_id: string | null;
   action: string;
   account_id: string | null;
   account_email: string | null;
@@ -1351,6 +1451,7 @@ export type CatalogRowDetail = CatalogRow & {
     failed: number;
     cost_usd_micro: string;
     uncosted: number;
+    /** Charges less refunds. */
     charged_usd_micro: string;
     margin_usd_micro: string;
     by_upstream: Array<{
@@ -1498,6 +1599,25 @@ export type UnknownOutcome = {
 /** The unresolved outcomes of one upstream. */
 export type UnknownOutcomes = { upstream: string; count: number; oldest_at: string };
 
+export type MadeAccount = {
+  account_id: string;
+  email: string;
+  /** Works once, for 7 days. Null: no invitation was asked for. */
+  invitation_link: string | null;
+};
+
+export type Booking = {
+  transfer_id: string;
+  /** True if the same booking was already made with this reference. */
+  replayed: boolean;
+  /** The account's balance now. */
+  available_usd_micro: string;
+  /** Reserved for its open requests. */
+  reserved_usd_micro: string;
+  /** The debt that is left. */
+  debt_usd_micro: string;
+};
+
 export type UpstreamCheck = {
   ok: boolean;
   name: string;
@@ -1517,4 +1637,19 @@ export type UpstreamCheck = {
   listed: number | null;
   missing: Array<{ id: string; model: string; at: number }>;
   problems: Array<string>;
+};
+
+export type RefundBooking = {
+  transfer_id: string;
+  /** True if the same booking was already made with this reference. */
+  replayed: boolean;
+  /** The account's balance now. */
+  available_usd_micro: string;
+  /** Reserved for its open requests. */
+  reserved_usd_micro: string;
+  /** The debt that is left. */
+  debt_usd_micro: string;
+  request_id: string;
+  /** All refunds of the request together. */
+  refunded_usd_micro: string;
 };

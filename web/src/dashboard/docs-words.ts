@@ -42,7 +42,8 @@ addWords('docs', {
     spends: 'This call spends the balance of this account.',
     file: 'File',
     answer: 'Answer',
-    not_here: 'This call cannot be tried here: it is meant for upstreams or monitoring systems.',
+    not_here:
+      'This call cannot be tried here: it is meant for upstreams, monitoring systems or the operator’s programs.',
     nothing: 'No matching calls.',
     may_not: 'Your role cannot make this call.',
   },
@@ -85,7 +86,8 @@ addWords('docs', {
     spends: 'Этот вызов тратит баланс этого аккаунта.',
     file: 'Файл',
     answer: 'Ответ',
-    not_here: 'Этот вызов делают не отсюда: его делают апстримы или системы надзора.',
+    not_here:
+      'Этот вызов делают не отсюда: его делают апстримы, системы надзора или программы оператора.',
     nothing: 'Нет подходящего вызова.',
     may_not: 'Ваша роль не позволяет этот вызов.',
   },

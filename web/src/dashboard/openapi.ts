@@ -57,7 +57,7 @@ export interface Operation {
   /** The body of the first success reply. */
   example: unknown;
   isKeyed: boolean;
-  /** Called by upstreams or supervisors, not by customers. */
+  /** Called by upstreams, supervisors or the operator's programs, not by customers. */
   isForOthers: boolean;
 }
 
@@ -94,7 +94,10 @@ function operationOf(
     example: successOf(document, raw),
     // Outputs and files are read by their signed links, without a key.
     isKeyed: isKeyed && !raw.parameters?.some(({ name }) => name === 'sig'),
-    isForOthers: raw.operationId === 'receiveCallback' || raw.servers !== undefined,
+    isForOthers:
+      raw.operationId === 'receiveCallback' ||
+      raw.servers !== undefined ||
+      raw.tags.includes('Operator'),
   };
 }
 

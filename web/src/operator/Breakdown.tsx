@@ -74,7 +74,8 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
 function Name({ part, row, most }: { part: string; row: Row; most: number }) {
   const { t } = useTranslation('common');
   const name = part === 'by_kind' ? t(`kind.${row.name}`) : row.name;
-  const share = most === 0 ? 0 : (Number(row.charged_usd_micro) / most) * 100;
+  // Refunds can exceed the charges of a period.
+  const share = most === 0 ? 0 : (Math.max(0, Number(row.charged_usd_micro)) / most) * 100;
   return (
     <Box miw={140}>
       {row.account_id === undefined ? (

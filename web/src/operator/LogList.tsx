@@ -129,6 +129,7 @@ function Value({ name, value }: { name: string; value: unknown }): ReactNode {
   if (name.endsWith('_usd_micro') && typeof value === 'string') return <Usd micro={value} />;
   if (name === 'price_ppm' && typeof value === 'number') return `× ${value / 1e6}`;
   if (name.endsWith('_at') && typeof value === 'string') return <When at={value} brief />;
+  if (name === 'source') return t(`common:source.${String(value)}`);
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
   if (typeof value !== 'object' || value === null) return String(value);
   if (Array.isArray(value)) return <Code>{value.join(', ')}</Code>;

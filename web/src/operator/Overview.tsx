@@ -14,6 +14,8 @@ import { Attention } from './Attention.tsx';
 import { Books } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import './overview-words.ts';
+import { formatUsd } from '../money.ts';
+import { SourceSums } from './SourceSums.tsx';
 import { offered, useAddress } from './search.ts';
 import { sumColumns } from './figures.tsx';
 import { useOperatorQuery, previous } from '../queries.ts';
@@ -42,6 +44,7 @@ export function Overview() {
       ) : (
         <Stack gap="lg">
           <Totals figures={data} />
+          <SourceSums label={t('deposits')} sums={data?.deposits} />
           <ByDay days={data?.by_day} />
           {data && Number(data.totals.completed) > 0 && <Breakdown figures={data} />}
           <Books verdict={data?.books} />
@@ -57,6 +60,7 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
   const percent = usePercent();
   const count = (value: number) => new Intl.NumberFormat(locale).format(value);
   const totals = figures?.totals;
+  const owed = figures?.debt_usd_micro ?? '0';
   const share = totals ? marginPpm(totals) : null;
   const fresh = figures?.by_day.reduce((sum, day) => sum + day.new_accounts, 0) ?? 0;
   return (
@@ -77,7 +81,10 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
       <Stat label={t('requests')} note={totals && t('failed', { n: count(totals.failed) })}>
         {totals && <span className="number">{count(totals.completed + totals.failed)}</span>}
       </Stat>
-      <Stat label={t('held')} note={t('held_note')}>
+      <Stat
+        label={t('held')}
+        note={owed === '0' ? t('held_note') : t('owed', { amount: `$${formatUsd(owed)}` })}
+      >
         {figures && <Usd micro={figures.available_usd_micro} />}
       </Stat>
       <Stat label={t('open')} note={t('open_note')}>
@@ -117,7 +124,7 @@ function BooksStat({ verdict }: { verdict: AuditResult | null | undefined }) {
 /** The margin as a share of revenue, in millionths. */
 function marginPpm({ charged_usd_micro, margin_usd_micro }: RevenueSum): number | null {
   const revenue = BigInt(charged_usd_micro);
-  return revenue === 0n ? null : Number((BigInt(margin_usd_micro) * 1_000_000n) / revenue);
+  return revenue <= 0n ? null : Number((BigInt(margin_usd_micro) * 1_000_000n) / revenue);
 }
 
 function ByDay({ days }: { days: RevenueDay[] | undefined }) {

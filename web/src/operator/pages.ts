@@ -17,6 +17,7 @@ const components: Record<Page, ReturnType<typeof lazyPage>> = {
   '/operator/unknown': lazyPage(() => import('./requests/Unknown.tsx'), 'Unknown'),
   '/operator/vouchers': lazyPage(() => import('./vouchers/Vouchers.tsx'), 'Vouchers'),
   '/operator/invitations': lazyPage(() => import('./accounts/Invitations.tsx'), 'Invitations'),
+  '/operator/keys': lazyPage(() => import('./keys/OperatorKeys.tsx'), 'OperatorKeys'),
   '/operator/log': lazyPage(() => import('./Log.tsx'), 'Log'),
 };
 

@@ -38,6 +38,7 @@ export const searches = {
   '/operator/unknown': { state: oneOf(offered.outcomes) },
   '/operator/vouchers': {},
   '/operator/invitations': {},
+  '/operator/keys': {},
   '/operator/log': { by: anyText, action: anyText, account: anyText },
 };
 export type Page = keyof typeof searches;

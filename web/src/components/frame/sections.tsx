@@ -63,6 +63,7 @@ const sections: Section[] = [
       { path: '/operator/unknown', name: 'unknown', icon: IconHelpCircle },
       { path: '/operator/vouchers', name: 'vouchers', icon: IconTicket },
       { path: '/operator/invitations', name: 'invitations', icon: IconMailPlus },
+      { path: '/operator/keys', name: 'operator_keys', icon: IconKey },
       { path: '/operator/log', name: 'log', icon: IconHistory },
     ],
   },

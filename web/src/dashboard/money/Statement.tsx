@@ -242,7 +242,7 @@ function Rows({ rows }: { rows: Movement[] }) {
               </Table.Td>
               <Table.Td maw={420}>
                 <Text size="sm" fw={500}>
-                  {t(`kinds.${row.kind}`)}
+                  {nameOf(row, t)}
                 </Text>
                 <About row={row} />
               </Table.Td>
@@ -269,7 +269,7 @@ function Cards({ rows }: { rows: Movement[] }) {
         <Card key={row.transfer_id} component="li" withBorder padding="sm">
           <Group justify="space-between" wrap="nowrap" gap="md">
             <Text size="sm" fw={600}>
-              {t(`kinds.${row.kind}`)}
+              {nameOf(row, t)}
             </Text>
             <Change row={row} />
           </Group>
@@ -288,10 +288,14 @@ function Cards({ rows }: { rows: Movement[] }) {
   );
 }
 
+function nameOf({ kind, source }: Movement, t: (name: string) => string): string {
+  return t(source === null ? `kinds.${kind}` : `deposit.${source}`);
+}
+
 function Change({ row }: { row: Movement }) {
   const change = BigInt(row.change_usd_micro);
   // The released rest of a reservation is not income.
-  const isIncome = change > 0n && row.request_id === null;
+  const isIncome = change > 0n && (row.source !== null || row.kind === 'adjustment');
   return (
     <Text
       component="span"
@@ -307,7 +311,7 @@ function Change({ row }: { row: Movement }) {
 /** The purpose of the transfer, in one or two lines. */
 function About({ row }: { row: Movement }) {
   const { t } = useTranslation('money');
-  const { kind, request_id, model_id, reference, reason, amount_usd_micro: amount } = row;
+  const { kind, request_id, model_id, source, reference, reason, amount_usd_micro: amount } = row;
   const reserved = row.reserved_usd_micro;
   return (
     <Note component="div" className="wrap">
@@ -327,8 +331,9 @@ function About({ row }: { row: Movement }) {
         </div>
       )}
       {kind === 'release' && <div>{t('returned')}</div>}
+      {kind === 'debt' && <div>{t(`debt_${row.direction}`)}</div>}
       {reason && <div>{reason}</div>}
-      {reference && <div>{reference.startsWith('voucher:') ? t('voucher') : reference}</div>}
+      {reference && source !== 'voucher' && <div>{reference}</div>}
     </Note>
   );
 }

@@ -68,8 +68,9 @@ function LineOf({ line }: { line: StatementLine }) {
         <Note component="div" className="wrap">
           <When at={line.created_at} />
           {line.reason && ` · ${line.reason}`}
-          {line.reference &&
-            ` · ${line.reference.startsWith('voucher:') ? t('voucher') : line.reference}`}
+          {line.kind === 'debt' &&
+            ` · ${t(line.effect_usd_micro.startsWith('-') ? 'debt_out' : 'debt_in')}`}
+          {line.reference && line.source !== 'voucher' && ` · ${line.reference}`}
         </Note>
       </div>
       {held === null ? (
@@ -99,10 +100,16 @@ function colorOf(effect: string): string | undefined {
 
 function What({ line }: { line: StatementLine }) {
   const { t } = useTranslation('money');
-  if (line.request_id === null) {
+  if (line.request_id === null || line.source !== null) {
     return (
-      <Text size="sm" fw={500}>
-        {t(`kinds.${line.kind}`)}
+      <Text size="sm" fw={500} className="wrap">
+        {t(line.source === null ? `kinds.${line.kind}` : `deposit.${line.source}`)}
+        {line.request_id !== null && (
+          <>
+            {': '}
+            <RequestLink line={line} />
+          </>
+        )}
       </Text>
     );
   }
@@ -112,9 +119,7 @@ function What({ line }: { line: StatementLine }) {
     unit && quantity !== null && !isFree && t(`amount.${unit}`, amountOf(unit, quantity));
   return (
     <Text size="sm" className="wrap">
-      <Anchor component={Link} to={`/dashboard/requests/${line.request_id}`} size="sm" fw={500}>
-        {line.model_name ?? t('request', { id: line.request_id })}
-      </Anchor>
+      <RequestLink line={line} />
       {amount && `, ${amount}`}
       {isFree && (
         <Dimmed span>
@@ -123,6 +128,15 @@ function What({ line }: { line: StatementLine }) {
         </Dimmed>
       )}
     </Text>
+  );
+}
+
+function RequestLink({ line: { request_id, model_name } }: { line: StatementLine }) {
+  const { t } = useTranslation('money');
+  return (
+    <Anchor component={Link} to={`/dashboard/requests/${request_id}`} size="sm" fw={500}>
+      {model_name ?? t('request', { id: request_id })}
+    </Anchor>
   );
 }
 

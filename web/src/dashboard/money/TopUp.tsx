@@ -21,12 +21,15 @@ import { Copy } from '../../components/Copy.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
 import { formatUsd } from '../../money.ts';
 import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
+import { Deposit } from './Deposit.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { useAccountQuery, useReload } from '../../queries.ts';
 
 export function TopUp() {
+  const pays = useMay('pay');
   return (
     <MoneyFrame part="top_up">
+      {pays && <Deposit />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Redeem />
         <Pay />

@@ -17,7 +17,15 @@ export function spendSearch(given: Record<string, unknown>): SpendSearch {
   };
 }
 
-export const kinds = ['deposit', 'adjustment', 'charge', 'reserve', 'release'] as const;
+export const kinds = [
+  'deposit',
+  'adjustment',
+  'charge',
+  'reserve',
+  'release',
+  'debt',
+  'expiry',
+] as const;
 
 /** Days of the user's local calendar, both inclusive. Without `from`, from the beginning. */
 export interface StatementSearch {

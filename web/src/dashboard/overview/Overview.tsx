@@ -100,7 +100,11 @@ function Figures({ data }: { data: OverviewReply | undefined }) {
       <Figure
         name={t('common:available')}
         micro={data?.available_usd_micro}
-        text={t('available_text')}
+        text={
+          data && data.debt_usd_micro !== '0'
+            ? t('debt_text', { amount: `$${formatUsd(data.debt_usd_micro)}` })
+            : t('available_text')
+        }
         isFirst
       />
       <Figure

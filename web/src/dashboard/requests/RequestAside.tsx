@@ -15,6 +15,7 @@ import './requests-words.ts';
 export function PriceCard({ request }: { request: RequestDetail }) {
   const { t, i18n } = useTranslation('request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
+  const { refunded_usd_micro: refunded } = request;
   const { breakdown, assumptions, unit, quantity } = quote;
   const returned = charged === null ? null : BigInt(quoted) - BigInt(charged);
   const inTokens = unit === '1M tokens';
@@ -34,6 +35,7 @@ export function PriceCard({ request }: { request: RequestDetail }) {
           <Amount name={t('common:charged')} micro={charged} strong />
         )}
         {returned !== null && returned > 0n && <Amount name={t('returned')} micro={returned} />}
+        {refunded !== '0' && <Amount name={t('refunded')} micro={refunded} />}
       </Stack>
       <Divider my="sm" />
       <Stack gap="xs">

@@ -36,6 +36,7 @@ addWords('request', {
     price: 'Price',
     quoted: 'Quoted',
     returned: 'Returned',
+    refunded: 'Refunded',
     reserved: 'reserved until it ends',
     per: {
       sec: 'per second',
@@ -128,6 +129,7 @@ addWords('request', {
     price: 'Цена',
     quoted: 'Резерв',
     returned: 'Возвращено',
+    refunded: 'Возврат денег',
     reserved: 'в резерве до завершения',
     per: {
       sec: 'за секунду',

@@ -19,6 +19,8 @@ import { AccountRequests } from './AccountRequests.tsx';
 import { AccountStatement } from './AccountStatement.tsx';
 import './account-words.ts';
 import { LogList } from '../LogList.tsx';
+import { SourceSums } from '../SourceSums.tsx';
+import { formatUsd } from '../../money.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorQuery } from '../../queries.ts';
 
@@ -47,7 +49,14 @@ export function Account() {
         </Group>
       )}
       <SimpleGrid cols={{ base: 2, xs: 3 }} mb="lg" spacing="sm">
-        <Stat label={t('common:available')}>
+        <Stat
+          label={t('common:available')}
+          note={
+            account && account.debt_usd_micro !== '0'
+              ? t('debt', { amount: `$${formatUsd(account.debt_usd_micro)}` })
+              : undefined
+          }
+        >
           {account && <Usd micro={account.available_usd_micro} />}
         </Stat>
         <Stat label={t('common:reserved')}>
@@ -88,7 +97,10 @@ export function Account() {
           <AccountRequests account_id={account_id} />
         </Tabs.Panel>
         <Tabs.Panel value="statement">
-          <AccountStatement account_id={account_id} />
+          <Stack gap="md">
+            <SourceSums label={t('deposits')} sums={account?.deposits} />
+            <AccountStatement account_id={account_id} />
+          </Stack>
         </Tabs.Panel>
         <Tabs.Panel value="log">
           <LogList query={{ account_id }} ofAccount />

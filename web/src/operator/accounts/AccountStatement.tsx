@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { RequestLink } from '../links.tsx';
 import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
-import { RowName } from '../../components/styles.ts';
+import { Dimmed, RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
@@ -19,7 +19,12 @@ export function AccountStatement({ account_id }: { account_id: string }) {
   const columns: Column<AccountMovement>[] = [
     {
       label: t('movement'),
-      cell: (row) => <RowName>{t(`moved.${row.kind}`)}</RowName>,
+      cell: (row) => (
+        <>
+          <RowName>{t(`moved.${row.kind}`)}</RowName>
+          {row.source !== null && <Dimmed>{t(`common:source.${row.source}`)}</Dimmed>}
+        </>
+      ),
     },
     {
       label: t('what_for'),
@@ -30,12 +35,13 @@ export function AccountStatement({ account_id }: { account_id: string }) {
               {row.model_id}
             </Anchor>
           )}
-          {row.request_id === null ? (
+          {row.request_id !== null && (
+            <RequestLink id={row.request_id}>{row.request_id}</RequestLink>
+          )}
+          {row.reference !== null && (
             <Text fz="sm" className="wrap">
               {row.reference}
             </Text>
-          ) : (
-            <RequestLink id={row.request_id}>{row.request_id}</RequestLink>
           )}
           {row.kind === 'charge' && (
             <Text fz="sm" c="dimmed">

@@ -1,4 +1,4 @@
-import { Text, TextInput, Textarea } from '@mantine/core';
+import { Checkbox, Select, Text, TextInput, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +12,10 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 import { useOperatorQuery } from '../../queries.ts';
+
+/** The sources that an operator can name. */
+const bookedSources = ['paid', 'bonus', 'refund'] as const;
+type Source = (typeof bookedSources)[number];
 
 /**
  * The form for a credit or a correction. While a reference is typed, shows its earlier bookings.
@@ -27,6 +31,9 @@ export function Booking(props: {
   const [amount, setAmount] = useState('');
   const [reference, setReference] = useState('');
   const [reason, setReason] = useState('');
+  const [source, setSource] = useState<Source>('paid');
+  const [lastDay, setLastDay] = useState('');
+  const [allowsDebt, setAllowsDebt] = useState(false);
   const isCredit = kind === 'credit';
   const isComplete =
     isAmount(amount, !isCredit) && reference.trim() !== '' && (isCredit || reason.trim() !== '');
@@ -34,7 +41,9 @@ export function Booking(props: {
     const body = {
       amount_usd_micro: String(parseUsd(amount)),
       reference,
-      ...(!isCredit && { reason }),
+      ...(isCredit
+        ? { source, expires_at: endOf(source, lastDay) }
+        : { reason, allows_debt: allowsDebt }),
     };
     const route = isCredit
       ? 'POST /accounts/:account_id/credit'
@@ -63,6 +72,23 @@ export function Booking(props: {
         required
         data-autofocus
       />
+      {isCredit && (
+        <Select
+          label={t('source')}
+          data={bookedSources.map((value) => ({ value, label: t(`common:source.${value}`) }))}
+          value={source}
+          onChange={(value) => setSource(value!)}
+          allowDeselect={false}
+        />
+      )}
+      {isCredit && source === 'bonus' && (
+        <TextInput
+          type="date"
+          label={t('expires')}
+          description={t('expires_hint')}
+          {...typed(lastDay, setLastDay)}
+        />
+      )}
       <div>
         <TextInput
           label={t('reference')}
@@ -74,9 +100,21 @@ export function Booking(props: {
         />
         <EarlierBooking
           reference={reference.trim()}
-          same={{ account_id: account.account_id, amount: parseUsd(amount), isCredit }}
+          same={{
+            account_id: account.account_id,
+            amount: parseUsd(amount),
+            source: isCredit ? source : null,
+          }}
         />
       </div>
+      {!isCredit && (
+        <Checkbox
+          label={t('allows_debt')}
+          description={t('allows_debt_hint')}
+          checked={allowsDebt}
+          onChange={(event) => setAllowsDebt(event.currentTarget.checked)}
+        />
+      )}
       {!isCredit && (
         <Textarea
           label={t('reason')}
@@ -92,9 +130,14 @@ export function Booking(props: {
   );
 }
 
+/** The end of a bonus's last day; null: it has no end. */
+function endOf(source: Source, lastDay: string): string | null {
+  return source === 'bonus' && lastDay !== '' ? `${lastDay}T23:59:59.999Z` : null;
+}
+
 function EarlierBooking(props: {
   reference: string;
-  same: { account_id: string; amount: bigint | null; isCredit: boolean };
+  same: { account_id: string; amount: bigint | null; source: Source | null };
 }) {
   const { t } = useTranslation('operator_account');
   const locale = useLocale();
@@ -110,10 +153,10 @@ function EarlierBooking(props: {
       </Note>
     );
   }
-  const { account_id, amount, isCredit } = props.same;
+  const { account_id, amount, source } = props.same;
   const isSame =
-    isCredit &&
-    booked.kind === 'deposit' &&
+    source !== null &&
+    booked.source === source &&
     booked.account_id === account_id &&
     BigInt(booked.amount_usd_micro) === amount;
   const when = new Intl.DateTimeFormat(locale, {

@@ -21,6 +21,10 @@ addWords('operator_account', {
       log: 'Log',
     },
     amount: 'Amount in USD',
+    source: 'Source',
+    expires: 'Last day, UTC',
+    expires_hint: 'The unspent part then goes back. Empty: the bonus stays.',
+    deposits: 'Money in, by source',
     reference: 'Reference',
     reference_hint:
       'An ID of the payment, such as the transaction hash. Each reference is booked only once.',
@@ -31,6 +35,10 @@ addWords('operator_account', {
     reason_hint: 'The customer sees it in the statement.',
     correct_title: 'Correct the balance',
     correct_text: 'Use a negative amount to deduct. The balance never falls below zero.',
+    allows_debt: 'Allow a debt',
+    allows_debt_hint:
+      'For a chargeback: what the balance does not cover, the next deposit pays first.',
+    debt: 'owes {{amount}}, which the next deposit pays first',
     correct_amount: 'Amount in USD, negative to deduct',
     credit_title: 'Credit {{email}}',
     booked: 'Booked. Available now: {{amount}}',
@@ -129,6 +137,8 @@ addWords('operator_account', {
       reserve: 'Reserved',
       charge: 'Charged',
       release: 'Released',
+      debt: 'Debt',
+      expiry: 'Bonus ended',
     },
   },
   ru: {
@@ -151,6 +161,10 @@ addWords('operator_account', {
       log: 'Журнал',
     },
     amount: 'Сумма в USD',
+    source: 'Откуда деньги',
+    expires: 'Последний день, UTC',
+    expires_hint: 'Что не потрачено, уйдёт обратно. Пусто: бонус остаётся.',
+    deposits: 'Поступления по источникам',
     reference: 'Номер платежа',
     reference_hint:
       'Внешнее имя платежа, например хеш транзакции. Один и тот же проводится один раз.',
@@ -161,6 +175,10 @@ addWords('operator_account', {
     reason_hint: 'Попадёт в выписку, её читает клиент.',
     correct_title: 'Исправить баланс',
     correct_text: 'Минус списывает. Баланс не опускается ниже нуля.',
+    allows_debt: 'Разрешить долг',
+    allows_debt_hint:
+      'Для отозванного платежа: чего не хватит на балансе, сначала вернёт ближайшее пополнение.',
+    debt: 'долг {{amount}}: его сначала вернёт ближайшее пополнение',
     correct_amount: 'Сумма в USD, с минусом — списать',
     credit_title: 'Пополнить {{email}}',
     booked: 'Проведено. Доступно: {{amount}}',
@@ -259,6 +277,8 @@ addWords('operator_account', {
       reserve: 'Резерв',
       charge: 'Списание',
       release: 'Возврат резерва',
+      debt: 'Долг',
+      expiry: 'Бонус истёк',
     },
   },
 });

@@ -21,6 +21,7 @@ import { liveMs } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
 import { Facts as FactList, Moments, type Moment } from '../../components/Facts.tsx';
+import { leftToRefund, RefundDialog } from './RefundDialog.tsx';
 import './request-words.ts';
 
 const isOpen = ({ status }: OperatorRequest) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
@@ -43,6 +44,7 @@ export function Request() {
 function Whole({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { request_id, model_id, status, account_id, email } = request;
+  const [isRefunding, setRefunding] = useState(false);
   return (
     <>
       <BackLink to={`/operator/accounts/${account_id}`} search={{ tab: 'requests' }}>
@@ -54,7 +56,11 @@ function Whole({ request }: { request: OperatorRequest }) {
             {t('to_queue')}
           </PlainButton>
         )}
+        {leftToRefund(request) > 0n && (
+          <PlainButton onClick={() => setRefunding(true)}>{t('refund')}</PlainButton>
+        )}
       </PageTitle>
+      {isRefunding && <RefundDialog request={request} onClose={() => setRefunding(false)} />}
       <RequestHead request_id={request_id} status={status} what={t('id')} />
       <Money request={request} />
       <Grid gap="lg">
@@ -80,6 +86,7 @@ function Whole({ request }: { request: OperatorRequest }) {
 function Money({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
+  const { refunded_usd_micro: refunded } = request;
   const known = (micro: string | null) =>
     micro === null ? t(isOpen(request) ? 'not_yet' : 'not_known') : <Usd micro={micro} />;
   return (
@@ -94,7 +101,12 @@ function Money({ request }: { request: OperatorRequest }) {
       >
         <Usd micro={quoted} />
       </Stat>
-      <Stat label={t('common:charged')}>{known(charged)}</Stat>
+      <Stat
+        label={t('common:charged')}
+        note={refunded === '0' ? undefined : t('refunded', { amount: `$${formatUsd(refunded)}` })}
+      >
+        {known(charged)}
+      </Stat>
       <Stat label={t('cost')}>{known(request.cost_usd_micro)}</Stat>
       <Stat label={t('common:margin')}>{known(request.margin_usd_micro)}</Stat>
     </SimpleGrid>

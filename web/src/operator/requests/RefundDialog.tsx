@@ -1,0 +1,71 @@
+import { Text, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { OperatorRequest } from '../../api-types.ts';
+import { FormModal } from '../../components/FormModal.tsx';
+import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
+import { typed } from '../../components/typed.ts';
+import { formatUsd, parseUsd } from '../../money.ts';
+import { useAction } from '../action.ts';
+import './request-words.ts';
+
+/** The part of a request's charge that was not refunded yet. */
+export function leftToRefund(request: OperatorRequest): bigint {
+  return BigInt(request.charged_usd_micro ?? 0) - BigInt(request.refunded_usd_micro);
+}
+
+/** Gives back the charge of a request, or a part of it. */
+export function RefundDialog(props: { request: OperatorRequest; onClose: () => void }) {
+  const { t } = useTranslation('operator_request');
+  const { request, onClose } = props;
+  const left = formatUsd(leftToRefund(request));
+  const act = useAction();
+  const [amount, setAmount] = useState('');
+  const isWhole = amount.trim() === '';
+  const [reference, setReference] = useState('');
+  const [reason, setReason] = useState('');
+  const submit = async () => {
+    const part = isWhole ? null : String(parseUsd(amount));
+    const body = { amount_usd_micro: part, reference, reason };
+    const params = { request_id: request.request_id };
+    await act('POST /requests/:request_id/refund', { params, body }, ({ replayed }) =>
+      t(replayed ? 'refund_replayed' : 'refund_booked'),
+    );
+    onClose();
+  };
+  return (
+    <FormModal
+      onClose={onClose}
+      title={t('refund_title')}
+      submit={t('refund')}
+      disabled={!(isWhole || isAmount(amount)) || reference.trim() === '' || reason.trim() === ''}
+      onSubmit={submit}
+    >
+      <Text size="sm">{t('refund_text', { left: `$${left}` })}</Text>
+      <MoneyInput
+        label={t('refund_amount')}
+        value={amount}
+        onChange={setAmount}
+        placeholder={t('refund_all')}
+        data-autofocus
+      />
+      <TextInput
+        label={t('refund_reference')}
+        description={t('refund_reference_hint')}
+        required
+        maxLength={255}
+        autoComplete="off"
+        {...typed(reference, setReference)}
+      />
+      <Textarea
+        label={t('refund_reason')}
+        description={t('refund_reason_hint')}
+        required
+        maxLength={1000}
+        autosize
+        minRows={2}
+        {...typed(reason, setReason)}
+      />
+    </FormModal>
+  );
+}
