@@ -68,7 +68,7 @@ describe('docs/configuration.md', () => {
 });
 
 describe('docs/api.md', () => {
-  const table = routes({} as HttpDeps);
+  const table = routes({} as HttpDeps).filter(({ who }) => who !== 'operator');
   const sections = api.split(/^### /m).slice(1);
 
   test('has a section for every route, and none for what does not exist', () => {
@@ -114,7 +114,7 @@ describe('docs/api.md', () => {
         assert.equal(wrong, null, `${method} ${path}`);
       }
     }
-    assert.equal(seen, 12);
+    assert.equal(seen, 14);
   });
 
   test('sends only JSON that parses', () => {
@@ -132,6 +132,31 @@ describe('docs/api.md', () => {
     assert.equal(lists.length, 6);
     for (const [, code] of lists.join(' ').matchAll(/`(\w+_\w+)`/g)) {
       assert.ok(Object.hasOwn(errors, code!), code);
+    }
+  });
+});
+
+describe('docs/operating/api.md', () => {
+  const page = read('docs/operating/api.md');
+
+  test('lists every call of the operator\u2019s API with its scope, and no other', () => {
+    const told = [...page.matchAll(/^\| `(\w+)` \| (`[A-Z].*) \|$/gm)].flatMap(([, scope, calls]) =>
+      [...calls!.matchAll(/`(\w+ \S+)`/g)].map(([, call]) => `${scope} ${call}`),
+    );
+    const known = routes({} as HttpDeps).flatMap((route) =>
+      route.who === 'operator' ? [`${route.scope} ${route.method} ${documentedPath(route)}`] : [],
+    );
+    assert.deepEqual(told.sort(), known.sort());
+  });
+
+  test('shows a reply that fits its schema', () => {
+    const shown = [...page.matchAll(/^```json (\w+) (\S+) (\d+)\n([\s\S]*?)^```$/gm)];
+    assert.equal(shown.length, 1);
+    for (const [, method, path, status, text] of shown) {
+      const found = findOperation(method!, `/v1${path!.replace(/[{}]/g, '')}`);
+      assert.ok(typeof found !== 'string', path);
+      const { content } = resolve(found.operation.responses[status!]!) as any;
+      assert.equal(schemaFault(content['application/json'].schema, JSON.parse(text!), true), null);
     }
   });
 });

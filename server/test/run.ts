@@ -7,10 +7,11 @@
  *   npm run test:full [-- …]
  *
  * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service under test
- * is a fleet of several on one database. `test:full` (--full) runs every test in its long form: pages
- * at each width and in each colour scheme, more random histories, and the files that are long as a
- * whole. Without a PATH it also runs the tests of money, queue and limits a second time with --fleet. With --slow the pages have a slow processor, late timers or late answers, to find
- * tests that rely on fast pages.
+ * is a fleet of several on one database. `test:full` (--full) also runs the files that end in
+ * `.long.test.ts`, and every test in its long form: pages at each width and in each colour scheme,
+ * more random histories. Without a PATH it also runs the tests of money, queue and limits a second
+ * time with --fleet. With --slow the pages have a slow processor, late timers or late answers, to
+ * find tests that rely on fast pages.
  *
  * Tests find the server's address in FAREBOX_TEST_DATABASE, a URL whose host is the socket's
  * folder. If it is already set, that server is used and none is started. Tests create their own
@@ -33,15 +34,18 @@ const runner = path.join(import.meta.dirname, 'group-child.ts');
 const processesAtOnce = 4;
 const browsersAtOnce = 2;
 /** Loading the service takes longer than the tests of most files. */
-const filesOfProcess = 10;
+const filesOfProcess = 16;
+/** Few, so that two browsers work side by side until the end. */
+const pagesOfProcess = 4;
 /** They start processes, stop databases, or share servers that the first file would close. */
 const oneFileEach =
   /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^(bench|tools)\//;
-/** Several times the longest file: machines differ, and share their cores with others. */
+/** Several times the longest process: machines differ, and share their cores with others. */
 const defaultTimeoutSeconds = '900';
-/** Kills, packaging, other runtimes and whole installations. */
-const onlyLong =
-  /^server\/test\/(chaos\/(adapters|chaos)|client\/(clients-page|package|runtimes)|commands\/trial)\.test\.ts$/;
+/** Kills, packaging, other runtimes, and every width, fault and state of what a short file tests. */
+const onlyLong = /\.long\.test\.ts$/;
+/** `npm run check` runs them. */
+const ofCheck = /^server\/test\/(layout|rows)\.test\.ts$/;
 /** Laws of one process must also hold across several, so these files run again with --fleet. */
 const fleetToo = [
   'server/test/http/chat-repeat.test.ts',
@@ -129,7 +133,9 @@ function findTasks(named: string[], { only, fleet, full, slow }: Chosen): Task[]
   const places = named.length > 0 ? named : fleet ? fleetToo : folders;
   const files = places
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
-    .filter((file) => full || named.includes(file) || !onlyLong.test(file))
+    .filter(
+      (file) => named.includes(file) || (!ofCheck.test(file) && (full || !onlyLong.test(file))),
+    )
     .sort();
   const again = full && named.length === 0 && !fleet ? fleetToo : [];
   const wanted = (all: string[]) => all.filter((file) => file.includes(only));
@@ -147,7 +153,8 @@ function groupsOf(files: string[]): string[][] {
     oneFileEach.test(file) ? file : `${path.dirname(file)} ${isOfPages(file)}`;
   return [...Map.groupBy(files, kindOf).values()].flatMap((kind) => {
     // Groups of about equal length, because the last one to end decides the time.
-    const groups = Math.ceil(kind.length / filesOfProcess);
+    const size = isOfPages(kind[0]!) ? pagesOfProcess : filesOfProcess;
+    const groups = Math.ceil(kind.length / size);
     return Array.from({ length: groups }, (_, n) => kind.filter((_, i) => i % groups === n));
   });
 }
@@ -270,8 +277,8 @@ function addressOf({ connection }: EmbeddedServer): string {
 async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  // Browsers first, because fewer of them run at a time. The longest others are single files.
-  const rank = (task: Task) => (hasBrowser(task) ? 2 : task.files.length === 1 ? 1 : 0);
+  // Browsers first, because fewer of them run at a time. Small files last, to fill the gaps.
+  const rank = (task: Task) => (hasBrowser(task) ? 2 : isLengthy(task) ? 1 : 0);
   const waiting = tasks.toSorted((a, b) => rank(b) - rank(a));
   const outcomes: Outcome[] = [];
   let browsers = 0;
@@ -296,13 +303,18 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   return summarize(outcomes, filesNotRun);
 }
 
+function isLengthy({ files }: Task): boolean {
+  const [first] = files as [string];
+  return files.length > 1 || onlyLong.test(first) || first.startsWith('server/test/commands/');
+}
+
 /** The files of one process are all of one kind. */
 function hasBrowser({ files }: Task): boolean {
   return isOfPages(files[0]!);
 }
 
 function isOfPages(file: string): boolean {
-  return file.endsWith('-pages.test.ts');
+  return /-pages(\.long)?\.test\.ts$/.test(file);
 }
 
 async function print(events: PassThrough): Promise<void> {

@@ -14,7 +14,6 @@ export interface ChatAbuse {
   silent?: true;
   /** The service may refuse it, which costs nobody anything. */
   refusable?: true;
-  long?: true;
 }
 
 export const visible = ['ANSWER', ' 42', ' and', ' so', ' on'];
@@ -53,8 +52,8 @@ const costly = (
 const added = Object.fromEntries(costly.map((field) => [field, addedValue]));
 
 export const chatAbuses: readonly ChatAbuse[] = [
-  { name: 'reads to the end', body: () => question, leaves: null, long: true },
-  { name: 'whole reply', body: () => ({ ...question, stream: false }), leaves: null, long: true },
+  { name: 'reads to the end', body: () => question, leaves: null },
+  { name: 'whole reply', body: () => ({ ...question, stream: false }), leaves: null },
   { name: 'leaves before the first byte', body: () => question, leaves: 0 },
   {
     name: 'leaves before a whole reply',
@@ -63,9 +62,9 @@ export const chatAbuses: readonly ChatAbuse[] = [
   },
   ...visible.map((_, i): ChatAbuse => {
     const name = `leaves after event ${i + 1}`;
-    return { name, body: () => question, leaves: i + 1, ...(i !== 2 && { long: true }) };
+    return { name, body: () => question, leaves: i + 1 };
   }),
-  { name: 'never reads', body: () => question, leaves: 'never reads', long: true },
+  { name: 'never reads', body: () => question, leaves: 'never reads' },
   { name: 'leaves, and no usage comes', body: () => question, leaves: 2, silent: true },
   {
     name: 'long prompt in a rare script, leaves',

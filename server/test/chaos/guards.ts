@@ -44,8 +44,43 @@ export const guards: Tests = {
     'covered-by-balance': 'a refused reservation changes nothing',
     'charge-within-reservation': 'out of 50',
   },
+  'src/core/deposit/deposit.test.ts': {
+    'dust-is-ignored': 'less than the minimum is dust',
+    'both-endpoints-agree': 'what one endpoint alone knows is held',
+    'credited-by-hand-is-reviewed': 'what was credited by hand is held',
+  },
+  'test/chains/chains.test.ts': {
+    'play-key-is-for-the-trial': 'the public key of a mnemonic that everybody knows',
+  },
+  'test/chains/rpc.test.ts': {
+    'reply-is-to-this-call': 'to another call',
+  },
+  'test/chains/read-chain.test.ts': {
+    'replaced-block-stops': 'of a final block stops the reading',
+    'both-endpoints-asked': 'do not confirm it with one',
+    'answer-fits-question': 'is not believed',
+  },
+  'test/operations/deposits.test.ts': {
+    'deposit-credited-once': 'is credited once, under the name of its place',
+    'newest-read-writes': 'found by an attempt that another has overtaken',
+    'replaced-key-shows-nothing': 'if the configured key differs from the stored one',
+    'changed-address-is-not-shown': 'if somebody changed it in the database',
+  },
+  'test/web/play-deposits.test.ts': {
+    'play-money-in-the-trial': 'are paid nowhere but in the trial',
+  },
   'test/ledger/deposit.test.ts': {
     'deposit-booked-once': 'ten at once are booked once',
+    'debt-is-allowed': 'downwards never takes what is reserved',
+  },
+  'test/ledger/bonus.test.ts': {
+    'reserved-bonus-stays': 'leaves what is reserved',
+  },
+  'test/ledger/debt.test.ts': {
+    'debt-paid-first': 'is paid first by deposits',
+  },
+  'test/ledger/refund.test.ts': {
+    'refund-within-charge': 'ten at once give back no more than the charge',
   },
   'src/core/price/price.test.ts': {
     'charge-within-quote': 'charge',
@@ -55,6 +90,14 @@ export const guards: Tests = {
   },
   'test/db/sql.test.ts': {
     'commit-is-checked': 'whose failure was swallowed does not pass for committed',
+  },
+  'test/http/operator/scopes.test.ts': {
+    'operator-scope': 'needs its scope',
+    'revoked-operator-key': 'is closed to everyone else',
+    'operator-calls-a-minute': 'refused above the limit',
+  },
+  'test/http/operator/calls.test.ts': {
+    'operators-not-locked-out': 'is not suspended by a key',
   },
   'test/db/keys.test.ts': {
     'calls-add-up': 'are exact however many processes count at once',
@@ -187,11 +230,13 @@ export const guards: Tests = {
   },
   'test/commands/serve.test.ts': {
     'one-service-a-folder': 'a second service in the folder is refused',
-    'stop-during-start': 'stopped in the midst of its start',
     'failed-start-stops-postgres': 'a port in use is said in words',
-    'no-worker': 'a worker completes what waits where no service works',
   },
-  'test/commands/trial.test.ts': {
+  'test/commands/serve.long.test.ts': {
+    'no-worker': 'a worker completes what waits where no service works',
+    'stop-during-start': 'stopped in the midst of its start',
+  },
+  'test/commands/trial.long.test.ts': {
     'one-demo-key': 'a second start tells a human the same key',
     'postgres-comes-back': 'its PostgreSQL comes back by itself',
   },

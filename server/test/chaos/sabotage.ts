@@ -20,6 +20,7 @@ const needed = [
   'tsconfig.json',
   'openapi.json',
   'catalog',
+  'chains',
   'docs',
   // Served by the service.
   'client/dist',

@@ -71,6 +71,7 @@ const cases: Record<ErrorCode, Case> = {
       required_usd_micro: 20_000n,
       available_usd_micro: 15_000n,
       reserved_usd_micro: 0n,
+      top_up: [],
     },
   },
   key_limit_reached: {

@@ -2,20 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../../client/src/index.ts';
-import { completion } from '../kit/fake.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
+import { whole, words } from './fare-chat-kit.ts';
 import { homeOf, refused, well, type Home } from './fare-kit.ts';
 
 let service: Service;
 let account: TestAccount;
 let home: Home;
 before(async () => {
-  // An id without a slash could as well be the first word of a message.
-  const catalog = fakeCatalog.replace('id: fake/image', 'id: fake-image');
-  service = await startService({ catalog });
+  service = await startService();
   account = await service.account({ usd: 50 });
 });
 beforeEach(() => {
@@ -28,20 +26,10 @@ after(async () => {
   await service.stop();
 });
 
-async function* words(...texts: string[]) {
-  for (const text of texts) yield delta(text);
-  yield usageChunk(5, 2);
-}
-
 async function* endless(signal: AbortSignal) {
   yield delta('One');
   await new Promise((end) => signal.addEventListener('abort', end));
 }
-
-const whole = {
-  outcome: 'reply',
-  reply: completion('Hello', { prompt_tokens: 5, completion_tokens: 2 }),
-} as const;
 
 const sent = () => service.fake.chats.at(-1)!.body;
 
@@ -56,43 +44,6 @@ describe('fare chat', () => {
     assert.deepEqual(sent().messages, [{ role: 'user', content: 'Hi there' }]);
   });
 
-  test('a message, "-" and a pipe: first the one, then the other', async () => {
-    const args = ['chat', '-s', 'Be brief.', '--max-tokens', '7', '-q', 'Sum up:', '-'];
-    const ran = well(await home.run(args, { stdin: 'a text\nof lines\n' }));
-    assert.equal(ran.stderr, '');
-    assert.deepEqual(sent().messages, [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: 'Sum up:\n\na text\nof lines' },
-    ]);
-    assert.equal(sent().max_tokens, 7);
-  });
-
-  test('a message does not wait for the end of stdin, nor is that added to it', async () => {
-    const running = home.start(['chat', 'fake/chat', 'Hi'], { stdin: null });
-    const ran = well(await running.ended);
-    assert.equal(ran.stdout, 'Hello you\n');
-    running.child.stdin!.destroy();
-    well(await home.run(['chat', 'fake/chat', 'Ho'], { stdin: 'not asked for' }));
-    const said = service.fake.chats.map(({ body }) => body.messages);
-    assert.deepEqual(said.flat(), [
-      { role: 'user', content: 'Hi' },
-      { role: 'user', content: 'Ho' },
-    ]);
-    well(await home.run(['chat', '-'], { stdin: 'All of it' }));
-    assert.deepEqual(sent().messages, [{ role: 'user', content: 'All of it' }]);
-  });
-
-  test('the setting chat-model decides where no model is named', async () => {
-    well(await home.run(['settings', 'chat-model', 'fake/drain/chat']));
-    const { json } = well(await home.run(['settings', 'chat-model', '--json']));
-    assert.equal(json.chat_model, 'fake/drain/chat');
-    service.fake.behave.chat = () => whole;
-    const reply = well(await home.run(['chat', '--json'], { stdin: 'Hi' })).json;
-    assert.equal(reply.model, 'fake/drain/chat');
-    assert.equal(reply.choices[0].message.content, 'Hello');
-    assert.equal(reply.usage.cost_usd_micro, '9');
-  });
-
   test('a wrong model, nothing to say, no balance: said, and nobody is called', async () => {
     refused(
       await home.run(['chat', 'fake/caht', 'Hi']),
@@ -102,28 +53,6 @@ describe('fare chat', () => {
     refused(await home.run(['chat', 'fake/chat']), 2, /There is no message/);
     const poor = homeOf(service, (await service.account({ usd: 0 })).key);
     refused(await poor.run(['chat', 'fake/chat', 'Hi']), 4, /Top up/);
-    assert.equal(service.fake.chats.length, 0);
-  });
-
-  test('what looks like a model and is none is neither kept nor said to another one', async () => {
-    refused(await home.run(['settings', 'chat-model', 'nope/x']), 2, /no text model nope\/x/);
-    refused(await home.run(['settings', 'chat-model', 'fake-image']), 2, /makes images/);
-    assert.equal(well(await home.run(['settings', 'chat-model'])).stdout, 'none\n');
-    refused(await home.run(['chat', 'gpt-5.5', 'hi']), 2, /no text model gpt-5\.5/);
-    assert.equal(service.fake.chats.length, 0);
-    for (const words of [['Well-known', 'facts?'], ['5-minute', 'eggs'], ['gpt-5.5 is what?']]) {
-      well(await home.run(['chat', ...words]));
-      assert.deepEqual(sent().messages, [{ role: 'user', content: words.join(' ') }]);
-    }
-  });
-
-  test('a model of another kind is refused, not sent to the usual one as a word', async () => {
-    refused(
-      await home.run(['chat', 'fake-image', 'Hi']),
-      2,
-      /makes images\.\n.*fare run fake-image/,
-    );
-    refused(await home.run(['chat', 'fake/film/text-to-video']), 2, /makes video\.\n.*fare run /);
     assert.equal(service.fake.chats.length, 0);
   });
 
@@ -149,7 +78,7 @@ describe('fare chat', () => {
     service.fake.behave.chat = ({ signal }) => ({ outcome: 'stream', chunks: endless(signal) });
     await throughFaulty(undefined, async (env, faulty) => {
       const running = home.start(['chat', 'fake/chat', 'Count'], { env });
-      await until('it shows', () => running.stdout().includes('One'), 10_000);
+      await until('it shows', () => running.stdout().includes('One'));
       await faulty.stop();
       const ran = refused(
         await running.ended,
@@ -185,7 +114,7 @@ describe('fare chat', () => {
     };
     const running = home.start(['chat', 'fake/chat', 'Count']);
     const signal = await asked.promise;
-    await until('it shows', () => running.stdout().includes('One'), 10_000);
+    await until('it shows', () => running.stdout().includes('One'));
     running.child.kill('SIGINT');
     const ran = await running.ended;
     assert.equal(ran.code, 130, ran.all);
@@ -208,7 +137,7 @@ describe('fare chat', () => {
     service.fake.behave.chat = () => ({ outcome: 'stream', chunks: slow() });
     const before = (await service.balance(account)).available;
     const running = home.start(['chat', 'fake/drain/chat', 'Count']);
-    await until('it shows', () => running.stdout().includes('One'), 10_000);
+    await until('it shows', () => running.stdout().includes('One'));
     running.child.kill('SIGINT');
     // The reply is still being made, so no look at its charge could have ended.
     const ran = await running.ended;
@@ -217,41 +146,7 @@ describe('fare chat', () => {
     assert.doesNotMatch(ran.stderr, /Charged|Nothing was charged/);
     goOn.resolve();
     const charged = async () => before - (await service.balance(account)).available === 9n;
-    await until('all of it is charged', charged, 10_000);
-  });
-
-  test('no model is named: the cheapest, and which it is and costs is said first', async () => {
-    const catalog = fakeCatalog.replace(
-      'input_usd: "1", output_usd: "2"',
-      'input_usd: "3", output_usd: "18"',
-    );
-    const other = await startService({ catalog });
-    try {
-      const { key } = await other.account();
-      const there = homeOf(other, key);
-      other.fake.behave.chat = () => whole;
-      const ran = well(await there.run(['chat', 'Hi', '--json']));
-      assert.equal(ran.json.model, 'fake/drain/chat');
-      assert.equal(ran.stderr, 'fake/drain/chat, $1.00 in, $2.00 out per 1M tokens.\n');
-    } finally {
-      await other.stop();
-    }
-  });
-
-  test('Ctrl-C while a whole reply is waited for: one JSON object says so, exit 130', async () => {
-    const asked = Promise.withResolvers<void>();
-    const answers = Promise.withResolvers<typeof whole>();
-    service.fake.behave.chat = () => (asked.resolve(), answers.promise);
-    const running = home.start(['chat', 'fake/chat', 'Hi', '--json']);
-    await asked.promise;
-    running.child.kill('SIGINT');
-    const ran = await running.ended;
-    answers.resolve(whole);
-    assert.equal(ran.code, 130, ran.all);
-    const message =
-      'The model finishes this reply, and all of it is charged: `fare list` shows it.';
-    assert.deepEqual(JSON.parse(ran.stdout), { error: { code: 'interrupted', message } });
-    assert.equal(service.fake.chats.length, 1, 'it was not called again');
+    await until('all of it is charged', charged);
   });
 });
 

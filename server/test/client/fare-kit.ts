@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
+import { images } from '../kit/fake.ts';
 import { fakeCatalog, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
@@ -13,6 +15,9 @@ const built = path.join(client, 'dist/cli/main.js');
 export const notBuilt = !fs.existsSync(built) && 'the client is not built: npm run build';
 /** The published program, if it was built; else its source. */
 export const program = notBuilt === false ? built : path.join(client, 'src/cli/main.ts');
+
+/** The suite has one cache: a thousand processes would compile the same files. */
+export const compileCache = process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'compiled');
 
 /** The fake upstream's models, one that is dear, and one whose output is a text. */
 export const catalog = `${fakeCatalog}
@@ -94,8 +99,7 @@ export function homeOf(service: Service, key: string | null): Home {
     HOME: root,
     XDG_CONFIG_HOME: path.dirname(config),
     XDG_STATE_HOME: state,
-    // A hundred processes would strip and compile the same files.
-    NODE_COMPILE_CACHE: path.join(service.dir, 'compile-cache'),
+    NODE_COMPILE_CACHE: compileCache,
     NODE_NO_WARNINGS: '1',
   };
   const settingsFile = path.join(config, 'settings.json');
@@ -125,6 +129,17 @@ export function homeOf(service: Service, key: string | null): Home {
     run: (args, how) => home.start(args, how).ended,
   };
   return home;
+}
+
+/** Starts a run whose job runs until `finish`. */
+export async function begin(service: Service, home: Home, args: string[]) {
+  let over = false;
+  service.fake.behave.poll = () =>
+    over ? { state: 'done', result: images(1) } : { state: 'running', poll_after_ms: 10 };
+  const running = home.start(args);
+  await until('it runs', () => running.stderr().includes('Running'));
+  const id = /Request (\S+)/.exec(running.stderr())![1]!;
+  return { running, id, finish: () => (over = true) };
 }
 
 /** Far longer than any takes. */
@@ -215,12 +230,10 @@ export function onTerminal(
     shown: running.stdout,
     async see(what) {
       const look = () => what.exec(running.stdout().slice(seenTo));
-      const found = await until(`the terminal shows ${what}`, look, 10_000).catch(
-        (error: Error) => {
-          error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
-          throw error;
-        },
-      );
+      const found = await until(`the terminal shows ${what}`, look).catch((error: Error) => {
+        error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
+        throw error;
+      });
       seenTo += found.index + found[0].length;
     },
     type: (text) => void child.stdin.write(text),

@@ -8,8 +8,9 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { refused as refusedBy, startFaulty } from '../kit/faulty.ts';
+import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
-import { homeOf, refused, well, type Home } from './fare-kit.ts';
+import { begin, homeOf, refused, well, type Home } from './fare-kit.ts';
 
 let service: Service;
 let account: TestAccount;
@@ -39,20 +40,9 @@ const limited = refusedBy(429, 'rate_limited', { 'x-should-retry': 'false' });
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('an interrupted run', () => {
-  /** Starts a run whose job runs until `finish`. */
-  async function begun(args: string[] = cat) {
-    let over = false;
-    service.fake.behave.poll = () =>
-      over ? { state: 'done', result: images(1) } : { state: 'running', poll_after_ms: 10 };
-    const running = home.start(args);
-    await until('it runs', () => running.stderr().includes('Running'), 10_000);
-    const id = /Request (\S+)/.exec(running.stderr())![1]!;
-    return { running, id, finish: () => (over = true) };
-  }
-
   test('killed with -9: `fare resume` saves what came out, and it is charged once', async () => {
     const before = await service.balance(account);
-    const { running, id, finish } = await begun([...cat, '-o', 'later.png']);
+    const { running, id, finish } = await begin(service, home, [...cat, '-o', 'later.png']);
     running.child.kill('SIGKILL');
     await running.ended;
     finish();
@@ -68,9 +58,9 @@ describe('an interrupted run', () => {
     );
   });
 
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of inShort(1, ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)) {
     test(`${signal} while it runs leaves it to itself: exit 5 and how to go on`, async () => {
-      const { running, id, finish } = await begun();
+      const { running, id, finish } = await begin(service, home, cat);
       running.child.kill(signal);
       refused(await running.ended, 5, new RegExp(`goes on without[^]*fare resume ${id}`));
       finish();
@@ -82,7 +72,7 @@ describe('an interrupted run', () => {
     proxy.stalls = true;
     const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
     const running = home.start([...cat, '-o', 'x.png'], { env });
-    await until('the download has begun', () => proxy.stalled === 1, 10_000);
+    await until('the download has begun', () => proxy.stalled === 1);
     running.child.kill('SIGINT');
     refused(await running.ended, 5, /not all of its outputs are saved[^]*fare resume/);
     assert.deepEqual(fs.readdirSync(home.dir), []);
@@ -91,7 +81,7 @@ describe('an interrupted run', () => {
     assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
   });
 
-  for (const out of [[], ['-o', 'cats/'], ['-o', 'cat.png']]) {
+  for (const out of inShort(1, [[], ['-o', 'cats/'], ['-o', 'cat.png']])) {
     test(`left between two outputs: the first is not saved again (${out.at(-1) ?? 'no --out'})`, async () => {
       service.fake.behave.poll = () => ({ state: 'done', result: images(3) });
       const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
@@ -102,7 +92,7 @@ describe('an interrupted run', () => {
       Object.assign(proxy, { stalls: true, stalled: 0, passes: 1, outputs: 0 });
       const args = ['run', 'fake/image', '--prompt', 'a cat', 'num_images=3', ...out];
       const running = home.start(args, { env });
-      await until('the second is on its way', () => proxy.stalled === 1, 10_000);
+      await until('the second is on its way', () => proxy.stalled === 1);
       running.child.kill('SIGKILL');
       await running.ended;
       const [first] = files();
@@ -117,22 +107,13 @@ describe('an interrupted run', () => {
     });
   }
 
-  test('another computer takes it up by its id', async () => {
-    const { running, id, finish } = await begun();
-    running.child.kill('SIGKILL');
-    await running.ended;
-    finish();
-    home = homeOf(service, account.key);
-    assert.match(well(await home.run(['resume', id])).stdout, /^a-cat-on-a-mat-/);
-  });
-
-  for (const how of ['SIGKILL', 'SIGINT'] as const) {
+  for (const how of inShort(1, ['SIGKILL', 'SIGINT'] as const)) {
     test(`${how} before the answer to its submit came: resumed as one request, not two`, async () => {
       const before = await service.balance(account);
       Object.assign(proxy, { swallows: true, swallowed: 0 });
       const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
       const running = home.start(cat, { env });
-      await until('the submit has arrived', () => proxy.swallowed === 1, 10_000);
+      await until('the submit has arrived', () => proxy.swallowed === 1);
       running.child.kill(how);
       const left = await running.ended;
       assert.doesNotMatch(left.stderr, /Request /);
@@ -160,25 +141,6 @@ describe('an interrupted run', () => {
     assert.match(ran.stdout, /^a-cat-on-a-mat-/);
     assert.equal(service.fake.starts.length, startsBefore + 1);
     assert.equal(before.available - (await service.balance(account)).available, 10_000n);
-  });
-
-  test('a refusal of the first try leaves nothing to resume', async () => {
-    const faulty = await startFaulty(service.base);
-    const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
-    faulty.meet('/queue/', limited);
-    refused(await home.run(cat, { env }), 6, /Not now/);
-    refused(
-      await home.run(['resume'], { env }),
-      2,
-      /No request that was run on this computer is still open/,
-    );
-    await faulty.stop();
-  });
-
-  test('--no-wait prints the id alone; `fare resume` does the rest', async () => {
-    const ran = well(await home.run([...cat, '--no-wait']));
-    assert.match(ran.stdout, /^[0-9a-f-]{36}\n$/);
-    assert.match(well(await home.run(['resume'])).stdout, /^a-cat-on-a-mat-/);
   });
 });
 

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
+import { inShort } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -84,30 +85,6 @@ describe('fare run', () => {
     assert.equal(fs.readFileSync(file, 'utf8'), 'theirs');
   });
 
-  test('into a folder that is made, to stdout, or nowhere', async () => {
-    assert.match(
-      well(await home.run([...cat, '-o', 'new/folder/'])).stdout,
-      /^new\/folder\/a-cat-/,
-    );
-    const child = home.start([...cat, '-o', '-']).child;
-    const parts: Buffer[] = [];
-    child.stdout!.removeAllListeners('data').setEncoding('latin1');
-    child.stdout!.on('data', (text: string) => parts.push(Buffer.from(text, 'latin1')));
-    await new Promise((end) => child.once('close', end));
-    assert.deepEqual(Buffer.concat(parts), tinyPng);
-    assert.equal(well(await home.run([...cat, '--no-save'])).stdout, '');
-    assert.deepEqual(fs.readdirSync(home.dir), ['new']);
-  });
-
-  test('text that came out goes to stdout, or into the file that is named', async () => {
-    const result = { media: [], fields: { text: 'ten bytes!' } };
-    service.fake.behave.poll = () => ({ state: 'done', result });
-    assert.equal(well(await home.run(['run', 'fake/look/video-analyze'])).stdout, 'ten bytes!\n');
-    const args = ['run', 'fake/look/video-analyze', '-o', 'x.txt'];
-    assert.equal(well(await home.run(args)).stdout, 'x.txt\n');
-    assert.equal(fs.readFileSync(path.join(home.dir, 'x.txt'), 'utf8'), 'ten bytes!');
-  });
-
   test('input comes from a file, from stdin, from flags and pairs, each read by the schema', async () => {
     const input = { prompt: 'from a file', extra: { deep: [1] } };
     fs.writeFileSync(path.join(home.dir, 'in.json'), JSON.stringify(input));
@@ -140,22 +117,21 @@ describe('fare run', () => {
   });
 
   test('what cannot be right is refused before anything is spent', async () => {
-    const run = (...args: string[]) => home.run(['run', ...args]);
-    refused(await run('fake/imag', '--prompt', 'x'), 2, /no model fake\/imag[^]*mean fake\/image/);
-    refused(await run('fake/chat', '--prompt', 'x'), 2, /text model[^]*fare chat/);
-    refused(await run('fake/image', '--prompt', 'x', 'a b'), 2, /"a b" is not an input/);
-    refused(await run('fake/image', '--prompt', 'x', '--video', 'v.mp4'), 2, /no --video|no file/);
-    refused(await run('fake/image', '--image', 'gone.png'), 2, /no file gone\.png/);
-    refused(await run('fake/image', '--input', 'gone.json'), 2, /gone\.json cannot be read/);
-    refused(await run('fake/image', 'num_images=9', '--prompt', 'x'), 2, /num_images/);
-    refused(await run('fake/image', 'num_images=1'), 2, /prompt[^]*fare model/);
-    refused(
-      await run('fake/image', '--webhook', 'http://127.0.0.1/', '--prompt', 'x'),
-      2,
-      /public/,
-    );
-    refused(await run(), 2, /missing required argument/);
-    refused(await run('fake/image', '--colour', 'red'), 2, /unknown option '--colour'/);
+    const wrong: [string[], RegExp][] = [
+      [['fake/imag', '--prompt', 'x'], /no model fake\/imag[^]*mean fake\/image/],
+      [['fake/image', 'num_images=9', '--prompt', 'x'], /num_images/],
+      [['fake/image', '--webhook', 'http://127.0.0.1/', '--prompt', 'x'], /public/],
+      [['fake/image', '--image', 'gone.png'], /no file gone\.png/],
+      [['fake/image', '--colour', 'red'], /unknown option '--colour'/],
+      [['fake/chat', '--prompt', 'x'], /text model[^]*fare chat/],
+      [['fake/image', '--prompt', 'x', 'a b'], /"a b" is not an input/],
+      [['fake/image', '--prompt', 'x', '--video', 'v.mp4'], /no --video|no file/],
+      [['fake/image', '--input', 'gone.json'], /gone\.json cannot be read/],
+      [['fake/image', 'num_images=1'], /prompt[^]*fare model/],
+      [[], /missing required argument/],
+    ];
+    for (const [args, says] of inShort(5, wrong))
+      refused(await home.run(['run', ...args]), 2, says);
     nothingStarted();
     assert.deepEqual(fs.readdirSync(home.jobsFolder), [], 'a refused submit was kept');
   });

@@ -1,9 +1,10 @@
-/** `fare` where somebody sits before it: questions, Ctrl-C, a conversation, pictures. */
+/** `fare` where somebody sits before it: questions, Ctrl-C, a conversation. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../../client/src/index.ts';
-import { images, tinyPng } from '../kit/fake.ts';
+import { images } from '../kit/fake.ts';
+import { inShort } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
@@ -157,7 +158,7 @@ test('fare chat: a reply that breaks is counted as well', { skip }, async () => 
 });
 
 describe('fare chat: /cost has what a reply costs in the end', { skip }, () => {
-  for (const left of ['after its first words', 'before its first words'])
+  for (const left of inShort(1, ['after its first words', 'before its first words']))
     test(`that was left ${left}`, async () => {
       const goOn = Promise.withResolvers<void>();
       const asked = Promise.withResolvers<void>();
@@ -183,41 +184,11 @@ describe('fare chat: /cost has what a reply costs in the end', { skip }, () => {
       await terminal.see(/\$0\.00 so far, and at most \$0\.000\d+ for a reply not charged yet/);
       goOn.resolve();
       const charged = async () => before - (await service.balance(account)).available === 9n;
-      await until('it is charged', charged, 10_000);
+      await until('it is charged', charged);
       terminal.type('/cost\r');
       await terminal.see(/\$0\.000009 so far\./);
       terminal.type(ctrlD);
       await terminal.see(/\$0\.000009 in all\./);
       assert.equal(await terminal.ended, 0);
     });
-});
-
-describe('on the screen', { skip }, () => {
-  const done = async (more: Record<string, string>) => {
-    const call = { key: account.key, body: { prompt: 'x' } };
-    const id: string = (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
-    await service.work();
-    const terminal = onTerminal(home, ['download', id, '-o', `${id}.png`], more);
-    assert.equal(await terminal.ended, 0, terminal.shown());
-    return terminal.shown();
-  };
-  const base64 = tinyPng.toString('base64');
-
-  test('a picture is shown by the protocol of the terminal, and not where there is none', async () => {
-    assert.ok(
-      (await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`),
-    );
-    assert.ok(
-      (await done({ TERM: 'xterm-kitty' })).includes(
-        `\u001B_Ga=T,f=100,r=16,m=0;${base64}\u001B\\`,
-      ),
-    );
-    assert.ok(!(await done({})).includes(base64));
-    assert.ok(!(await done({ TERM: 'xterm-kitty', TMUX: '/tmp/x' })).includes(base64));
-  });
-
-  test('colours, but for NO_COLOR', async () => {
-    assert.ok((await done({})).includes('\u001B[32m✔'));
-    assert.ok(!(await done({ NO_COLOR: '1' })).includes('\u001B[32m'));
-  });
 });

@@ -33,7 +33,7 @@ async function listening(args: string[], env: Record<string, string> = {}, stdin
   const port = await freePort();
   const home = homeOf(service, null);
   const running = home.start(['webhook', 'listen', '-p', String(port), ...args], { env, stdin });
-  await until('it listens', () => running.stderr().includes('Listening'), 10_000);
+  await until('it listens', () => running.stderr().includes('Listening'));
   const send = (body: string, headers: Record<string, string> = {}) =>
     fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers });
   return { running, send, port, home };

@@ -9,7 +9,8 @@ import { usualName } from '../../../client/src/cli/file-name.ts';
 import { valueOf } from '../../../client/src/cli/input.ts';
 import { nearest, quoted } from '../../../client/src/cli/models.ts';
 import { pictureText, protocolOf } from '../../../client/src/cli/terminal/picture.ts';
-import { buildProgram, remarksOf } from '../../../client/src/cli/program.ts';
+import { buildProgram } from '../../../client/src/cli/program.ts';
+import { remarksOf } from '../../../client/src/cli/verb.ts';
 import { baseUrlOf } from '../../../client/src/cli/settings.ts';
 import {
   bar,

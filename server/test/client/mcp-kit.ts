@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
@@ -11,6 +10,7 @@ import {
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { compileCache, program } from './fare-kit.ts';
 
 export interface Told {
   level: string;
@@ -116,18 +116,17 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
   };
 }
 
-const fare = join(import.meta.dirname, '../../../client/src/cli/main.ts');
-
 /** How the server is started, and with what around it. */
 export function commandOf(service: Service, key: string, flags: string[]) {
   return {
     command: process.execPath,
-    args: [fare, 'mcp', ...flags],
+    args: [program, 'mcp', ...flags],
     env: {
       FAREBOX_API_KEY: key,
       FAREBOX_BASE_URL: `${service.base}/v1`,
       // Nothing that was kept for a person counts here.
       XDG_CONFIG_HOME: service.dir,
+      NODE_COMPILE_CACHE: compileCache,
     },
   };
 }

@@ -76,6 +76,15 @@ const methods: Record<string, () => Promise<void>> = {
     assert.equal(told.key.limit_usd_micro, null);
   },
 
+  async 'deposits.addresses'() {
+    assert.deepEqual(await farebox.deposits.addresses(), []);
+  },
+
+  async 'deposits.list'() {
+    assert.deepEqual(await farebox.deposits.list({ limit: 1 }), { data: [], next_cursor: null });
+    assert.equal((await codeOf(farebox.deposits.list({ limit: 101 }))).code, 'bad_request');
+  },
+
   async estimate() {
     const transfers = await service.transfers();
     const told = await farebox.estimate(model, {
@@ -338,7 +347,7 @@ describe('each method', () => {
   test('has its test', () => {
     const { prototype } = Farebox;
     const plain = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
-    const grouped = (['models', 'requests', 'chat'] as const).flatMap((group) =>
+    const grouped = (['models', 'requests', 'deposits', 'chat'] as const).flatMap((group) =>
       Object.keys(farebox[group]).map((name) => `${group}.${name}`),
     );
     assert.deepEqual(Object.keys(methods).sort(), [...plain, ...grouped].sort());

@@ -123,9 +123,9 @@ async function play(steps: Step[]): Promise<string> {
   tmux('clear-history', '-t', 'fare');
   for (const [keys, sees] of steps) {
     tmux('send-keys', '-t', 'fare', ...keys);
-    await until(`it shows ${sees}: ${screen()}`, () => sees.test(`${screen()} `), 30_000);
+    await until(`it shows ${sees}: ${screen()}`, () => sees.test(`${screen()} `));
   }
-  await until('it has ended', () => screen().endsWith('$'), 10_000);
+  await until('it has ended', () => screen().endsWith('$'));
   return screen().replace(/\n\$$/, '');
 }
 

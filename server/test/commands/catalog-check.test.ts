@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { startService } from '../kit/service.ts';
-import { placeFor } from './cli.ts';
+import { databaseFor, placeFor } from './cli.ts';
 import { chatRow, imageRow } from './upstream-kit.ts';
 
 /** Facts that a catalog's files show without any call, though no variable is set. */
@@ -143,7 +143,8 @@ test('such a row does not go live, and the log names it', async () => {
 });
 
 test('an address with a user name or a password is refused, and never shown', async (t) => {
-  const place = placeFor(t, { OWN_URL: 'http://me:hidden-word@127.0.0.1:9/v1' });
+  const { env } = await databaseFor(t);
+  const place = placeFor(t, { ...env, OWN_URL: 'http://me:hidden-word@127.0.0.1:9/v1' });
   const write = (name: string, at: string) => {
     const text = `upstream: { name: ${name}, adapter: openai, ${at} }\nmodels:\n${imageRow(name, 'm')}\n`;
     fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, `${name}.yaml`), text);

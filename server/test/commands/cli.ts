@@ -8,6 +8,7 @@ import path from 'node:path';
 import { runCommand } from '../../src/commands/program.ts';
 import { findRunning } from '../../src/db/embedded/running.ts';
 import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded-kit.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
 export const farebox = path.join(import.meta.dirname, '../../bin/farebox.mjs');
@@ -128,6 +129,15 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   return place;
 }
 
+/** A database for verbs that would otherwise start an embedded one; it goes with the test. */
+export async function databaseFor(
+  t: Cleaned,
+): Promise<{ database: TestDatabase; env: Record<string, string> }> {
+  const database = await testDatabase();
+  later(t, () => database.close());
+  return { database, env: { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' } };
+}
+
 /** No process works in the cluster of this folder: neither the server nor one of its children. */
 export async function assertNoPostgres(place: Place): Promise<void> {
   assert.equal(place.postgresPid(), null, 'PostgreSQL was left running');
@@ -243,7 +253,7 @@ export async function reaches(
   key: string,
   id: string,
   wanted: string,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const isFinal = (status: string) => /^(COMPLETED|FAILED|CANCELLED)$/.test(status);
   // A held call would let a passing status pass.

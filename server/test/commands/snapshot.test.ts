@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once as happens } from 'node:events';
 import {
   copyFileSync,
   existsSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
-  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
@@ -21,86 +17,33 @@ import { authenticateMany } from '../../src/db/accounts/callers.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
-import { Refused } from '../../src/operations/refused.ts';
+import { needAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
 import { importSnapshot } from '../../src/operations/import.ts';
 import { openStorage } from '../../src/storage/index.ts';
-import { StorageFull, type Storage } from '../../src/storage/storage.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { placeFor } from './cli.ts';
+import { digests, oddTables, once, storedIn, submit, type Filled } from './snapshot-kit.ts';
 import {
-  digests,
-  fill,
-  oddRows,
-  oddTables,
-  once,
-  storedIn,
-  submit,
-  type Filled,
-} from './snapshot-kit.ts';
+  assertUntouched,
+  openWorld,
+  refused,
+  runAll,
+  type Place,
+  type World,
+} from './snapshot-world.ts';
 
-const main = join(import.meta.dirname, '../../src/main.ts');
-
-interface Place extends TestDatabase {
-  dir: string;
-  media: string;
-  storage: Storage;
-}
-
-/** `source` is filled once and stays as it is; `empty` is what refused imports must leave untouched. */
 let source: Place;
 let empty: Place;
 let filled: Filled;
 let snapshot: string;
 let folder: string;
-const places: Place[] = [];
-
-async function place(): Promise<Place> {
-  const dir = mkdtempSync(join(tmpdir(), 'farebox-snapshot-'));
-  const media = join(dir, 'media');
-  const made = { ...(await testDatabase()), dir, media, storage: openStorage(`disk:${media}`) };
-  places.push(made);
-  return made;
-}
-
+let place: World['place'];
+let stop: World['stop'];
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'farebox-snapshot-'));
-  [source, empty] = [await place(), await place()];
-  for (const { db } of places) await runAll(db, oddTables);
-  filled = await fill(source.db, source.storage);
-  await runAll(source.db, oddRows);
-  snapshot = join(folder, 'whole');
-  await exportSnapshot(source.db, source.storage, { path: snapshot, secret: 'signed with this' });
+  ({ source, empty, filled, snapshot, folder, place, stop } = await openWorld());
 });
-
-after(async () => {
-  for (const { close, dir } of places) {
-    await close();
-    rmSync(dir, { recursive: true, force: true });
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function runAll(db: Database, statements: string): Promise<void> {
-  for (const text of statements.split(';\n')) await db.run(rawSql(text));
-}
-
-async function assertUntouched(at: Place, why: string): Promise<void> {
-  const found = Object.entries(await digests(at.db)).filter(
-    ([, digest]) => !digest.startsWith('0 '),
-  );
-  assert.deepEqual(found, [], `${why}: rows were left behind`);
-  assert.deepEqual([...storedIn(at.media).keys()], [], `${why}: media were left behind`);
-}
-
-async function refused(work: Promise<unknown>, says: RegExp): Promise<void> {
-  await assert.rejects(work, (error: Error) => {
-    assert.ok(error instanceof Refused, error.stack);
-    assert.match(error.message, says);
-    return true;
-  });
-}
+after(() => stop());
 
 describe('a snapshot', () => {
   test('loads into an empty database with every row, every key and every living byte', async () => {
@@ -257,71 +200,6 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'altered');
   });
 
-  test('where it is something else, or not there', async () => {
-    const other = join(folder, 'other');
-    for (const text of ['', 'a', 'PNG\n'.repeat(100), 'FAREBOX SNAPSHOT\n']) {
-      writeFileSync(other, text);
-      await refused(
-        importSnapshot(empty.db, empty.storage, { path: other }),
-        /not a snapshot of Farebox/,
-      );
-    }
-    for (const [first, form] of [
-      ['FAREBOX SNAPSHOT 1\n', 1],
-      ['farebox-snapshot-3\0', 3],
-    ]) {
-      writeFileSync(other, `${first}${'x'.repeat(100)}`);
-      const says = new RegExp(`format ${form}.*reads format 2.*with the version that took it`);
-      await refused(importSnapshot(empty.db, empty.storage, { path: other }), says);
-    }
-    await refused(
-      importSnapshot(empty.db, empty.storage, { path: join(folder, 'none') }),
-      /cannot be read/,
-    );
-    await assertUntouched(empty, 'something else');
-  });
-
-  test('where another schema took it, whether newer, older or changed', async () => {
-    const path = join(folder, 'schema');
-    const add = `insert into migrations (number, name, sha256) values (9999, '9999_later.sql', 'x')`;
-    const drop = 'delete from migrations where number = 9999';
-    await source.db.run(rawSql(add));
-    await exportSnapshot(source.db, source.storage, { path, secret: null });
-    await source.db.run(rawSql(drop));
-    await refused(
-      importSnapshot(empty.db, empty.storage, { path }),
-      /at database migration \d+; .* or a newer one/,
-    );
-    await empty.db.run(rawSql(add));
-    await refused(
-      importSnapshot(empty.db, empty.storage, { path: snapshot }),
-      /which migrates the database/,
-    );
-    await empty.db.run(rawSql(drop));
-    await empty.db.run(rawSql(`update migrations set sha256 = 'y' || sha256 where number = 1`));
-    await refused(
-      importSnapshot(empty.db, empty.storage, { path: snapshot }),
-      /0001_init.* differs from this version/,
-    );
-    await empty.db.run(rawSql(`update migrations set sha256 = substr(sha256, 2) where number = 1`));
-    await assertUntouched(empty, 'another schema');
-  });
-
-  test('where its tables are not those of this database', async () => {
-    const plain = await place();
-    await refused(
-      importSnapshot(plain.db, plain.storage, { path: snapshot }),
-      /table zz_parents, .* has none/,
-    );
-    await runAll(plain.db, oddTables);
-    await plain.db.run(rawSql('alter table a_children drop column flag'));
-    await refused(
-      importSnapshot(plain.db, plain.storage, { path: snapshot }),
-      /a_children has other columns/,
-    );
-    await assertUntouched(plain, 'other tables');
-  });
-
   test('where its books do not balance', async () => {
     const path = join(folder, 'unbalanced');
     const shift = (n: number) =>
@@ -337,17 +215,6 @@ describe('an import is refused, and leaves nothing behind,', () => {
     );
     assert.deepEqual(kept, []);
     await assertUntouched(empty, 'unbalanced');
-  });
-
-  test('where the store is full or fails', async () => {
-    const full = { ...empty.storage, put: () => Promise.reject(new StorageFull()) };
-    await refused(
-      importSnapshot(empty.db, full, { path: snapshot }),
-      /storage of this service is full/,
-    );
-    const broken = { ...empty.storage, put: () => Promise.reject(new Error('no such bucket')) };
-    await assert.rejects(importSnapshot(empty.db, broken, { path: snapshot }), /no such bucket/);
-    await assertUntouched(empty, 'full');
   });
 
   test('where the database has an account, and of two at once one is', async () => {
@@ -405,7 +272,8 @@ describe('an export', () => {
 });
 
 describe('the command line', () => {
-  test('moves everything with two commands, and the generated secret with it', async () => {
+  test('moves everything with two commands, and the generated secret with it', async (t) => {
+    const { run } = placeFor(t, { FAREBOX_UNSAFE_DATABASE: 'on' });
     const target = await place();
     await runAll(target.db, oddTables);
     const from = mkdtempSync(join(folder, 'from-'));
@@ -415,12 +283,12 @@ describe('the command line', () => {
       await openStorage(`disk:${join(from, 'media')}`).put(name, once(bytes));
     const file = join(folder, 'moved');
 
-    const exported = await farebox(['export', file, '--json'], {
+    const exported = await run(['export', file, '--json'], {
       DATABASE_URL: source.url,
       FAREBOX_DATA_DIR: from,
     });
     assert.equal(exported.code, 0, exported.stderr);
-    const told = JSON.parse(exported.stdout);
+    const told = exported.json;
     const sealed = readFileSync(file).subarray(0, -32);
     assert.equal(told.sha256, createHash('sha256').update(sealed).digest('hex'));
     const mediaBytes = [...filled.media.values()].reduce((sum, { length }) => sum + length, 0);
@@ -439,7 +307,7 @@ describe('the command line', () => {
     );
 
     const env = { DATABASE_URL: target.url, FAREBOX_DATA_DIR: to };
-    const imported = await farebox(['import', file], env);
+    const imported = await run(['import', file], env);
     assert.equal(imported.code, 0, imported.stderr);
     assert.match(imported.stdout, /accounts 2, requests 7, media files 2\./);
     assert.match(imported.stdout, /fake +poll +1 +0\.01\nfake +start \(costs money\) +1 +0\.01\n/);
@@ -448,82 +316,21 @@ describe('the command line', () => {
     assert.deepEqual(await digests(target.db), await digests(source.db));
     assert.deepEqual(storedIn(join(to, 'media')), new Map([...filled.media].sort()));
 
-    const again = await farebox(['import', file, '--json'], env);
+    const again = await run(['import', file, '--json'], env);
     assert.equal(again.code, 2);
-    assert.match(JSON.parse(again.stdout).error.message, /not empty/);
+    assert.match(again.json.error.message, /not empty/);
 
     assert.match(imported.stdout, /farebox resume-after-restore/);
-    const dry = await farebox(['resume-after-restore', '--dry-run'], env);
+    const dry = await run(['resume-after-restore', '--dry-run'], env);
     assert.match(dry.stdout, /restored copy.*once it is resumed.*fake +poll +1 .*to send: 1\./s);
-    const resumed = await farebox(['resume-after-restore', '--release-open', '--json'], env);
-    const said = JSON.parse(resumed.stdout);
+    const resumed = await run(['resume-after-restore', '--release-open', '--json'], env);
+    const said = resumed.json;
     assert.deepEqual(
       [said.held, said.why, said.released_requests, said.resumed],
       [true, 'copy', 3, true],
     );
-    const over = await farebox(['resume-after-restore', '--json'], env);
-    assert.deepEqual([JSON.parse(over.stdout).held, over.code], [false, 0]);
+    const over = await run(['resume-after-restore', '--json'], env);
+    assert.deepEqual([over.json.held, over.code], [false, 0]);
     assert.equal((await audit(target.db)).ok, true);
   });
-
-  test('names the accounts of a trial that came along, and how to close them', async () => {
-    const [from, to] = [await place(), await place()];
-    for (const [email, is_operator] of [
-      ['demo@farebox.local', false],
-      ['operator@farebox.local', true],
-    ] as const)
-      await createAccount(from.db, { email, is_operator });
-    const file = join(folder, 'trial');
-    const envOf = ({ url }: { url: string }) => ({
-      DATABASE_URL: url,
-      FAREBOX_DATA_DIR: mkdtempSync(join(folder, 'trial-')),
-    });
-    assert.equal((await farebox(['export', file], envOf(from))).code, 0);
-    const { code, stdout } = await farebox(['import', file], envOf(to));
-    assert.equal(code, 0);
-    for (const name of ['demo', 'operator'])
-      assert.match(stdout, new RegExp(`^ +farebox account suspend ${name}@farebox\\.local$`, 'm'));
-    const clean = await place();
-    await from.db.run(rawSql(`update accounts set status = 'suspended' where not is_operator`));
-    const less = join(folder, 'less');
-    assert.equal((await farebox(['export', less], envOf(from))).code, 0);
-    const told = await farebox(['import', less, '--json'], envOf(clean));
-    assert.deepEqual(JSON.parse(told.stdout).trial_accounts, ['operator@farebox.local']);
-  });
-
-  test('puts a secret that came along beside one that is in use', async () => {
-    const target = await place();
-    await runAll(target.db, oddTables);
-    const to = mkdtempSync(join(folder, 'to-'));
-    const FAREBOX_SECRET = 'another secret, which this service was given';
-    const env = { DATABASE_URL: target.url, FAREBOX_DATA_DIR: to, FAREBOX_SECRET };
-    const imported = await farebox(['import', snapshot], env);
-    assert.equal(imported.code, 0, imported.stderr);
-    assert.equal(readFileSync(join(to, 'secret.imported'), 'utf8'), 'signed with this');
-    assert.ok(
-      imported.stdout.includes(`FAREBOX_SECRET_PREVIOUS_FILE=${join(to, 'secret.imported')}`),
-    );
-    assert.equal(existsSync(join(to, 'secret')), false);
-
-    const file = join(folder, 'given');
-    const exported = await farebox(['export', file, '--json'], env);
-    assert.equal(exported.code, 0, exported.stderr);
-    assert.equal(JSON.parse(exported.stdout).secret_included, false);
-    assert.equal(readFileSync(file).includes(FAREBOX_SECRET), false, 'a given secret never leaves');
-  });
 });
-
-async function farebox(
-  args: string[],
-  env: Record<string, string>,
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, FAREBOX_UNSAFE_DATABASE: 'on', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [out, err]: [string[], string[]] = [[], []];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => out.push(text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => err.push(text));
-  const [code] = (await happens(child, 'close')) as [number];
-  return { code, stdout: out.join(''), stderr: err.join('') };
-}

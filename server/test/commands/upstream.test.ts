@@ -5,9 +5,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { noteFailure } from '../../src/db/upstreams/pauses.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { testDatabase } from '../kit/database.ts';
 import { nowhere, serve } from '../upstreams/fakes/kit.ts';
-import { assertSaid, placeFor } from './cli.ts';
+import { assertSaid, databaseFor, placeFor } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
 import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
@@ -98,7 +97,8 @@ test('upstream test refuses a name that no file defines, and says which there ar
 
 test('upstream list shows what is defined, set up or not and why', async (t) => {
   const place = placeBefore(t, await standIns(t));
-  const env = { FAL_KEY: '', FAREBOX_SANDBOX: 'off' };
+  const { env: at } = await databaseFor(t);
+  const env = { ...at, FAL_KEY: '', FAREBOX_SANDBOX: 'off' };
   const [said, human] = await Promise.all([
     place.run(['upstream', 'list', '--json'], env),
     place.run(['upstream', 'list'], env),
@@ -116,10 +116,8 @@ test('upstream list shows what is defined, set up or not and why', async (t) => 
 });
 
 test('upstream list shows when an upstream last failed, and which of its models rest', async (t) => {
-  const database = await testDatabase();
-  t.after(() => database.close());
+  const { database, env } = await databaseFor(t);
   const place = placeBefore(t, await standIns(t));
-  const env = { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' };
   const fail = (model: string, why: Refusal, pause_seconds: number) =>
     noteFailure(database.db, 'fal', {
       account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
@@ -171,10 +169,8 @@ test('upstream list shows when an upstream last failed, and which of its models 
 });
 
 test('upstream test ends the pause for a key that was not taken; upstream resume ends any', async (t) => {
-  const database = await testDatabase();
-  t.after(() => database.close());
+  const { database, env } = await databaseFor(t);
   const place = placeBefore(t, await standIns(t));
-  const env = { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' };
   const rests = async () => {
     const { json } = await place.run(['upstream', 'list', '--json'], env);
     const fal = json.data.find((each: { name: string }) => each.name === 'fal');
@@ -212,16 +208,14 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
 });
 
 test('upstream test and list tell each of several keys by its name', async (t) => {
-  const database = await testDatabase();
-  t.after(() => database.close());
+  const { database, env: at } = await databaseFor(t);
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
   const wrong = 'r8_WrongTokenOfReplicate0000000000000000';
   const nameOf = (key: string) => createHash('sha256').update(key).digest('hex').slice(0, 8);
   const [good, bad] = [nameOf(fakes.replicate.key), nameOf(wrong)];
   const env = {
-    DATABASE_URL: database.url,
-    FAREBOX_UNSAFE_DATABASE: 'on',
+    ...at,
     REPLICATE_API_TOKEN: `${wrong}\n${fakes.replicate.key}\n`,
   };
   await noteFailure(database.db, `replicate#${bad}`, {
@@ -272,7 +266,8 @@ test('upstream test and list tell each of several keys by its name', async (t) =
 });
 
 test('catalog check finds options wrong that do not fit together, and upstream list points to it', async (t) => {
-  const place = placeFor(t, { OWN_KEY: 'own-key' });
+  const { env } = await databaseFor(t);
+  const place = placeFor(t, { ...env, OWN_KEY: 'own-key' });
   const text = `upstream:
   name: own
   adapter: http-job

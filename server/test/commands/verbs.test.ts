@@ -8,6 +8,7 @@ import { commandLine } from '../../src/commands/program.ts';
 import { isUuid } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { assertRefused, besideService, cents, type Beside, type Refusal } from './verbs-kit.ts';
 import {
   assertNoPostgres,
   assertSaid,
@@ -18,10 +19,7 @@ import {
   reaches,
   submit,
   type Place,
-  type Running,
 } from './cli.ts';
-
-const cents = (amount: number) => String(Math.round(amount * 1e6));
 
 describe('help', () => {
   const { program } = commandLine({ env: {}, out: () => {}, err: () => {} });
@@ -134,27 +132,6 @@ describe('with no service running', () => {
     await assertNoPostgres(place);
   });
 
-  test('verbs at the same time share one database, and the last one stops it', async (t) => {
-    const place = placeFor(t);
-    const emails = ['b@example.com', 'c@example.com', 'd@example.com'];
-    const made = await Promise.all(
-      emails.map((email) => place.command(['account', 'create', email, '--json'])),
-    );
-    for (const ran of made) assert.equal(ran.code, 0, ran.stderr);
-    await assertNoPostgres(place);
-    const { data } = (await place.run(['account', 'list', '--json'])).json;
-    assert.deepEqual(data.map((row: { email: string }) => row.email).sort(), emails);
-  });
-
-  test('a schema is made, said by name, and not made twice', async (t) => {
-    const place = placeFor(t);
-    const first = await place.run(['migrate', '--json']);
-    assert.deepEqual([first.json.ok, first.json.applied[0]], [true, '0001_init.sql']);
-    assert.deepEqual((await place.run(['migrate', '--json'])).json, { ok: true, applied: [] });
-    assert.match((await place.run(['migrate'])).stdout, /The schema is up to date\.\n$/);
-    await assertNoPostgres(place);
-  });
-
   test('a folder that cannot be used is named', async (t) => {
     const place = placeFor(t);
     const file = path.join(path.dirname(place.dir), 'a-file');
@@ -165,48 +142,20 @@ describe('with no service running', () => {
 });
 
 describe('beside a running service', () => {
-  let service: Running;
-  let postgres: number | null;
-  const cleanings: (() => Promise<void>)[] = [];
-  const place = placeFor({ after: (clean) => void cleanings.push(clean) });
-
-  const run = (...args: string[]) => place.run([...args, '--json']);
-  const said = async (...args: string[]) => {
-    const ran = await run(...args);
-    assert.equal(ran.code, 0, `${args.join(' ')}: ${ran.stderr}`);
-    assert.equal(ran.stderr, '', args.join(' '));
-    return ran.json;
-  };
-  const human = async (...args: string[]) => {
-    const ran = await place.run(args);
-    assert.equal(ran.code, 0, ran.stderr);
-    assert.doesNotMatch(ran.stdout, /undefined|null|NaN|\[object|\{"/, args.join(' '));
-    return ran.stdout;
-  };
-  const account = async (email: string, usd = '10') =>
-    (await said('account', 'create', email, '--credit-usd', usd)).account_id as string;
-  const newKey = (email: string, ...options: string[]) =>
-    said('key', 'create', '--account', email, ...options);
-  const status = async (key: string) =>
-    (await call(service.base, 'GET', '/v1/requests', key)).status;
-
+  let beside: Beside;
+  let service: Beside['service'];
+  let place: Beside['place'];
+  let run: Beside['run'];
+  let said: Beside['said'];
+  let human: Beside['human'];
+  let account: Beside['account'];
+  let newKey: Beside['newKey'];
+  let status: Beside['status'];
   before(async () => {
-    service = await place.start(['serve', '--embedded']);
-    postgres = place.postgresPid();
+    beside = await besideService();
+    ({ service, place, run, said, human, account, newKey, status } = beside);
   });
-
-  after(async () => {
-    try {
-      const { json } = await run('audit');
-      assert.deepEqual([json.ok, json.violations], [true, []]);
-      assert.equal(place.postgresPid(), postgres, 'a verb took the database from the service');
-      assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
-      assert.deepEqual((await service.end('SIGTERM')).code, 0);
-      await assertNoPostgres(place);
-    } finally {
-      for (const clean of cleanings) await clean();
-    }
-  });
+  after(() => beside.stop());
 
   test('a production start has no account of its own making', async () => {
     assert.deepEqual(await said('account', 'list'), { data: [], total: 0 });
@@ -222,6 +171,7 @@ describe('beside a running service', () => {
       email: 'ana@example.com',
       available_usd_micro: '25500000',
       reserved_usd_micro: '0',
+      debt_usd_micro: '0',
       status: 'active',
       operator: false,
       price_multiplier: 1,
@@ -279,10 +229,21 @@ describe('beside a running service', () => {
     assert.deepEqual(await said(...pasted), { ...booked, replayed: true });
     const race = await Promise.all([1, 2, 3].map(() => said(...args.slice(0, 4), 'wire 2')));
     assert.equal(new Set(race.map((each) => each.transfer_id)).size, 1);
+    const gift = ['credit', 'credit@example.com', '1', '--reference', 'gift', '--source'];
+    assertSaid(
+      await run(...gift, 'paid', '--expires', '2099-12-31'),
+      /Only a bonus can have an end/,
+    );
+    assertSaid(await run(...gift, 'bonus', '--expires', 'soon'), /"soon" is not a date/);
+    await said(...gift, 'bonus', '--expires', '2099-12-31');
+    const again = [...gift, 'bonus', '--expires', '2099-12-31'];
+    assert.match(await human(...again), /was already booked/);
     const { data } = await said('account', 'statement', 'credit@example.com');
+    assert.equal(data[0].source, 'bonus');
     assert.deepEqual(
       data.map((row: any) => [row.kind, row.amount_usd_micro, row.available_after_usd_micro]),
       [
+        ['deposit', cents(1), cents(16)],
         ['deposit', cents(2.5), cents(15)],
         ['deposit', cents(2.5), cents(12.5)],
         ['deposit', cents(10), cents(10)],
@@ -290,7 +251,7 @@ describe('beside a running service', () => {
     );
     assert.match(
       await human('account', 'statement', 'credit@example.com'),
-      /deposit +2\.5 +15 +wire 2\n/,
+      /deposit +paid +2\.5 +15 +wire 2\n/,
     );
   });
 
@@ -348,7 +309,8 @@ describe('beside a running service', () => {
     const taken = await said(...args('-4.5', 'fix 1'));
     const { transfer_id, ...rest } = taken;
     assert.ok(isUuid(transfer_id));
-    assert.deepEqual(rest, { account_id, available_usd_micro: cents(5.5), replayed: false });
+    const booked = { available_usd_micro: cents(5.5), debt_usd_micro: '0', replayed: false };
+    assert.deepEqual(rest, { account_id, ...booked });
     assert.deepEqual(await said(...args('-4.5', ' fix 1 ')), { ...taken, replayed: true });
     assert.match(
       await human(...args('1', 'fix 2')),
@@ -383,6 +345,11 @@ describe('beside a running service', () => {
     const shown = await human('account', 'statement', 'adjust@example.com');
     assert.match(shown, /adjustment +\+1 +6\.5 +fix 2 +a bank error\n/);
     assert.match(shown, /adjustment +-4\.5 +5\.5 +fix 1 +a bank error\n/);
+    const back = ['adjust', 'adjust@example.com', '-7.5', '--reference', 'cb', '--reason', 'cb'];
+    assert.match(await human(...back, '--allow-debt'), /booked\. Available: 0 USD\. Debt: 1 USD\./);
+    assert.match(await human('account', 'show', 'adjust@example.com'), /debt +1 USD\n/);
+    const paid = await said('credit', 'adjust@example.com', '3', '--reference', 'pays');
+    assert.deepEqual([paid.available_usd_micro, paid.debt_usd_micro], [cents(2), '0']);
   });
 
   test('upstream list shows queues and rests, request list and show what became of each', async () => {
@@ -439,26 +406,19 @@ describe('beside a running service', () => {
     const { input } = await said('request', 'show', id, '--input');
     assert.deepEqual(input, { prompt: 'sandbox:fail of my secret plan' });
     assert.doesNotMatch(told + JSON.stringify(shown), /my secret plan/);
-  });
-
-  test('request show tells of a refused start that it was the end, what it cost and why', async () => {
-    await account('refused@example.com');
-    const { key } = await newKey('refused@example.com');
-    const id = await submit(service.base, key, 'sandbox:reject');
-    await reaches(service.base, key, id, 'FAILED');
-    const { error_code, attempts, ...shown } = await said('request', 'show', id);
-    assert.equal(error_code, 'upstream_rejected');
-    assert.deepEqual([attempts.length, attempts[0].outcome], [1, null]);
-    assert.deepEqual([shown.cost_usd_micro, shown.error_cause], [null, null]);
-    const told = await human('request', 'show', id);
-    assert.match(told, /1 at sandbox: its answer ended the request$/m);
-    assert.match(told, /^cost {7}not known$/m);
-    assert.doesNotMatch(told, /no answer yet|^cause /m);
-
-    const done = await submit(service.base, key, 'fine');
-    await reaches(service.base, key, done, 'COMPLETED');
-    assert.match((await said('request', 'show', done)).cost_usd_micro, /^\d+$/);
-    assert.match(await human('request', 'show', done), /^cost {7}[\d.]+ USD at the upstream$/m);
+    const back = ['request', 'refund', done, '0.004', '--reference', 't 1', '--reason', 'blurred'];
+    const refunded = await said(...back);
+    assert.deepEqual(
+      [refunded.request_id, refunded.refunded_usd_micro, refunded.available_usd_micro],
+      [done, '4000', '9994000'],
+    );
+    assert.deepEqual(await said(...back), { ...refunded, replayed: true });
+    const rest = ['request', 'refund', done, '--reference', 't 2', '--reason', 'blurred'];
+    assert.match(await human(...rest), /booked\. Refunded in all: 0\.01 USD/);
+    assert.match(
+      await human('request', 'show', done),
+      /deposit 0\.004 USD\n[^]*deposit 0\.006 USD/,
+    );
   });
 
   test('key create prints a key that works, once', async () => {
@@ -514,34 +474,6 @@ describe('beside a running service', () => {
     assert.ok(everything.includes(key_id));
     assert.equal(everything.includes(key), false, 'the key was told a second time');
     assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
-  });
-
-  test('key create with an end and models makes a key that keeps to them', async () => {
-    await account('narrow@example.com');
-    const given = ['--expires', '2199-12-31', '--model', 'test/image'];
-    const { key, key_id, ...made } = await newKey('narrow@example.com', ...given);
-    assert.deepEqual([made.expires_at, made.models], ['2199-12-31T23:59:59.999Z', ['test/image']]);
-    await submit(service.base, key, 'allowed');
-    const list = await human('key', 'list', '--account', 'narrow@example.com');
-    assert.match(list, /active +2199-12-31T23:59:59\.999Z +- +test\/image /);
-    for (const [option, value, says] of [
-      ['--expires', '2020-01-01', /not a future day/],
-      ['--expires', '2199-13-01', /not a future day/],
-      ['--expires', '2199-02-31', /not a future day/],
-      ['--expires', '2199-02-31T12:00:00+02:00', /not a future day/],
-      ['--expires', 'soon', /not a future day/],
-      ['--model', 'test/imag', /The catalog has no model "test\/imag"/],
-    ] as const)
-      assertSaid(
-        await run('key', 'create', '--account', 'narrow@example.com', option, value),
-        says,
-      );
-    const { data } = await said('key', 'list', '--account', 'narrow@example.com');
-    assert.deepEqual(
-      data.map((row: any) => row.key_id),
-      [key_id],
-      'what was refused made none',
-    );
   });
 
   test('key rotate prints a text that works beside the one before, for the overlap', async () => {
@@ -652,111 +584,44 @@ describe('beside a running service', () => {
     assert.equal(others.includes('whsec_'), false, 'a secret was told elsewhere');
   });
 
-  const refusals: [args: string[], says: RegExp][] = [
+  const refusals: Refusal[] = [
     [['account', 'create', 'nobody'], /"nobody" is not an e-mail address/],
     [['account', 'create', 'TAKEN@example.com'], /already an account for taken@example\.com/],
     [['account', 'create', 'new@x.y', '--credit-usd', '1,5'], /"1,5" is not an amount in USD/],
-    [['account', 'create', 'new@x.y', '--credit-usd', '-1'], /"-1" is not an amount in USD/],
     [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
-    [['account', 'suspend', 'none@x.y'], /There is no account none@x\.y/],
-    [['account', 'resume', 'none@x.y'], /There is no account none@x\.y/],
-    [['account', 'price', 'none@x.y', '1'], /There is no account none@x\.y/],
     [['account', 'price', 'taken@example.com', '100.1'], /"100\.1" is not a price multiplier/],
-    [['account', 'price', 'taken@example.com', '0,8'], /"0,8" is not a price multiplier/],
-    [['account', 'statement', 'none@x.y'], /There is no account none@x\.y/],
-    [['account', 'webhook-secret', 'none@x.y', '--rotate'], /There is no account none@x\.y/],
     [['credit', 'none@x.y', '5', '--reference', 'r'], /There is no account none@x\.y/],
     [['credit', 'taken@example.com', 'five', '--reference', 'r'], /"five" is not an amount in USD/],
-    [
-      ['credit', 'taken@example.com', '1000000000.000001', '--reference', 'big'],
-      /is more than 1000000000 USD/,
-    ],
-    [
-      ['credit', 'taken@example.com', '99999999999999', '--reference', 'big'],
-      /is not an amount in USD.* and 1000000000\)/,
-    ],
     [['credit', 'taken@example.com', '0', '--reference', 'r'], /must be more than 0/],
-    [['credit', 'taken@example.com', '0.0000001', '--reference', 'r'], /is not an amount in USD/],
-    [['credit', 'taken@example.com', '5', '--reference', ''], /1 to 255 characters/],
     [['credit', 'taken@example.com', '6', '--reference', 'used'], /"used" was already used/],
+    [
+      ['credit', 'taken@example.com', '6', '--reference', 'r', '--source', 'voucher'],
+      /"voucher" is not a source: use one of paid, bonus, refund/,
+    ],
     [['credit', 'other@example.com', '5', '--reference', 'used'], /"used" was already used/],
-    [['key', 'create', '--account', 'none@x.y'], /There is no account none@x\.y/],
     [
       ['key', 'create', '--account', 'taken@example.com', '--limit-usd', 'x'],
       /"x" is not an amount/,
     ],
-    [['key', 'create', '--account', 'taken@example.com', '--name', ''], /1 to 100 characters/],
-    [['key', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
-    [
-      ['credit', 'taken@example.com', '5', '--reference', 'a\u0007b'],
-      /must not contain control characters/,
-    ],
-    [
-      ['credit', 'taken@example.com', '5', '--reference', 'a\u200bb'],
-      /must not contain control characters/,
-    ],
-    [['credit', 'taken@example.com', '5', '--reference', ' '], /1 to 255 characters/],
     [
       ['adjust', 'taken@example.com', '0', '--reference', 'a', '--reason', 'b'],
       /correction must not be 0/,
     ],
-    [
-      ['adjust', 'taken@example.com', '--5', '--reference', 'a', '--reason', 'b'],
-      /unknown option|not an amount in USD/,
-    ],
-    [
-      ['adjust', 'taken@example.com', '-5', '--reference', 'a', '--reason', ' '],
-      /reason has 1 to 1000/,
-    ],
     [['adjust', 'none@x.y', '1', '--reference', 'a', '--reason', 'b'], /There is no account none/],
+    [
+      ['request', 'refund', '0123', '1', '--reference', 'r', '--reason', 'r'],
+      /There is no request with the id 0123/,
+    ],
     [['request', 'show', '0123'], /There is no request with the id 0123\. "farebox request list"/],
-    [['request', 'show', '0190a0a0-0000-7000-8000-000000000000'], /There is no request with/],
     [
       ['request', 'list', '--status', 'LOST'],
       /"LOST" is not a status of a request; statuses are IN_QUEUE/,
     ],
-    [['request', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
-    [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000'], /Say what to change: --limit-usd/],
     [['key', 'limit', '0123', '--rpm', '5'], /There is no key with the id 0123/],
-    [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
-    [['key', 'limit', '0123', '--rpm', 'many'], /"many" is not a whole number above 0/],
     [['key', 'revoke', '0123'], /There is no active key with the id 0123/],
   ];
-
-  test('what cannot be done is said in words, exit 2, and leaves no trace', async () => {
-    await account('taken@example.com');
-    await account('other@example.com');
-    await said('credit', 'taken@example.com', '5', '--reference', 'used');
-    const earlier = (await said('audit')).checked;
-    const lane = async (part: typeof refusals) => {
-      for (const [args, says] of part) {
-        const ran = await run(...args);
-        assertSaid(ran, says);
-        assert.match(ran.json.error.message, says);
-      }
-    };
-    await Promise.all([0, 1].map((n) => lane(refusals.filter((_, i) => i % 2 === n))));
-    assert.deepEqual((await said('audit')).checked, earlier);
-    const { available_usd_micro } = await said('account', 'show', 'taken@example.com');
-    assert.equal(available_usd_micro, cents(15));
-  });
-
-  test('a snapshot is taken while it serves, and read elsewhere with none running', async (t) => {
-    await account('moves@example.com', '3');
-    const file = path.join(path.dirname(place.dir), 'snapshot');
-    const taken = await said('export', file);
-    assert.deepEqual([taken.ok, taken.file], [true, file]);
-    const other = placeFor(t);
-    const read = await other.run(['import', file, '--json']);
-    assert.equal(read.code, 0, read.stderr);
-    assert.equal(read.json.accounts, taken.accounts);
-    const shown = await other.run(['account', 'show', 'moves@example.com', '--json']);
-    assert.deepEqual(shown.json, await said('account', 'show', 'moves@example.com'));
-    const again = await other.run(['import', file, '--release-open', '--json']);
-    assertSaid(again, /empty/);
-    assertSaid(await other.run(['import', path.join(other.dir, 'nothing')]), /nothing/);
-    await assertNoPostgres(other);
-  });
+  test('what cannot be done is said in words, exit 2, and leaves no trace', () =>
+    assertRefused(beside, refusals));
 });
 
 describe('audit', () => {

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { startEmbedded, type EmbeddedServer, type EmbeddedOptions } from '../../src/db/embedded.ts';
 import { stopServer } from '../../src/db/embedded/process.ts';
+import { until } from '../kit/until.ts';
 
 export const isRoot = process.getuid?.() === 0;
 
@@ -96,11 +97,36 @@ export function startScript(
   return script;
 }
 
+/** A script that says whether it got the claim, and stays. */
+export const claimOnce = `
+  const result = await claimFolder(dataDir, 'service ' + process.pid);
+  say('held_by' in result ? { held_by: result.held_by } : { won: process.pid });
+  setInterval(() => {}, 1000);`;
+
+/** Writes numbers one by one and says each once it is committed. */
+export const writer = `
+  const server = await startEmbedded({ dataDir });
+  const client = new pg.Client(server.connection);
+  await client.connect();
+  await client.query('drop table if exists rows');
+  await client.query('create table rows (n int primary key)');
+  for (let n = 1; ; n++) {
+    await client.query('insert into rows values ($1)', [n]);
+    say({ n, pid: server.pid, started: server.started });
+  }`;
+
 /** Stopped when the test is over. */
 export async function start(t: Cleaned, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const server = await startEmbedded(options);
   later(t, () => server.stop());
   return server;
+}
+
+/** Resolves with the pid that the next restart brings. */
+export async function nextRestart(server: EmbeddedServer): Promise<number> {
+  const { pid } = server;
+  await until('the server is back', () => server.pid !== pid, 60_000);
+  return server.pid;
 }
 
 export async function connect(t: Cleaned, server: EmbeddedServer): Promise<pg.Client> {

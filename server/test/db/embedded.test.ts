@@ -8,16 +8,17 @@ import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts';
 import { stopServer } from '../../src/db/embedded/process.ts';
 import { findRunning, isServer } from '../../src/db/embedded/running.ts';
 import { unprivilegedUser } from '../../src/db/embedded/user.ts';
-import { until } from '../kit/until.ts';
 import {
   clusterOf,
   connect,
   isRoot,
   later,
+  nextRestart,
   start,
   startScript,
   tempFolder,
   value,
+  writer,
 } from './embedded-kit.ts';
 
 const NOBODY = 65534;
@@ -58,26 +59,7 @@ function stoppedFolder(t: TestContext): string {
   return usedFolder;
 }
 
-/** Resolves with the pid that the next restart brings. */
-async function nextRestart(server: EmbeddedServer): Promise<number> {
-  const { pid } = server;
-  await until('the server is back', () => server.pid !== pid, 60_000);
-  return server.pid;
-}
-
 const stays = 'setInterval(() => {}, 1000);';
-
-/** Writes numbers one by one and says each once it is committed. */
-const writer = `
-  const server = await startEmbedded({ dataDir });
-  const client = new pg.Client(server.connection);
-  await client.connect();
-  await client.query('drop table if exists rows');
-  await client.query('create table rows (n int primary key)');
-  for (let n = 1; ; n++) {
-    await client.query('insert into rows values ($1)', [n]);
-    say({ n, pid: server.pid, started: server.started });
-  }`;
 
 describe('a first start', () => {
   test('makes a durable UTF-8 database that only a Unix socket leads to', () => {
@@ -100,28 +82,6 @@ describe('a first start', () => {
     for (const [name, wanted] of Object.entries(expected)) {
       assert.equal(settings[name], wanted, name);
     }
-  });
-
-  test('by three processes at once makes one server, in an awkward long path too', async (t) => {
-    const dataDir = path.join(tempFolder(t), `a b, "c" 'd' é`, 'x'.repeat(120));
-    const script = `
-      const server = await startEmbedded({ dataDir });
-      say({ pid: server.pid, started: server.started });
-      setInterval(() => {}, 1000);`;
-    const all = [1, 2, 3].map(() => startScript(t, dataDir, script));
-    const told = await Promise.all(all.map((one) => one.hear()));
-    assert.equal(new Set(told.map((one) => one.pid)).size, 1);
-    assert.equal(told.filter((one) => one.started).length, 1);
-
-    const server = await start(t, { dataDir });
-    assert.equal(server.pid, told[0]!.pid);
-    const { host } = server.connection;
-    later(t, async () => fs.rmSync(host, { recursive: true, force: true }));
-    assert.ok(host.length < 90, host);
-    assert.equal(fs.statSync(host).mode & 0o077, 0, 'others can get to the socket');
-    assert.equal(await value(await connect(t, server), '1'), 1);
-    // Else they would bring it back once this test stops it.
-    for (const one of all) await one.kill('SIGKILL');
   });
 
   test('that fails says why and leaves the way free for the next', async (t) => {
@@ -159,19 +119,6 @@ describe('a server that runs', () => {
     const client = await connect(t, server);
     const kept = Number(await value(client, '(select count(*) from rows)'));
     assert.ok(kept === last.n || kept === last.n + 1, `${kept} rows, ${last.n} acknowledged`);
-  });
-
-  test('does not get the Ctrl-C that ends its service', async (t) => {
-    const dataDir = stoppedFolder(t);
-    const service = startScript(t, dataDir, writer, { group: true });
-    const { pid } = await service.hear();
-    process.kill(-service.pid, 'SIGINT');
-    await service.hearAll();
-    const server = await start(t, { dataDir });
-    assert.equal(server.pid, pid);
-    assert.equal(server.started, false);
-    const log = fs.readFileSync(path.join(dataDir, 'postgres.log'), 'utf8');
-    assert.doesNotMatch(log, /shutdown request/);
   });
 
   test('lets no other user in', { skip: !isRoot && 'needs root' }, async (t) => {
@@ -215,25 +162,6 @@ describe('a server that is killed', () => {
     const again = await connect(t, mine);
     const kept = Number(await value(again, '(select count(*) from rows)'));
     assert.ok(kept === acked || kept === acked + 1, `${kept} rows, ${acked} acknowledged`);
-  });
-
-  test('comes back although a backend that computes still holds its memory', async (t) => {
-    const server = await start(t, { dataDir: stoppedFolder(t) });
-    const [client, watcher] = [await connect(t, server), await connect(t, server)];
-    const backend = Number(await value(client, 'pg_backend_pid()'));
-    const busy = assert.rejects(
-      client.query('select count(*) from generate_series(1, 1e11::bigint)'),
-    );
-    const isBusy = `exists (select from pg_stat_activity
-      where pid = ${backend} and state = 'active' and query like '%generate_series%')`;
-    while (!(await value(watcher, isBusy))) continue;
-    const restart = nextRestart(server);
-    process.kill(server.pid, 'SIGKILL');
-    await restart;
-    await busy;
-    assert.equal(await value(await connect(t, server), '1'), 1);
-    const log = fs.readFileSync(path.join(usedFolder, 'postgres.log'), 'utf8');
-    assert.match(log, /is still in use/, 'the old backend was not in the way');
   });
 
   test('is not brought back after stop', async (t) => {

@@ -7,6 +7,7 @@ import * as keys from '../../src/db/accounts/keys.ts';
 import * as callers from '../../src/db/accounts/callers.ts';
 import * as people from '../../src/db/accounts/people.ts';
 import * as margins from '../../src/db/accounts/margins.ts';
+import * as operatorKeys from '../../src/db/operator-keys.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/requests/queue.ts';
 import * as upstreamStates from '../../src/db/upstreams/states.ts';
@@ -24,6 +25,8 @@ import * as spend from '../../src/db/accounts/spend.ts';
 import * as vouchers from '../../src/db/accounts/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import {
+  depositSums,
+  findCharge,
   findReference,
   movedSince,
   movements,
@@ -32,6 +35,7 @@ import {
   seqsBetween,
   statement,
 } from '../../src/ledger/statement.ts';
+import { transfersBelow, transfersReach } from '../../src/ledger/transfers.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -150,7 +154,18 @@ const growing = new Set([
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
+const everything = { kinds: [], from: null, to: null };
+const pageOfAll = { below_id: null, limit: 51, look: 1_000 };
 const asked: Record<string, Ask> = {
+  'an operator key': (c) => operatorKeys.authenticate(c, Buffer.alloc(32), 600),
+  'requests of all accounts': (c) =>
+    lines.idsBelow(c, { ...pageFilter(sample.account), account_id: null }, pageOfAll),
+  'the reach of requests of all accounts': (c) =>
+    lines.reach(c, { ...pageFilter(sample.account), account_id: null }, pageOfAll),
+  'transfers of all accounts': (c) => transfersBelow(c, everything, pageOfAll),
+  'the reach of transfers of all accounts': (c) => transfersReach(c, everything, pageOfAll),
+  'deposits of all accounts': (c) =>
+    transfersBelow(c, { ...everything, kinds: ['deposit'] }, pageOfAll),
   authenticate: (c) =>
     callers.authenticateMany(c, [sample.hash, Buffer.alloc(32)], { key: 600, account: 3000 }),
   'a page of keys': (c) =>
@@ -257,11 +272,13 @@ const asked: Record<string, Ask> = {
     }),
   statement: (c) => statement(c, sample.account, { limit: 50 }),
   'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
+  'find a charge': (c) => findCharge(c, sample.request),
   'find a reference': (c) => findReference(c, sample.reference),
   'movements, the next page': (c) =>
     movements(c, { ...booked, account_id: sample.account, below_seq: 300n }),
   'movements of one kind': (c) =>
     movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
+  'deposits by source': (c) => depositSums(c, { from: new Date(madeAt(19_000)), to: null }),
   'what movements come to': (c) => movementTotals(c, { ...booked, account_id: sample.account }),
   'movements between two moments': (c) =>
     seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
@@ -536,8 +553,8 @@ async function fill(): Promise<void> {
     insert into key_usage (key_id, account_id, month) select id, account_id, '2026-01-01' from keys;
     insert into key_windows (key_id, started_at, calls, asked, granted, quota) select id, now(), 1, 1, 1, 600 from keys;
     insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
-        available_after_usd_micro, reference, created_at)
-      select uid(4, n), account, n * 2 + 1, 'deposit', '00000000-0000-0000-0000-000000000001', account, 5, 0, 'r' || n, ${at} from n;
+        available_after_usd_micro, reference, source, created_at)
+      select uid(4, n), account, n * 2 + 1, 'deposit', '00000000-0000-0000-0000-000000000001', account, 5, 0, 'r' || n, 'paid', ${at} from n;
     insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
         available_after_usd_micro, key_id, created_at)
       select request, account, n * 2 + 2, 'reserve', account, '00000000-0000-0000-0000-000000000002', 5, 0, key, ${at} from n;

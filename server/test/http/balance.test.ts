@@ -55,6 +55,7 @@ describe('GET /v1/balance', () => {
         spent_usd_micro: '0',
         resets_at: monthsEnd(),
       },
+      top_up: [],
     });
   });
 
@@ -117,9 +118,9 @@ describe('GET /v1/balance', () => {
 
     const short = await service.account({ usd: 0.03 });
     await submit(short);
-    const { available_usd_micro, reserved_usd_micro } = await balance(short);
+    const { available_usd_micro, reserved_usd_micro, top_up } = await balance(short);
     const refused = assertRefused(await submit(short), 'insufficient_balance').details;
-    const funds = { available_usd_micro, reserved_usd_micro };
+    const funds = { available_usd_micro, reserved_usd_micro, top_up };
     assert.deepEqual(refused, { required_usd_micro: String(price), ...funds });
   });
 

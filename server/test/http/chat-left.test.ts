@@ -101,9 +101,9 @@ async function left(sent: object, more: Sending & { deaf?: boolean } = {}): Prom
 }
 
 /** The service knows that its caller is gone. */
-async function noticed(): Promise<void> {
+async function noticed({ metrics } = service.app): Promise<void> {
   await until('the service has noticed', async () => {
-    return (await service.app.metrics.inFlight.get()).values[0]!.value === 0;
+    return (await metrics.inFlight.get()).values[0]!.value === 0;
   });
 }
 
@@ -179,15 +179,22 @@ describe('row says on_disconnect: finish', () => {
   });
 
   test('what the caller sent is held until the upstream has answered', async () => {
-    const url = `data:image/png;base64,${'A'.repeat(9_000_000)}`;
+    const limit = { FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024) };
+    const { base, app } = await service.another(limit);
+    const url = `data:image/png;base64,${'A'.repeat(1_150_000)}`;
     const content = [{ type: 'image_url', image_url: { url } }];
     const large = { ...finishes, messages: [{ role: 'user', content }] };
-    // An account's share of all bytes is 32 MiB.
-    const calls = [await left(large), await left(large), await left(large)];
-    assertRefused(await send(large), 'rate_limited');
+    // An account's share of all bytes is 4 MiB.
+    const calls: Held[] = [];
+    for (let i = 0; i < 3; i++) calls.push(await left(large, { base }));
+    await noticed(app);
+    assertRefused(await send(large, { base }), 'rate_limited');
     for (const { answer } of calls) answer(reported);
     assert.equal((await settled(calls[0]!)).at(1), 'COMPLETED');
-    await until('the bytes are given back', async () => (await send(large)).status === 200);
+    await until('the bytes are given back', async () => {
+      return (await send(large, { base })).status === 200;
+    });
+    await app.stop(0);
   });
 
   test('no other route is called for a caller who has left', async () => {

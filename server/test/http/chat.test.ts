@@ -267,6 +267,7 @@ describe('the reservation, and what the upstream is told', () => {
       required_usd_micro: '348',
       available_usd_micro: '347',
       reserved_usd_micro: '0',
+      top_up: [],
     });
     assert.deepEqual(await traces(service), earlier);
   });

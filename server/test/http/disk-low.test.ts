@@ -80,7 +80,11 @@ describe('a disk that is nearly full', () => {
     const earlier = service.log.length;
     for (let i = 0; i < 20; i++) await ready(base);
     for (let i = 0; i < 20; i++) await submit(base);
-    const [line, ...more] = service.log.slice(earlier).map((each) => JSON.parse(each));
+    // On a slow machine the new process may still be telling of its start.
+    const [line, ...more] = service.log
+      .slice(earlier)
+      .map((each) => JSON.parse(each))
+      .filter((each) => each.code !== undefined || each.msg === 'call failed');
     assert.deepEqual(more, []);
     const { level, msg, code, refused, err } = line;
     assert.deepEqual([level, msg, code, refused], [40, 'call failed', 'capacity_unavailable', 1]);

@@ -34,6 +34,7 @@ export const stateScenarios = {
         required_usd_micro: '20000',
         available_usd_micro: '15000',
         reserved_usd_micro: '0',
+        top_up: [],
       },
     },
     {

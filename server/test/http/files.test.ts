@@ -554,5 +554,5 @@ test('an upload is refused while the disk is nearly full, and taken where it is 
   assert.deepEqual(await left(), before);
   t.mock.restoreAll();
   // It may have looked at its disk just then.
-  await until('it is taken again', async () => (await send(service.base)).status === 201, 10_000);
+  await until('it is taken again', async () => (await send(service.base)).status === 201);
 });

@@ -39,7 +39,7 @@ before(async () => {
       FAREBOX_OPEN_JOBS: '10000',
       FAREBOX_UPLOAD_MAX_BYTES: String(bodies.uploadMaxBytes),
     },
-    times: { bodyMs: 1_500, uploadWindowMs: 1_500, headersMs: 1_500, connectionsCheckMs: 50 },
+    times: { bodyMs: 4_000, uploadWindowMs: 4_000, headersMs: 1_500, connectionsCheckMs: 50 },
   });
   assert.equal(service.app.catalog.current().models.size, 6, service.log.join(''));
   const account = await service.account({ usd: 10_000 });

@@ -30,6 +30,8 @@ const parameters: Record<string, string[]> = {
   'GET /llms.txt': ['header If-None-Match'],
   'GET /openapi.json': [],
   'GET /balance': [],
+  'GET /deposit-addresses': [],
+  'GET /deposits': ['query limit', 'query cursor'],
   'POST /estimate': [],
   'POST /chat/completions': ['header Idempotency-Key'],
   'POST /queue/{model_id}': ['path model_id', 'query webhook_url', 'header Idempotency-Key'],
@@ -48,6 +50,37 @@ const parameters: Record<string, string[]> = {
   'GET /requests/{request_id}/response': ['path request_id'],
   'POST /requests/{request_id}/cancel': ['path request_id'],
   'PUT /requests/{request_id}/cancel': ['path request_id'],
+  'GET /operator/accounts': ['query q', 'query only', 'query limit', 'query cursor'],
+  'GET /operator/accounts/{account_id}': ['path account_id'],
+  'GET /operator/requests': [
+    'query account_id',
+    'query status',
+    'query model_id',
+    'query key_id',
+    'query upstream',
+    'query from',
+    'query to',
+    'query limit',
+    'query cursor',
+  ],
+  'POST /operator/requests/{request_id}/refunds': ['path request_id'],
+  'GET /operator/transfers': [
+    'query account_id',
+    'query kind',
+    'query from',
+    'query to',
+    'query limit',
+    'query cursor',
+  ],
+  'GET /operator/usage': ['query by', 'query from', 'query to', 'query limit', 'query cursor'],
+  'POST /operator/accounts': [],
+  'POST /operator/accounts/{account_id}/suspend': ['path account_id'],
+  'POST /operator/accounts/{account_id}/resume': ['path account_id'],
+  'POST /operator/accounts/{account_id}/keys': ['path account_id'],
+  'PATCH /operator/keys/{key_id}': ['path key_id'],
+  'DELETE /operator/keys/{key_id}': ['path key_id'],
+  'POST /operator/accounts/{account_id}/credits': ['path account_id'],
+  'POST /operator/accounts/{account_id}/adjustments': ['path account_id'],
   'GET /requests/{request_id}/output/{index}': [
     'path request_id',
     'path index',
@@ -118,7 +151,9 @@ describe('the document and the table of routes', () => {
       const open =
         operation.security?.length === 0 ||
         operation.security?.some((each: Json) => Object.keys(each).length === 0);
-      assert.equal(open ?? false, route.who !== 'key', name);
+      assert.equal(open ?? false, route.who !== 'key' && route.who !== 'operator', name);
+      const ofOperator = operation.security?.some((each: Json) => 'OperatorKey' in each);
+      assert.equal(ofOperator ?? false, route.who === 'operator', name);
     }
   });
 
@@ -170,6 +205,9 @@ describe('the document and the catalogue of errors', () => {
   });
 });
 
+/** Amounts of replies that may be below zero. */
+const signedFields = new Set(['AnyRequest.margin_usd_micro', 'UsageSum.charged_usd_micro']);
+
 describe('the schemas', () => {
   test('compile, each of them', () => {
     for (const name of Object.keys(schemas)) {
@@ -212,7 +250,12 @@ describe('the schemas', () => {
         const known = ['type', '$ref', 'anyOf'].some((key) => key in field);
         assert.ok(known, `${at}.${name} has no type`);
         if (name.endsWith('_usd_micro') && field.type !== 'object') {
-          assert.equal(field.pattern, '^(0|[1-9][0-9]*)$', `${at}.${name}`);
+          const signed = signedFields.has(`${at.split('/').at(-1)}.${name}`);
+          assert.equal(
+            field.pattern,
+            signed ? '^(0|-?[1-9][0-9]{0,17})$' : '^(0|[1-9][0-9]*)$',
+            `${at}.${name}`,
+          );
         }
       }
     });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import { adjust } from '../../src/operations/accounts/deposit.ts';
+import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -131,8 +132,9 @@ function send({ path, key, body, raw, headers }: Attempt): Promise<Reply> {
 
 for (const call of Object.keys(calls)) {
   describe(`${call} with two faults`, () => {
+    // In the short form each before the next; taking them away one by one shows the whole order.
     for (const [i, first] of faults.entries()) {
-      for (const second of faults.slice(i + 1)) {
+      for (const second of faults.slice(i + 1, isLong ? undefined : i + 2)) {
         test(`${first.name} is told before ${second.name}`, async () => {
           // The later one first, so that the order of what is set up says nothing.
           assertRefused(await attempt(call, [second, first]), first.code);

@@ -2,6 +2,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { ErrorCode } from '../../src/core/errors.ts';
+import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
   startService,
@@ -154,7 +155,8 @@ describe('an address of somewhere inside', () => {
   test('is refused at submit as a webhook and as an input, in every spelling', async () => {
     assert.ok(sample.length > 80, `${sample.length} cases`);
     const earlier = await traces(service);
-    for (const { url } of sample) {
+    // The guard itself is tried with all of them in lib/guard.test.ts.
+    for (const { url } of isLong ? sample : sample.filter((_, i) => i % 4 === 0)) {
       assertRefused(await submit({ prompt: 'x', webhook_url: url }), 'bad_webhook_url', {
         about: url,
       });

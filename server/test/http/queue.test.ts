@@ -99,6 +99,7 @@ describe('an accepted submit', () => {
       required_usd_micro: '10000',
       available_usd_micro: '0',
       reserved_usd_micro: '20000',
+      top_up: [],
     });
   });
 

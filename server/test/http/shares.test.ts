@@ -72,10 +72,13 @@ test('slow bodies of one account, with many keys, leave others their calls', asy
 });
 
 test('hanging chats of one account leave others theirs', async () => {
-  const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '8' });
+  const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '8' });
   const gate = Promise.withResolvers<void>();
   const earlier = await traces(service);
+  // A call counts as its account's only once its key is checked, so counts of calls do not tell.
+  let atModel = 0;
   service.fake.behave.chat = async () => {
+    atModel += 1;
     await gate.promise;
     return { outcome: 'rejected', message: 'that is enough' };
   };
@@ -85,13 +88,13 @@ test('hanging chats of one account leave others theirs', async () => {
   const hanging = [];
   for (let i = 0; i < 4; i++) {
     hanging.push(call(keys[i]!));
-    await until(`${i + 1} are at the model`, () => app.metrics.counts.inFlight === i + 1);
+    await until(`${i + 1} are at the model`, () => atModel === i + 1);
   }
   try {
     assertRefused(await call(keys[0]!), 'rate_limited');
     assert.equal((await balance(other, base)).status, 200);
     const calls = [call(other.key), call(other.key)];
-    await until('those of the other are at the model too', () => app.metrics.counts.inFlight === 6);
+    await until('those of the other are at the model too', () => atModel === 6);
     hanging.push(...calls);
   } finally {
     gate.resolve();
@@ -172,7 +175,8 @@ describe('streams and waits', () => {
       assertRefused(await reply, 'unauthorized');
       assert.match((await stays.next())!.data, /IN_QUEUE/);
       await service.call('POST', theirs.replace('/status', '/cancel'), { key: other.key, base });
-      assert.match((await stays.next())!.data, /CANCELLED/);
+      // Its place in the queue may change before.
+      assert.match((await stays.rest()).at(-1)!.data, /CANCELLED/);
     });
   }
 });

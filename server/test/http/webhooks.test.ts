@@ -6,6 +6,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/accounts/account.ts';
 import { newWebhookSecret, signWebhook } from '../../src/core/request/webhook.ts';
+import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -259,14 +260,14 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
     (res: ServerResponse) =>
       void res.writeHead(status, headers).end('x');
   const cases: Receiver[] = [
-    ...[200, 201, 299].map((status): Receiver => ({
+    ...(isLong ? [200, 201, 299] : [200, 299]).map((status): Receiver => ({
       name: `${status}`,
       answer: answersWith(status),
       state: 'delivered',
       status,
       error: null,
     })),
-    ...[400, 404, 410, 429, 500, 503].map((status): Receiver => ({
+    ...(isLong ? [400, 404, 410, 429, 500, 503] : [429, 503]).map((status): Receiver => ({
       name: `${status}`,
       answer: answersWith(status),
       state: 'failed',

@@ -152,7 +152,8 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
     hasTouch: viewport.width < 600,
     extraHTTPHeaders: { 'x-forwarded-for': newAddress() },
   });
-  context.setDefaultTimeout(10_000);
+  // Far longer than anything takes, because other processes may keep the cores busy.
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   showPageOnTimeout(page);
   if (slow) await slowDown(page, slow);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp, type App } from '../../src/app.ts';
+import type { Chains } from '../../src/chains/chains.ts';
 import { readConfig } from '../../src/config.ts';
 import { usualTimes, type Times } from '../../src/http/times.ts';
 import type { EmbeddedServer } from '../../src/db/embedded.ts';
@@ -172,6 +173,8 @@ export interface ServiceOptions {
   upstreams?: Upstream[];
   fake?: Fake;
   catalog?: string;
+  /** Replaces the configured blockchains; a test reads them by `app.chains.runOnce`. */
+  chains?: Chains;
   /** Starts the worker's loop; without it a test calls `work`. */
   running?: boolean;
   /** Shorter time limits. */
@@ -224,6 +227,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       worker: true,
       running: options.running ?? false,
       upstreams,
+      chains: options.chains,
       times: { ...usualTimes, ...options.times },
       lookup: options.lookup,
     });

@@ -6,13 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function until<T>(
   what: string,
   check: () => Promise<T> | T,
-  withinMs = 5_000,
+  withinMs = 30_000,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const end = performance.now() + withinMs;
+  const start = performance.now();
   for (;;) {
     const found = await check();
     if (found) return found as Exclude<T, false | null | undefined>;
-    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await pause(5);
+    const ms = performance.now() - start;
+    if (ms > withinMs) throw new Error(`not within ${withinMs} ms: ${what}`);
+    // Less and less often, because a check may cost more than what it waits for.
+    await pause(Math.min(5 + ms / 20, 50));
   }
 }

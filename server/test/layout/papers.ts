@@ -125,5 +125,5 @@ export function checkTestsAreRun(project: Project): string[] {
   return [...project.keys()]
     .filter((file) => /[._-](test|spec)\.[cm]?[jt]sx?$/.test(file))
     .filter((file) => !testFolders.test(file) || !file.endsWith('.test.ts'))
-    .map((file) => `${file} is a test that npm test does not run`);
+    .map((file) => `${file} is a test that no command runs`);
 }

@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { laws } from '../../src/ledger/laws.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { adjust } from '../../src/operations/accounts/deposit.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
+import { refund } from '../../src/operations/accounts/refund.ts';
 import { runAction, commandLine } from '../../src/operations/operator-action.ts';
 import {
   createVouchers,
@@ -22,6 +23,7 @@ import {
   submit,
   type Customer,
 } from '../kit/by-hand.ts';
+import { endBonuses } from '../kit/bonuses.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /**
@@ -47,6 +49,7 @@ const tables = [
   'keys',
   'balances',
   'transfers',
+  'bonuses',
   'key_usage',
   'requests',
   'request_inputs',
@@ -56,6 +59,8 @@ const tables = [
   'webhook_deliveries',
   'files',
   'vouchers',
+  'chains',
+  'chain_deposits',
   'spend_rollups',
   'spend_days',
   'operator_log',
@@ -308,8 +313,121 @@ const sabotages: Sabotage[] = [
     breaks: ['vouchers_are_deposits'],
   },
   {
+    what: 'a deposit from a chain that was credited and booked otherwise',
+    sql: `
+      insert into chains (name, chain_id) values ('play', 7);
+      insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
+        block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id,
+        state, transfer_id, credited_at)
+      select gen_random_uuid(), 'play', '0x' || repeat('7', 64), 0, 1, '0x' || repeat('8', 64),
+        now(), '0x' || repeat('9', 40), '0x' || repeat('a', 40), '0x' || repeat('b', 40), 1, 1,
+        account_id, 'credited', id, created_at
+      from transfers where kind = 'deposit' and account_id = :other`,
+    breaks: ['chain_deposits_are_deposits'],
+  },
+  {
+    what: 'a deposit from a chain that nobody sent',
+    sql: `
+      update transfers set source = 'chain',
+        reference = concat_ws(chr(58), 'chain', 'play', '0x' || repeat('7', 64), 0)
+      where kind = 'deposit' and account_id = :other`,
+    breaks: ['chain_deposits_are_deposits', 'deposits_are_logged'],
+  },
+  {
+    what: 'a payment that is said to be from a chain',
+    sql: `update transfers set source = 'chain' where kind = 'deposit' and account_id = :other`,
+    breaks: ['chain_deposits_are_deposits', 'deposits_are_logged'],
+  },
+  {
     what: 'a deposit with another reference',
     sql: `update transfers set reference = 'wire 7' where kind = 'deposit' and account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a payment that became a bonus',
+    sql: `update transfers set source = 'bonus' where kind = 'deposit' and account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a payment that is said to be of a voucher',
+    sql: `update transfers set source = 'voucher' where kind = 'deposit' and account_id = :other`,
+    breaks: ['vouchers_are_deposits', 'deposits_are_logged'],
+  },
+  {
+    what: 'a deposit of a voucher that is said to be paid',
+    sql: `update transfers set source = 'paid' where reference = 'voucher:' || :redeemed`,
+    breaks: ['vouchers_are_deposits', 'deposits_are_logged'],
+  },
+  {
+    what: 'a refund above its charge, and every figure in accord',
+    sql: `
+      update transfers set amount_usd_micro = amount_usd_micro + 1000,
+        available_after_usd_micro = available_after_usd_micro + 1000 where refunded_id = :refunded;
+      update balances set credits_posted = credits_posted + 1000 where account_id = :fourth`,
+    breaks: ['refunds_within_charge', 'deposits_are_logged'],
+  },
+  {
+    what: 'a refund of a request that was not charged',
+    sql: `update transfers set refunded_id = :failed where refunded_id = :refunded`,
+    breaks: ['refunds_within_charge', 'deposits_are_logged'],
+  },
+  {
+    what: "a refund of another account's charge",
+    sql: `update transfers set refunded_id = :completed where refunded_id = :refunded`,
+    breaks: ['refunds_within_charge', 'deposits_are_logged'],
+  },
+  {
+    what: "a refund out of the operator's deposits",
+    sql: `
+      update transfers set debit_account_id = '00000000-0000-0000-0000-000000000001'
+      where refunded_id = :refunded`,
+    breaks: ['sides_fit_the_kind'],
+  },
+  {
+    what: 'a refund that forgot its request',
+    sql: `
+      update transfers set refunded_id = null,
+        debit_account_id = '00000000-0000-0000-0000-000000000001' where refunded_id = :refunded`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a debt that the next deposit did not pay, and every figure in accord',
+    sql: `
+      delete from transfers where kind = 'debt' and debit_account_id = :fifth;
+      update balances set debits_posted = debits_posted - 15, debt = debt + 15,
+        last_seq = last_seq - 1 where account_id = :fifth`,
+    breaks: ['debts_are_paid_first'],
+  },
+  {
+    what: 'a debt that was forgotten',
+    sql: 'update balances set debt = 0 where account_id = :fifth',
+    breaks: ['balances_recompute'],
+  },
+  {
+    what: "a debt out of the operator's deposits",
+    sql: `
+      update transfers set debit_account_id = '00000000-0000-0000-0000-000000000001'
+      where kind = 'debt' and credit_account_id = :fifth`,
+    breaks: ['sides_fit_the_kind'],
+  },
+  {
+    what: 'an expiry that ended no bonus',
+    sql: 'update bonuses set ended_by = null where account_id = :sixth',
+    breaks: ['bonuses_end_once'],
+  },
+  {
+    what: 'a bonus with more left than was given',
+    sql: 'update bonuses set left_usd_micro = 101 where account_id = :sixth',
+    breaks: ['bonuses_end_once'],
+  },
+  {
+    what: 'a bonus that ended before its end',
+    sql: "update bonuses set expires_at = now() + interval '1 day' where account_id = :sixth",
+    breaks: ['bonuses_end_once', 'deposits_are_logged'],
+  },
+  {
+    what: 'a bonus with another end than it was given with',
+    sql: "update bonuses set expires_at = expires_at - interval '1 day' where account_id = :sixth",
     breaks: ['deposits_are_logged'],
   },
   {
@@ -507,11 +625,28 @@ before(async () => {
   await runAction(db, commandLine, 'books.prove', async () => ({ answer: null }));
   await voidVoucher(db, taken!.id);
   await redeemVoucher(db, { account_id: fourth.account_id, code: redeemed!.code });
+  const refunded = await submit(db, fourth, { amount: 100n, upstream: 'refunded' });
+  await end(db, completed(fourth, await start(db, 'refunded'), 60n));
+  await refund(db, { request_id: refunded, amount: 20n, reference: 'late', reason: 'late' });
+  const fifth = await customer(db, 10n);
+  const owner = { account_id: fifth.account_id };
+  const back = { ...owner, amount: -50n, reference: 'chargeback', reason: 'disputed' };
+  await adjust(db, { ...back, allows_debt: true });
+  await deposit(db, { ...owner, amount: 15n, reference: 'pays a part' });
+  const sixth = await customer(db, 0n);
+  const soon = new Date(Date.now() + 60_000);
+  const gift = { account_id: sixth.account_id, amount: 100n, reference: 'gift' };
+  await deposit(db, { ...gift, source: 'bonus', expires_at: soon });
+  await endBonuses(db, sixth.account_id);
   Object.assign(ids, {
+    sixth: sixth.account_id,
+    fifth: fifth.account_id,
     voucher: voucher!.id,
     expiring: expiring!.id,
     void: taken!.id,
     redeemed: redeemed!.id,
+    refunded,
+    fourth: fourth.account_id,
     who: who.account_id,
     other: other.account_id,
     third: third.account_id,
@@ -603,10 +738,10 @@ test('a violation shows the rows, few of them, with amounts as text', async () =
   assert.doesNotThrow(() => JSON.stringify(violations));
   assert.deepEqual(checked, {
     laws: laws.length,
-    accounts: 4,
-    transfers: 15,
-    requests: 6,
-    keys: 3,
+    accounts: 6,
+    transfers: 25,
+    requests: 7,
+    keys: 5,
   });
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { BookedSource } from '../../src/core/account/source.ts';
 import type { Claim } from '../../src/db/requests/queue.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { Books } from '../../src/ledger/ledger.ts';
@@ -108,6 +109,16 @@ const lives: Record<string, string> = {
     deposit -5 none        refused                 100    0    0
     deposit 5 none         booked                  105    0    0`,
 
+  'a deposit has one source, and no other under its reference': `
+    deposit 10 a bonus     booked                   10    0    0
+    deposit 10 a bonus     replayed                 10    0    0
+    deposit 10 a           refused                  10    0    0
+    deposit 10 a refund    refused                  10    0    0
+    adjust 10 a            refused                  10    0    0
+    deposit 10 b           booked                   20    0    0
+    deposit 10 b paid      replayed                 20    0    0
+    deposit 10 b bonus     refused                  20    0    0`,
+
   'a correction goes both ways and never below zero, reservations included': `
     deposit 100 in         booked                  100    0    0
     adjust 20 gift         booked                  120    0    0
@@ -200,11 +211,16 @@ describe('the life of an account', () => {
     const isCall = new Map<string, boolean>();
     const lane = (name: string) => `${who.account_id} ${name}`;
 
-    async function book(verb: string, amount: bigint, name: string): Promise<string> {
+    async function book(
+      verb: string,
+      amount: bigint,
+      name: string,
+      source?: BookedSource,
+    ): Promise<string> {
       const wanted = { account_id: who.account_id, amount, reference: lane(name) };
       try {
         const { replayed } = await (verb === 'deposit'
-          ? deposit(db, wanted)
+          ? deposit(db, { ...wanted, ...(source && { source }) })
           : adjust(db, { ...wanted, reason: 'a reason' }));
         return replayed ? 'replayed' : 'booked';
       } catch (error) {
@@ -270,7 +286,8 @@ describe('the life of an account', () => {
       const [verb, first, ...rest] = event.split(' ') as [string, string, ...string[]];
       const [name, attempt] = first.split('@') as [string, string | undefined];
       const claimed = { id: ids.get(name)!, attempt: Number(attempt) };
-      if (verb === 'deposit' || verb === 'adjust') return book(verb, BigInt(first), rest[0]!);
+      if (verb === 'deposit' || verb === 'adjust')
+        return book(verb, BigInt(first), rest[0]!, rest[1] as BookedSource | undefined);
       if (verb === 'submit' || verb === 'call')
         return ask(verb, name, BigInt(rest[0]!), rest.slice(1));
       if (verb === 'claim') return (await claim(db, lane(name))).length === 1 ? 'claimed' : 'gone';
@@ -294,6 +311,7 @@ describe('the books refuse what no caller should ask', () => {
         debits_pending: 50n,
         debits_posted: 0n,
         credits_posted: 100n,
+        debt: 0n,
         last_seq: 3n,
         open_requests: 1,
         kept_bytes: 2n,
@@ -313,6 +331,7 @@ describe('the books refuse what no caller should ask', () => {
       assert.deepEqual(books.funds(account_id), {
         available_usd_micro: 50n,
         reserved_usd_micro: 50n,
+        debt_usd_micro: 0n,
       });
       assert.deepEqual(books.changes(), { balances: [], transfers: [] });
     });
@@ -332,6 +351,7 @@ describe('the books refuse what no caller should ask', () => {
         debits_pending: 50n,
         debits_posted: 0n,
         credits_posted: 0n,
+        debt: 0n,
         last_seq: 1n,
         open_requests: 1,
         kept_bytes: 7n,

@@ -4,7 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { adjust, deposit, type BookedDeposit } from '../../src/operations/accounts/deposit.ts';
+import type { Booked } from '../../src/operations/accounts/booking.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -62,7 +63,7 @@ describe('a deposit that is sent again', () => {
     const results = await times(10, (i) =>
       deposit(db, { account_id: all[i]!.account_id, amount: 500n, reference }),
     );
-    assert.equal(values<BookedDeposit>(results).length, 1);
+    assert.equal(values<Booked>(results).length, 1);
     for (const error of reasons(results)) {
       assert.ok(error instanceof Refused, String(error));
       assert.match(error.message, /was already used for another booking/);
@@ -85,6 +86,7 @@ describe('a deposit that is sent again', () => {
       replayed: true,
       available_usd_micro: 300n,
       reserved_usd_micro: 200n,
+      debt_usd_micro: 0n,
     });
   });
 });
@@ -98,6 +100,8 @@ describe('a deposit is refused', () => {
     ['of nothing', { amount: 0n }, /more than 0/],
     ['of less than nothing', { amount: -1n }, /more than 0/],
     ['without a reference', { reference: '' }, /1 to 255 characters/],
+    ['under the reference of a voucher', { reference: 'voucher:1' }, /are reserved/],
+    ['under the reference of a chain', { reference: 'chain:play:0x1:0' }, /are reserved/],
     ['with a reference of 256 characters', { reference: 'x'.repeat(256) }, /1 to 255 characters/],
     ['for an account that there is not', { account_id: randomUUID() }, /no balance is open/],
     ['beyond what the books can count', { amount: 2n ** 63n }, /out of range/],

@@ -95,6 +95,8 @@ describe('a transfer is refused', () => {
     amount_usd_micro: 100,
     available_after_usd_micro: 0,
     pending_id: ids.open,
+    source: null as string | null,
+    refunded_id: null as string | null,
     reference: null as string | null,
     reason: null as string | null,
   });
@@ -177,6 +179,36 @@ describe('a transfer is refused', () => {
       'deposit_has_reference',
     ],
     [
+      'that is a deposit without a source',
+      (row) => depositOf(row, { source: null }),
+      brokenCheck,
+      'deposit_has_source',
+    ],
+    [
+      'that is a deposit of a source that there is not',
+      (row) => depositOf(row, { source: 'gift' }),
+      brokenCheck,
+      'transfers_source_check',
+    ],
+    [
+      'that is no deposit and has a source',
+      () => ({ source: 'paid' }),
+      brokenCheck,
+      'deposit_has_source',
+    ],
+    [
+      'that is a debt of nothing',
+      (row) => depositOf(row, { kind: 'debt', source: null, amount_usd_micro: 0 }),
+      brokenCheck,
+      'movement_has_amount',
+    ],
+    [
+      'that is paid and a refund of a request',
+      (row) => depositOf(row, { refunded_id: ids.completed }),
+      brokenCheck,
+      'refund_is_a_deposit',
+    ],
+    [
       'that is a deposit of nothing',
       (row) => depositOf(row, { amount_usd_micro: 0 }),
       brokenCheck,
@@ -219,6 +251,7 @@ describe('a transfer is refused', () => {
       pending_id: null as never,
       debit_account_id: deposits,
       credit_account_id: row.account_id,
+      source: 'paid',
       reference: 'a reference',
       ...changes,
     };
@@ -233,6 +266,7 @@ describe('a balance is refused', () => {
     ['debits_pending = -1', 'balances_debits_pending_check'],
     ['debits_posted = -1', 'balances_debits_posted_check'],
     ['credits_pending = 1', 'balances_credits_pending_check'],
+    ['debt = -1', 'balances_debt_check'],
   ];
   for (const [change, constraint] of changes) {
     test(change, async () => {

@@ -8,6 +8,7 @@ import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { Refused } from '../../src/operations/refused.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
+import { refund } from '../../src/operations/accounts/refund.ts';
 import {
   begin,
   cancelled,
@@ -43,7 +44,15 @@ const keys = [
 ];
 
 type Step =
-  | { do: 'book'; kind: 'deposit' | 'adjust'; account: number; amount: bigint; reference: number }
+  | {
+      do: 'book';
+      kind: 'deposit' | 'adjust';
+      account: number;
+      amount: bigint;
+      reference: number;
+      allows_debt: boolean;
+    }
+  | { do: 'refund'; request: number; amount: bigint | null; reference: number }
   | { do: 'submit'; asks: Ask[] }
   | { do: 'claim' }
   | { do: 'reclaim' | 'begin'; request: number; late: number }
@@ -96,6 +105,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constantFrom('deposit' as const, 'adjust' as const),
       account,
       amount: fc.bigInt(-80n, 160n),
+      reference: fc.nat(5),
+      allows_debt: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('refund' as const),
+      request,
+      amount: fc.option(fc.bigInt(0n, 40n)),
       reference: fc.nat(5),
     }),
   },
@@ -195,6 +214,7 @@ type Played = { real: Verdict[]; expected: Verdict[] };
 
 function play(pair: Pair, each: Step): Promise<Played> {
   if (each.do === 'book') return book(pair, each);
+  if (each.do === 'refund') return giveBack(pair, each);
   if (each.do === 'submit') return submit(pair, each.asks);
   if (each.do === 'claim') return claimNext(pair);
   if (each.do === 'finish') return finishAll(pair, each.finishes);
@@ -205,14 +225,32 @@ async function book(
   { db, model, lane, owners }: Pair,
   each: Extract<Step, { do: 'book' }>,
 ): Promise<Played> {
-  const { kind, account: n, reference } = each;
+  const { kind, account: n, reference, allows_debt } = each;
   const name = `${lane} ${reference}`;
-  const expected = [model.book(kind, n, each.amount, name)];
+  const expected = [model.book(kind, n, each.amount, { reference: name, allows_debt })];
   const wanted = { account_id: owners[n * 2]!.account_id, amount: each.amount, reference: name };
   try {
     const { replayed } = await (kind === 'deposit'
       ? deposit(db, wanted)
-      : adjust(db, { ...wanted, reason: 'x' }));
+      : adjust(db, { ...wanted, allows_debt, reason: 'x' }));
+    return { real: [replayed ? 'replayed' : 'booked'], expected };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { real: ['refused'], expected };
+  }
+}
+
+async function giveBack(
+  { db, model, lane, ids }: Pair,
+  each: Extract<Step, { do: 'refund' }>,
+): Promise<Played> {
+  const n = ids.length - 1 - each.request;
+  if (n < 0) return { real: [], expected: [] };
+  const reference = `${lane} ${each.reference}`;
+  const expected = [model.refund(n, each.amount, reference)];
+  const wanted = { request_id: ids[n]!, amount: each.amount, reference, reason: 'x' };
+  try {
+    const { replayed } = (await refund(db, wanted))!;
     return { real: [replayed ? 'replayed' : 'booked'], expected };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -324,7 +362,7 @@ async function finishAll(
 async function realState({ db, owners, lane }: Pair): Promise<unknown> {
   const [row] = await db.run<{ accounts: unknown; keys: unknown; requests: unknown }>(
     rawSql(
-      `select (select json_agg(json_build_array(credits_posted::text, debits_posted::text, debits_pending::text) order by account_id)
+      `select (select json_agg(json_build_array(credits_posted::text, debits_posted::text, debits_pending::text, debt::text) order by account_id)
         from balances where account_id = any($1::uuid[])) as accounts,
       (select json_agg(json_build_array(pending_usd_micro::text, posted_usd_micro::text, open_requests) order by account_id, key_id)
         from key_usage where account_id = any($1::uuid[])) as keys,
@@ -338,8 +376,8 @@ async function realState({ db, owners, lane }: Pair): Promise<unknown> {
 
 function modelState({ model }: Pair): unknown {
   return {
-    accounts: model.accounts.map(({ credits, debits, pending }) =>
-      [credits, debits, pending].map(String),
+    accounts: model.accounts.map(({ credits, debits, pending, debt }) =>
+      [credits, debits, pending, debt].map(String),
     ),
     keys: model.keys.map(({ pending, posted, open }) => [String(pending), String(posted), open]),
     requests: model.requests.map(({ status, attempt, slot, quoted, charged }) => [

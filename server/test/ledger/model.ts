@@ -32,6 +32,7 @@ export interface ModelRequest {
   key: number;
   quoted: bigint;
   charged: bigint | null;
+  refunded: bigint;
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   attempt: number;
   /** Holds a place of the upstream. */
@@ -44,6 +45,7 @@ export interface ModelAccount {
   credits: bigint;
   debits: bigint;
   pending: bigint;
+  debt: bigint;
 }
 
 export interface Ask {
@@ -69,6 +71,7 @@ export class LedgerModel {
       credits: 0n,
       debits: 0n,
       pending: 0n,
+      debt: 0n,
     }));
     this.keys = keys.map((key) => ({ ...key, pending: 0n, posted: 0n, open: 0 }));
   }
@@ -78,16 +81,28 @@ export class LedgerModel {
     return credits - debits - pending;
   }
 
-  book(kind: 'deposit' | 'adjust', account: number, amount: bigint, reference: string): Verdict {
+  book(
+    kind: 'deposit' | 'adjust',
+    account: number,
+    amount: bigint,
+    { reference, allows_debt }: { reference: string; allows_debt: boolean },
+  ): Verdict {
     if (amount === 0n || (kind === 'deposit' && amount < 0n)) return 'refused';
     const said = `${kind} ${account} ${amount}`;
     const earlier = this.#references.get(reference);
     if (earlier !== undefined) return earlier === said ? 'replayed' : 'refused';
-    if (this.available(account) + amount < 0n) return 'refused';
+    const short = -amount - this.available(account);
+    if (short > 0n && !(kind === 'adjust' && allows_debt)) return 'refused';
     this.#references.set(reference, said);
     const row = this.accounts[account]!;
-    if (amount > 0n) row.credits += amount;
-    else row.debits -= amount;
+    if (amount > 0n) this.#receive(account, amount);
+    else {
+      if (short > 0n) {
+        row.credits += short;
+        row.debt += short;
+      }
+      row.debits -= amount;
+    }
     return 'booked';
   }
 
@@ -114,6 +129,7 @@ export class LedgerModel {
       key: ask.key,
       quoted: ask.amount,
       charged: null,
+      refunded: 0n,
       slot: false,
       is_call,
       idempotency,
@@ -176,6 +192,34 @@ export class LedgerModel {
     Object.assign(row, { status: to, charged: charge, slot: false });
     if (to === 'FAILED' && row.is_call) row.idempotency = null;
     return 'ended';
+  }
+
+  /** Without an amount: all that is left of the charge. */
+  refund(request: number, amount: bigint | null, reference: string): Verdict {
+    if (amount !== null && amount <= 0n) return 'refused';
+    const row = this.requests[request]!;
+    const earlier = this.#references.get(reference);
+    const said = `refund ${request} `;
+    if (earlier !== undefined) {
+      const isSame = amount === null ? earlier.startsWith(said) : earlier === said + amount;
+      return isSame ? 'replayed' : 'refused';
+    }
+    const left = (row.charged ?? 0n) - row.refunded;
+    const given = amount ?? left;
+    if (left === 0n || given > left) return 'refused';
+    this.#references.set(reference, said + given);
+    row.refunded += given;
+    this.#receive(this.keys[row.key]!.account, given);
+    return 'booked';
+  }
+
+  /** A debt is paid first. */
+  #receive(account: number, amount: bigint): void {
+    const row = this.accounts[account]!;
+    const paid = row.debt < amount ? row.debt : amount;
+    row.credits += amount;
+    row.debits += paid;
+    row.debt -= paid;
   }
 
   #earlier(account: number, idempotencyKey: string | undefined): number {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createFake, images } from '../kit/fake.ts';
+import { isLong } from '../kit/long.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
@@ -82,16 +83,18 @@ describe('submits while earlier ones are charged, refunded and cancelled', () =>
   test('spend what came back, never what is not there, and in the end all adds up', async () => {
     const account = await service.account({ usd: 0.4, open_jobs: 1_000 });
     const replies: Reply[] = [];
+    const countAccepted = () => replies.filter(({ status }) => status === 202).length;
     const caller = async (n: number) => {
-      for (let i = 0; i < 12; i++) {
-        const reply = await submit(account, n * 100 + i);
+      // Ten fit at a time. Refusals are quick, so callers go on until something came back.
+      for (let i = 0; i < 12 || (countAccepted() <= 10 && i < 1_000); i++) {
+        const reply = await submit(account, n * 1_000 + i);
         replies.push(reply);
         if (reply.status === 202 && i % 3 === 0) await cancel(account, reply);
       }
     };
     await Promise.all(Array.from({ length: 16 }, (_, n) => caller(n)));
     await settle(account);
-    const accepted = replies.filter(({ status }) => status === 202).length;
+    const accepted = countAccepted();
     assert.ok(
       replies.every(
         ({ status, body }) => status === 202 || body.error.code === 'insufficient_balance',
@@ -139,8 +142,10 @@ describe('a cancel at the moment of the claim', () => {
     // With a place for each of them, a quick machine would claim nearly all before their cancel.
     service.fake.concurrency = 12;
     const outcomes: { cancelled: boolean; id: string }[] = [];
+    const racers = 20;
+    const each = isLong ? 15 : 6;
     const racer = async (n: number) => {
-      for (let i = 0; i < 15; i++) {
+      for (let i = 0; i < each; i++) {
         const reply = await submit(account, n * 100 + i);
         assert.equal(reply.status, 202);
         // Some are cancelled before a worker can have seen them, some while, some after.
@@ -151,7 +156,7 @@ describe('a cancel at the moment of the claim', () => {
         outcomes.push({ cancelled: status === 200, id: reply.body.request_id });
       }
     };
-    await Promise.all(Array.from({ length: 20 }, (_, n) => racer(n)));
+    await Promise.all(Array.from({ length: racers }, (_, n) => racer(n)));
     await settle(account);
     const rows = await service.db.run<{ id: string; status: string }>(
       rawSql('select id, status from requests where account_id = $1', [account.account_id]),
@@ -166,9 +171,10 @@ describe('a cancel at the moment of the claim', () => {
         'what was cancelled reached no upstream, what was not did',
       );
     }
-    assert.equal(outcomes.length, 300);
+    const all = outcomes.length;
+    assert.equal(all, racers * each);
     const won = outcomes.filter(({ cancelled }) => cancelled).length;
-    assert.ok(won > 5 && won < 295, `${won} of 300 cancels won: these were no races`);
+    assert.ok(won > 5 && won < all - 5, `${won} of ${all} cancels won: these were no races`);
     assert.equal(
       service.fake.starts.length,
       new Set(service.fake.starts.map(({ request_id }) => request_id)).size,

@@ -85,6 +85,7 @@ const looks: Look[] = [
   { name: 'unknown', path: '/operator/unknown', who: operator },
   { name: 'vouchers', path: '/operator/vouchers', who: operator },
   { name: 'invitations', path: '/operator/invitations', who: operator },
+  { name: 'operator-keys', path: '/operator/keys', who: operator },
   { name: 'log', path: '/operator/log', who: operator },
 ];
 

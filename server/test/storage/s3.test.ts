@@ -12,14 +12,17 @@ import { StorageFull } from '../../src/storage/storage.ts';
 import { chunked, conformance, exists, readAll, type Opened } from './conformance.ts';
 import { credentials, refusal, S3Server, type S3Call } from './s3-server.ts';
 
-const part = 5 * 1024 * 1024;
+/** The least that S3 takes for a part. */
+const leastPart = 5 * 1024 * 1024;
+/** That of the server below. */
+const part = 512 * 1024;
 
 conformance('S3', async (): Promise<Opened> => {
   const server = new S3Server({ pageSize: 10 });
   const endpoint = await server.listen();
   const tempFolder = await mkdtemp(join(tmpdir(), 'farebox-test-'));
   return {
-    storage: storageAt(endpoint, tempFolder, { prefix: 'ours/' }),
+    storage: storageAt(endpoint, tempFolder, { prefix: 'ours/', partBytes: leastPart }),
     contents: async () => ({
       keys: [...server.objects.keys()].map((key) => key.replace(/^ours\//, '')).sort(),
       leftovers: [...server.uploads.keys(), ...(await readdir(tempFolder))],
@@ -37,7 +40,7 @@ describe('S3', () => {
   let tempFolder: string;
   let storage: S3Storage;
   before(async () => {
-    server = new S3Server();
+    server = new S3Server({ minPartBytes: part });
     endpoint = await server.listen();
     tempFolder = await mkdtemp(join(tmpdir(), 'farebox-test-'));
   });
@@ -268,7 +271,6 @@ describe('S3', () => {
   });
 
   test('a reader who stops, or never begins, lets the connection go', async () => {
-    await storage.put('stops/0', chunked(Buffer.alloc(20_000_000), 65_536));
     for (const begins of [true, false]) {
       const closed = Promise.withResolvers<boolean>();
       server.before = () => (res: ServerResponse) => {
@@ -280,13 +282,6 @@ describe('S3', () => {
       await reader.return?.();
       assert.equal(await closed.promise, false);
     }
-  });
-
-  test('removing a prefix goes on past the first thousand', async () => {
-    for (let i = 0; i < 1010; i += 1) server.objects.set(`thousand/${i}`, Buffer.alloc(0));
-    server.objects.set('thousands/0', Buffer.alloc(0));
-    await storage.removeAll('thousand');
-    assert.deepEqual([...server.objects.keys()], ['thousands/0']);
   });
 
   test('downloads that a crash left are swept at a start, younger ones are not', async () => {

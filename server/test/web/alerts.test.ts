@@ -10,6 +10,7 @@ import type { Letter } from '../../src/lib/mail.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { tellLowBalances, type BalanceDeps } from '../../src/worker/jobs/low-balance.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
+import { inShort } from '../kit/long.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, type Person } from '../kit/web.ts';
 
@@ -218,7 +219,7 @@ describe('the settings of alerts', () => {
     });
   });
 
-  for (const [what, wrong, code, param] of [
+  const refused = [
     ['a private address', { webhook_url: 'http://10.0.0.1/x' }, 'bad_webhook_url', 'webhook_url'],
     ['no address', { webhook_url: 'ftp://x' }, 'bad_webhook_url', 'webhook_url'],
     ['a threshold of 0', { low_balance_usd_micro: '0' }, 'bad_request', 'low_balance_usd_micro'],
@@ -229,7 +230,8 @@ describe('the settings of alerts', () => {
       'low_balance_usd_micro',
     ],
     ['no choice of e-mail', { emails: 'yes' }, 'bad_request', 'emails'],
-  ] as const) {
+  ] as const;
+  for (const [what, wrong, code, param] of inShort(3, refused)) {
     test(`with ${what} are refused, and change nothing`, async () => {
       const { call } = await watched({});
       const before = (await call('GET', '/alerts')).body;

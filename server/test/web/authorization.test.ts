@@ -10,6 +10,7 @@ import { webRoutes, type WebRoute } from '../../src/http/session/routes.ts';
 import type { WebDeps } from '../../src/http/session/visit.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { inShort } from '../kit/long.ts';
 import type { Service } from '../kit/service.ts';
 import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 
@@ -74,7 +75,8 @@ const table: Record<Need, string> = {
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
-    GET account/v1/balance · POST account/v1/estimate · GET account/v1/requests
+    GET account/v1/balance · GET account/v1/deposit-addresses · GET account/v1/deposits
+    POST account/v1/estimate · GET account/v1/requests
     GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
     GET account/v1/requests/:request_id/response · GET account/v1/files/:file_id
@@ -88,7 +90,7 @@ const table: Record<Need, string> = {
     POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
     POST account/requests/:request_id/resend`,
   pay: `
-    POST account/vouchers · PUT account/alerts`,
+    POST account/vouchers · POST account/play-deposits · PUT account/alerts`,
   own: `
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
@@ -112,7 +114,10 @@ const table: Record<Need, string> = {
     GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
     POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
     POST /api/operator/queue/requests/:request_id/cancel
+    POST /api/operator/requests/:request_id/refund
     POST /api/operator/unknown/:request_id/resolve · POST /api/operator/unknown/resolve
+    GET /api/operator/operator-keys · POST /api/operator/operator-keys
+    DELETE /api/operator/operator-keys/:operator_key_id
     POST /api/operator/catalog/row/stop · POST /api/operator/catalog/row/resume`,
 };
 
@@ -139,14 +144,13 @@ test('every route has its cells, and no cell is of a route that is gone', () => 
 describe('the gate before the handlers', () => {
   let service: Service;
   let app: FastifyInstance;
-  let base: string;
   let account: string;
   let suspended: string;
   const visitors = new Map<Column, Person | null>();
 
   before(async () => {
     service = await startWebService();
-    ({ app, base } = await openGate(service));
+    app = await openGate(service);
     account = (await service.account()).account_id;
     suspended = (await service.account()).account_id;
     for (const role of ['read_only', 'billing', 'developer', 'owner'] satisfies Role[])
@@ -178,17 +182,17 @@ describe('the gate before the handlers', () => {
     const id = column === 'owner of a suspended account' ? suspended : account;
     const cookie = [...(visitors.get(column)?.cookies ?? [])].map((pair) => pair.join('='));
     const { origin = route.method === 'GET' ? '' : originOf(service) } = headers;
-    const reply = await fetch(`${base}${pathFor(route, id)}`, {
+    const reply = await app.inject({
       method: route.method,
+      url: pathFor(route, id),
       headers: {
         ...(origin !== '' && { origin }),
         ...(cookie.length > 0 && { cookie: cookie.join('; ') }),
       },
     });
-    const { reached, code } = (await reply.json()) as { reached?: boolean; code?: string };
-    return reached
-      ? 'ok'
-      : `${reply.status}${reply.status === 403 && code !== 'forbidden' ? '?' : ''}`;
+    const { statusCode: status } = reply;
+    const { reached, code } = reply.json<{ reached?: boolean; code?: string }>();
+    return reached ? 'ok' : `${status}${status === 403 && code !== 'forbidden' ? '?' : ''}`;
   }
 
   for (const [i, column] of columns.entries()) {
@@ -213,7 +217,7 @@ describe('the gate before the handlers', () => {
     test(`refuses every change that ${what} asks for, of the owner too`, async () => {
       const changing = routes.filter(({ method }) => method !== 'GET');
       assert.ok(changing.length > 20);
-      for (const column of ['owner', 'an operator', 'no session'] as const) {
+      for (const column of inShort(1, ['owner', 'an operator', 'no session'] as const)) {
         const answers = await Promise.all(changing.map((route) => knock(route, column, origin)));
         assert.deepEqual(
           answers.filter((answer) => answer !== '403'),
@@ -254,6 +258,6 @@ async function openGate(service: Service) {
     webRoutes().map((route) => ({ ...route, handler })),
     deps,
   );
-  const base = await app.listen({ port: 0, host: '127.0.0.1' });
-  return { app, base };
+  await app.ready();
+  return app;
 }

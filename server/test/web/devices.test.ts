@@ -75,13 +75,9 @@ test('the calls of the pages say that their type is not to be guessed', async ()
 });
 
 test('signing up takes an invitation unless the operator says otherwise', async () => {
-  const usual = await startWebService({ env: { FAREBOX_SIGN_UP: '' } });
-  try {
-    const form = { name: 'Ada', email: 'ada@example.com', password };
-    const { status, body } = await stranger(usual).call('POST', '/api/sign-up', form);
-    assert.equal(status, 403);
-    assert.match(body.error.message, /needs an invitation/);
-  } finally {
-    await usual.stop();
-  }
+  const usual = { ...service, app: (await service.another({ FAREBOX_SIGN_UP: '' })).app };
+  const form = { name: 'Ada', email: 'ada@example.com', password };
+  const { status, body } = await stranger(usual).call('POST', '/api/sign-up', form);
+  assert.equal(status, 403);
+  assert.match(body.error.message, /needs an invitation/);
 });

@@ -78,10 +78,11 @@ describe('signing up', () => {
     assert.equal((await known.signIn()).status, 200);
   });
 
-  for (const [who, passwords] of Object.entries({
+  const begun = Object.entries({
     before: ['of the attacker', password],
     afterwards: [password, 'of the attacker'],
-  })) {
+  });
+  for (const [who, passwords] of begun) {
     test(`by somebody else ${who} leaves them no password, whichever letter is read`, async () => {
       const email = `victim-${who}@example.com`;
       for (const each of passwords)
@@ -120,13 +121,14 @@ describe('signing up', () => {
     assert.equal((await proven.signIn()).status, 200);
   });
 
-  for (const [what, way] of Object.entries({
+  const otherWays = Object.entries({
     'the identity provider': `insert into logins (id, person_id, provider_id, provider_account_id)
       values (gen_random_uuid(), $1, 'oidc', gen_random_uuid()::text)`,
     'a passkey': `insert into passkeys (id, person_id, public_key, credential_id, counter,
       device_type, backed_up) values (gen_random_uuid(), $1, 'x', gen_random_uuid()::text, 0, 'x', false)`,
     'an authenticator app': 'update people set two_factor_enabled = true where id = $1',
-  })) {
+  });
+  for (const [what, way] of otherWays) {
     test(`again leaves somebody alone who signs in with ${what} as well`, async () => {
       const ada = await person(service);
       await service.db.run(rawSql(way, [ada.id]));

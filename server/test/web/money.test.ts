@@ -75,6 +75,7 @@ describe('the overview', () => {
     assert.deepEqual(body, {
       available_usd_micro: '0',
       reserved_usd_micro: '0',
+      debt_usd_micro: '0',
       month: { spent_usd_micro: '0', resets_at: null, keys_total: 0, keys: [] },
       running: { total: 0, data: [] },
       steps: { topped_up: false, has_key: false, has_request: false },
@@ -358,6 +359,9 @@ describe('the statement', () => {
           out_usd_micro: String(took),
           net_usd_micro: String(gave - took),
           charged_usd_micro: String(sum(paid, (row: any) => BigInt(row.amount_usd_micro))),
+          by_source: data
+            .filter((row: any) => row.kind === 'deposit')
+            .map(({ source, amount_usd_micro }: any) => ({ source, amount_usd_micro })),
         },
         filter,
       );
@@ -365,6 +369,7 @@ describe('the statement', () => {
     const { body } = await call('GET', '/statement/totals');
     assert.equal(body.net_usd_micro, String(await balanceOf(account)));
     assert.equal(body.charged_usd_micro, '10000');
+    assert.deepEqual(body.by_source, [{ source: 'paid', amount_usd_micro: '5000000' }]);
     const wrong = await call('GET', '/statement/totals?kind=gift');
     assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'kind']);
   });
@@ -427,6 +432,10 @@ describe('the statement', () => {
     const sum = lines.reduce((all, line) => all + micro(cell(line, 'change_usd')), 0n);
     assert.equal(sum, await balanceOf(account));
     assert.equal(micro(cell(lines.at(-1)!, 'available_after_usd')), sum);
+    assert.deepEqual(
+      lines.map((line) => cell(line, 'source')),
+      ['"paid"', '', '', '', '', ''],
+    );
     for (const line of lines) assert.match(cell(line, 'time_utc'), /^"\d{4}-\d\d-\d\dT.*Z"$/);
     assert.ok(reply.text.includes(`"'=cmd|""/C calc""!A0"`));
     assert.ok(reply.text.includes('"a slip, ""quoted""\u00a0and ünïcode"'));
@@ -457,9 +466,10 @@ describe('the statement', () => {
     await service.db.run(
       rawSql(
         `with made as (insert into transfers (id, account_id, seq, kind, debit_account_id,
-           credit_account_id, amount_usd_micro, available_after_usd_micro, reference, created_at)
+           credit_account_id, amount_usd_micro, available_after_usd_micro, reference, source,
+           created_at)
            select gen_random_uuid(), $1, n + 1, 'deposit', '00000000-0000-0000-0000-000000000001',
-             $1, 1, 1000000 + n, 'many ' || n, '2025-01-01' from generate_series(1, 2500) n)
+             $1, 1, 1000000 + n, 'many ' || n, 'paid', '2025-01-01' from generate_series(1, 2500) n)
          update balances set credits_posted = credits_posted + 2500, last_seq = 2501
          where account_id = $1`,
         [account_id],
@@ -579,7 +589,7 @@ describe('a voucher', () => {
     const reference = `voucher:${newId()}`;
     await assert.rejects(
       deposit(service.db, { account_id, amount: 1n, reference }),
-      /reserved for vouchers/,
+      /are reserved/,
     );
   });
 

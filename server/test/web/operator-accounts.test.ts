@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { passEnds } from '../kit/bonuses.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
 
@@ -21,6 +22,9 @@ const ask = async (path: string) => {
 const act = (method: string, path: string, body: object = {}) =>
   operator.call(method, `/api/operator${path}`, body);
 const at = ({ account_id }: TestAccount, path = '') => `/accounts/${account_id}${path}`;
+type Sums = { source: string; amount_usd_micro: string }[];
+const sumOf = (sums: Sums, source: string) =>
+  BigInt(sums.find((sum) => sum.source === source)?.amount_usd_micro ?? 0);
 const found = async (q: string) => {
   const { data } = await ask(`/accounts?q=${encodeURIComponent(q)}`);
   return data.map((row: { email: string }) => row.email);
@@ -208,6 +212,92 @@ describe('money that an operator books', () => {
     assert.equal(booked.email, account.email);
     assert.equal(booked.amount_usd_micro, '1000000');
     assert.equal(booked.kind, 'deposit');
+  });
+
+  test('keeps its sources apart, in the sums of the account and of the service', async () => {
+    const account = await service.account({ usd: 2 });
+    const before: Sums = (await ask('/overview')).deposits;
+    const body = { amount_usd_micro: '300000', reference: 'spring fair', source: 'bonus' };
+    assert.equal((await act('POST', at(account, '/credit'), body)).status, 200);
+    const paid = { ...body, source: 'paid' };
+    assert.equal((await act('POST', at(account, '/credit'), paid)).status, 400);
+    for (const source of ['chain', 'voucher', 'gift']) {
+      const reply = await act('POST', at(account, '/credit'), { ...body, source });
+      assert.deepEqual([reply.status, reply.body.error.param], [400, 'source']);
+    }
+    const { deposits } = await ask(at(account));
+    assert.deepEqual(deposits, [
+      { source: 'paid', amount_usd_micro: '2000000' },
+      { source: 'bonus', amount_usd_micro: '300000' },
+    ]);
+    const { data } = await ask(at(account, '/statement'));
+    assert.deepEqual(
+      data.map((row: { source: string }) => row.source),
+      ['bonus', 'paid'],
+    );
+    assert.equal((await ask('/references?reference=spring%20fair')).booked.source, 'bonus');
+    const after: Sums = (await ask('/overview')).deposits;
+    assert.equal(sumOf(after, 'bonus') - sumOf(before, 'bonus'), 300_000n);
+    assert.equal(sumOf(after, 'paid'), sumOf(before, 'paid'));
+    await service.audit();
+  });
+
+  test('is given until a day, and its unspent part goes back then', async () => {
+    const account = await service.account({ usd: 2 });
+    const body = { amount_usd_micro: '300000', reference: 'until then', source: 'bonus' };
+    const wanted = { ...body, expires_at: '2099-12-31T23:59:59.999Z' };
+    const booked = await act('POST', at(account, '/credit'), wanted);
+    assert.equal(booked.status, 200, booked.text);
+    const again = await act('POST', at(account, '/credit'), wanted);
+    assert.deepEqual(again.body, { ...booked.body, replayed: true });
+    const past = { ...wanted, reference: 'over', expires_at: '2020-01-01T00:00:00.000Z' };
+    assert.equal((await act('POST', at(account, '/credit'), past)).status, 400);
+    await service.app.worker!.sweep();
+    assert.equal((await service.balance(account)).available, 2_300_000n);
+    await passEnds(service.db, account.account_id, 36_500);
+    await service.app.worker!.sweep();
+    await service.app.worker!.sweep();
+    assert.equal((await service.balance(account)).available, 2_000_000n);
+    const { data } = await ask(at(account, '/statement'));
+    assert.deepEqual(
+      data.map((row: { kind: string; change_usd_micro: string }) => [
+        row.kind,
+        row.change_usd_micro,
+      ]),
+      [
+        ['expiry', '-300000'],
+        ['deposit', '300000'],
+        ['deposit', '2000000'],
+      ],
+    );
+    await service.audit();
+  });
+
+  test('is taken back beyond the balance as a debt, if the operator allows it', async () => {
+    const account = await service.account({ usd: 2 });
+    const { call } = (await person(service, { [account.account_id]: 'read_only' })).of(
+      account.account_id,
+    );
+    const body = { amount_usd_micro: '-5000000', reference: 'dispute 1', reason: 'chargeback' };
+    assert.equal((await act('POST', at(account, '/adjust'), body)).status, 400);
+    const allowed = { ...body, allows_debt: true };
+    const booked = await act('POST', at(account, '/adjust'), allowed);
+    assert.deepEqual(
+      [booked.status, booked.body.available_usd_micro, booked.body.debt_usd_micro],
+      [200, '0', '3000000'],
+    );
+    assert.equal((await ask(at(account))).debt_usd_micro, '3000000');
+    assert.equal((await ask('/overview')).debt_usd_micro, '3000000');
+    assert.equal((await call('GET', '/overview')).body.debt_usd_micro, '3000000');
+    const paid = { amount_usd_micro: '3000001', reference: 'pays the debt' };
+    assert.equal((await act('POST', at(account, '/credit'), paid)).body.debt_usd_micro, '0');
+    assert.equal((await service.balance(account)).available, 1n);
+    const { data } = (await call('GET', '/statement?kind=debt')).body;
+    assert.deepEqual(
+      data.map((row: { change_usd_micro: string }) => row.change_usd_micro),
+      ['-3000000', '3000000'],
+    );
+    await service.audit();
   });
 
   test('is corrected with a reason, and never below zero', async () => {

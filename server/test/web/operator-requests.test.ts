@@ -1,6 +1,7 @@
 /** One request of any account, as an operator sees it. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
@@ -53,6 +54,42 @@ test('tells its account, its money and its starts, and neither input nor output'
   const [attempt, ...more] = body.attempts;
   assert.deepEqual([attempt.upstream, attempt.class, more.length], ['fake', 'C', 0]);
   assert.deepEqual(await look(`/requests/${id}/input`), { input: { prompt: 'a secret cat' } });
+});
+
+test('is refunded by an operator, in part, and its customer and the log see it', async () => {
+  const id = await submit();
+  await service.work();
+  const before = (await service.balance(account)).available;
+  const wanted = { amount_usd_micro: '3000', reference: `ticket ${id}`, reason: 'blurred' };
+  const refund = (of: string, body: object) =>
+    operator.call('POST', `/api/operator/requests/${of}/refund`, body);
+  const { status, body: booked } = await refund(id, wanted);
+  assert.deepEqual([status, booked.request_id, booked.refunded_usd_micro], [200, id, '3000']);
+  assert.deepEqual((await refund(id, wanted)).body, { ...booked, replayed: true });
+  const more = await refund(id, { ...wanted, amount_usd_micro: '7001', reference: 'more' });
+  const { code, details } = more.body.error;
+  assert.deepEqual(
+    [more.status, code, details.reason, details.left_usd_micro],
+    [400, 'bad_request', 'refund_beyond_charge', '7000'],
+  );
+  assert.equal((await refund(newId(), wanted)).status, 404);
+  assert.equal((await service.balance(account)).available - before, 3_000n);
+  const seen = await look(`/requests/${id}`);
+  assert.deepEqual(
+    [seen.charged_usd_micro, seen.refunded_usd_micro, seen.margin_usd_micro],
+    ['10000', '3000', '3000'],
+  );
+  const owner = (await person(service, { [account.account_id]: 'owner' })).of(account.account_id);
+  const own = (await owner.call('GET', `/requests/${id}`)).body;
+  assert.deepEqual([own.charged_usd_micro, own.refunded_usd_micro], ['10000', '3000']);
+  const [line] = (await owner.call('GET', '/statement?limit=1')).body.data;
+  assert.deepEqual([line.source, line.request_id, line.reason], ['refund', id, 'blurred']);
+  const { data } = await look('/log?action=request.refund');
+  assert.deepEqual(
+    data.map((row: { target: string }) => row.target),
+    [id],
+  );
+  await service.audit();
 });
 
 test('tells the cause of a failure, which its customer is not told', async () => {

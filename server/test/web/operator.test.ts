@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { operatorRoutes } from '../../src/http/operator/routes.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
+import { createOperatorKey } from '../../src/operations/accounts/operator-key.ts';
+import { commandLine } from '../../src/operations/operator-action.ts';
 import { createVouchers } from '../../src/operations/accounts/voucher.ts';
 import { invite } from '../../src/operations/accounts/person.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
@@ -65,11 +67,21 @@ const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   },
   'voucher.create': async () => [{}, { amount_usd_micro: '1000000', count: 2 }],
   'voucher.void': async () => [{ voucher_id: await newVoucher() }, {}],
+  'operator_key.create': async () => [{}, { name: 'billing', scopes: ['money', 'read'] }],
+  'operator_key.revoke': async () => {
+    const wanted = { name: 'old', scopes: ['read'] } as const;
+    const { answer } = await createOperatorKey(service.db, wanted, commandLine);
+    return [{ operator_key_id: answer.operator_key_id }, {}];
+  },
   'model.stop': async () => [{}, { id: 'fake/image', reason: 'it costs too much' }],
   'model.resume': async () => [{}, { id: 'fake/image' }],
   'upstream.wake': async () => [{ upstream: 'fake' }, {}],
   'upstream.test': async () => [{ upstream: 'fake' }, {}],
   'request.cancel': async () => [{ request_id: await submitted() }, {}],
+  'request.refund': async () => {
+    const request_id = await charged();
+    return [{ request_id }, { reference: `r ${++references}`, reason: 'a slip' }];
+  },
   'request.resolve': async () => [
     { request_id: await lost() },
     { outcome: 'ran', cost_usd_micro: '7' },
@@ -91,6 +103,14 @@ const submitted = async () => {
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id as string;
 };
+async function charged(): Promise<string> {
+  service.fake.behave = {};
+  const id = await submitted();
+  await service.work();
+  await service.wakeAll();
+  await service.work();
+  return id;
+}
 /** One that failed, and nobody knows whether it ran. */
 const lost = async () => {
   const id = await submitted();
@@ -181,7 +201,8 @@ function secretsIn(answer: unknown): string[] {
   const text = JSON.stringify(answer);
   const tokens = [...text.matchAll(/token=([\w-]+)/g)].map((match) => match[1]!);
   const codes = [...text.matchAll(/"code":"([^"]+)"/g)].map((match) => match[1]!);
-  return [...tokens, ...codes];
+  const keys = [...text.matchAll(/fb[xo]_\w{38}/g)].map(([key]) => key);
+  return [...tokens, ...codes, ...keys];
 }
 
 let suspended: Person | undefined;

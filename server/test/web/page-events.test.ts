@@ -149,20 +149,22 @@ describe('an open page is told', () => {
   });
 
   test('nothing of other accounts', async () => {
-    const other = await service.account();
-    const stream = await open();
+    // Not the account of the test before, of which more may be told.
+    const [own, other] = [await service.account(), await service.account()];
+    const eve = await person(service, { [own.account_id]: 'read_only' });
+    const stream = await open(eve, own);
     const foreign = await submit(other);
-    const own = await submit();
+    const id = await submit(own);
     const told = await stream.next('requests');
     assert.deepEqual(
       told?.data.data.map(({ request_id }: any) => request_id),
-      [own],
+      [id],
     );
-    for (const [id, { key }] of [
+    for (const [each, { key }] of [
       [foreign, other],
-      [own, account],
+      [id, own],
     ] as const)
-      await service.call('POST', `/v1/requests/${id}/cancel`, { key });
+      await service.call('POST', `/v1/requests/${each}/cancel`, { key });
     stream.events.leave();
   });
 });

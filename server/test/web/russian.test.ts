@@ -22,7 +22,7 @@ const catalogue = [errors, failures, faults].flatMap((each) => Object.keys(each)
 /** Parts that need no Russian words: formats, fields, commands. */
 const names = /\b(http|https|base64|data|id|role|true|false|null|webhook_url)\b/g;
 /** For example `/v1/models`, `PDF`, `Idempotency-Key`, `2027-01-31T00:00:00.000Z`. */
-const signs = /\S*[\d/]\S*|\b[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z-]+\b|«voucher:»/g;
+const signs = /\S*[\d/]\S*|\b[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z-]+\b|«(voucher|chain):»/g;
 
 function assertRussian(text: string | null, about: string): void {
   assert.match(text ?? '', /[а-я]{3}/, about);
@@ -219,7 +219,7 @@ describe('the calls of the pages', () => {
         'POST',
         `${at}/adjust`,
         { amount_usd_micro: '-9000000', reference: 'fix', reason: 'a' },
-        'На аккаунте столько не доступно.',
+        'На аккаунте столько не доступно. Разрешите долг или возьмите меньше.',
       ],
       [
         'POST',

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Role } from '../../src/core/account/role.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { removeMember } from '../../src/operations/accounts/team.ts';
+import { inShort } from '../kit/long.ts';
 import type { Service } from '../kit/service.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { invite } from '../../src/operations/accounts/person.ts';
@@ -107,7 +108,7 @@ describe('an owner', () => {
     assert.equal((await other.of(0).call('GET', '/team')).body.invitations.length, 1);
   });
 
-  for (const [what, method, path, body, param] of [
+  const wrong = [
     ['a role that is none', 'PATCH', '/members/ID', { role: 'king' }, 'role'],
     ['an invitation without a role', 'POST', '/invitations', { email: 'a@b.c' }, 'role'],
     ['an invitation of no address', 'POST', '/invitations', { email: 'nobody', role: 'owner' }],
@@ -116,7 +117,8 @@ describe('an owner', () => {
     ['a name with a line break', 'PATCH', '/account', { name: 'a\nb' }],
     ['a name that turns the text around', 'PATCH', '/account', { name: 'a\u202Eb' }],
     ['a name with a width of zero in it', 'PATCH', '/account', { name: 'a\u200Bb' }],
-  ] as const) {
+  ] as const;
+  for (const [what, method, path, body, param] of inShort(3, wrong)) {
     test(`hears what is wrong with ${what}`, async () => {
       const { people, of } = await teamOf('owner');
       const reply = await of(0).call(method, path.replace('ID', people[0]!.id), body);

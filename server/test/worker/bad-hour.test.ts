@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createFake, images, type Fake } from '../kit/fake.ts';
+import { isLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { rowOf } from './floor.ts';
 
-/** An upstream that answers 500 for ten minutes: the minutes pass in the database, by moving its rows. */
+/** An upstream that answers 500 for many minutes: they pass in the database, by moving its rows. */
 
 const rows = (id: string, upstreams: string) => `
   - id: ${id}/chat
@@ -34,6 +35,7 @@ ${rows('both', '[{ upstream: fake, model: a }, { upstream: other, model: b }]')}
 ${rows('only', '[{ upstream: fake, model: a }]')}
 `;
 
+const minutes = isLong ? 10 : 5;
 let service: Service;
 let fake: Fake;
 let accounts: TestAccount[];
@@ -85,7 +87,7 @@ async function ends(ids: (string | null)[]): Promise<string[]> {
 
 test('with a second route no chat fails, and every image is made', async () => {
   const ids: (string | null)[] = [];
-  for (let minute = 0; minute < 10; minute++) {
+  for (let minute = 0; minute < minutes; minute++) {
     for (const account of accounts) {
       assert.equal(await talk('both/chat', account), 200, `minute ${minute}`);
       ids.push(await draw('both/image', account));
@@ -99,7 +101,7 @@ test('with a second route no chat fails, and every image is made', async () => {
 test('without one each fails within its own time, and none waits for its deadline', async () => {
   await service.db.run(rawSql('delete from upstreams'));
   const ids: (string | null)[] = [];
-  for (let minute = 0; minute < 10; minute++) {
+  for (let minute = 0; minute < minutes; minute++) {
     for (const account of accounts) {
       const status = await talk('only/chat', account);
       assert.ok(status === 502 || status === 503, `minute ${minute}: ${status}`);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isLong } from '../../kit/long.ts';
 import { json } from '../../kit/rough.ts';
 import { marker, sent, type Row } from './row.ts';
 
@@ -94,6 +95,10 @@ const callsOfRequest: [method: string, rest: string][] = [
   ['PUT', '/cancel'],
 ];
 
+/** All of them read the id with the same function, so in the short form each id goes to one. */
+const callsFor = (i: number) =>
+  isLong ? callsOfRequest : [callsOfRequest[i % callsOfRequest.length]!];
+
 const indexes = [
   '-1',
   '00',
@@ -163,8 +168,8 @@ export const refused: Row[] = [
       assert.doesNotMatch(text, /FST_|url component/);
     },
   ]),
-  ...requestIds.flatMap((id) =>
-    callsOfRequest.map(([method, rest]): Row => [
+  ...requestIds.flatMap((id, i) =>
+    callsFor(i).map(([method, rest]): Row => [
       `${method} of request ${shown(id)}${rest}`,
       sent(`${method} /v1/requests/${id}${rest}`),
       ['not_found', 'bad_request'],

@@ -179,7 +179,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await page.goto(`${origin}/studio/chat?model=fake/chat`);
     await say(page, 'hello');
     await page.locator('strong', { hasText: 'Bold' }).waitFor();
-    await restarted.app.stop(400);
+    await restarted.app.stop(2_000);
     const told = await page.getByRole('alert').innerText();
     assert.match(told, /The service stopped in mid-reply/);
     assert.equal(await page.getByText('Idempotency-Key').count(), 0);

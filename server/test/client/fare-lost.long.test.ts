@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
 import { refused as refusedBy, startFaulty, type Faulty } from '../kit/faulty.ts';
+import { inShort } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import {
   homeOf,
@@ -94,10 +95,11 @@ describe('a run that was submitted', () => {
     assert.equal(await charged(), 10_000n);
   });
 
-  for (const [how, out] of [
+  const folders = [
     ['is gone', 'out/cat.png'],
     ['is a file now', 'out/'],
-  ] as const) {
+  ] as const;
+  for (const [how, out] of inShort(1, folders)) {
     test(`and whose folder ${how}: paid and done, and how to get it, exit 5`, async () => {
       const folder = path.join(home.dir, 'out');
       fs.mkdirSync(folder);

@@ -5,7 +5,9 @@ import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { openSandbox, type Opened } from './sandbox-kit.ts';
 
-/** Every example of the sandbox's catalog, without any network. Videos are one second long. */
+/**
+ * Every example of the sandbox's catalog, without any network. Videos are one second long.
+ */
 
 const catalog = await readFile(new URL('../../../catalog/sandbox.yaml', import.meta.url), 'utf8');
 const { rows } = parseCatalogText(catalog, 'sandbox.yaml');
@@ -21,7 +23,8 @@ before(async () => {
   service = await startService({ catalog, upstreams: [opened.sandbox], running: true });
   account = await service.account();
   const models = await service.call('GET', '/v1/models');
-  for (const model of models.body.data.filter(({ kind }: { kind: string }) => kind !== 'text')) {
+  const made = new Set(rows.filter(({ kind }) => kind !== 'text').map(({ id }) => id));
+  for (const model of models.body.data.filter(({ id }: { id: string }) => made.has(id))) {
     const path = `/v1/queue/${model.id}`;
     const isVideo = 'duration_seconds' in model.input_schema.properties;
     const body = { ...model.example, ...(isVideo && { duration_seconds: 1 }) };

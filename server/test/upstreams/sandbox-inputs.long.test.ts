@@ -124,9 +124,10 @@ describe('what cannot be worked with is rejected, in words, and leaves nothing b
     let sent = 0;
     const open = async (): Promise<AsyncIterable<Uint8Array>> =>
       (async function* () {
+        const piece = new Uint8Array(1 << 24);
         for (;;) {
-          sent += 1 << 24;
-          yield new Uint8Array(1 << 24);
+          sent += piece.length;
+          yield piece;
         }
       })();
     const files = { file_x: { content_type: 'image/png', size: 1, open } };

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mulberry } from '../chaos/upstream.ts';
-import { isLong } from '../kit/long.ts';
 import { openBench } from './chat-billing-kit.ts';
 import { randomScene } from './chat-scenes.ts';
 
 /**
- * Random chat calls against the rule. CHAT_ROUNDS=5000 is the long form; CHAT_SEED plays a run
+ * Random chat calls against the rule. CHAT_ROUNDS=5000 plays more; CHAT_SEED plays a run
  * again. Every run prints its seed, and a failure the call that failed.
  */
-const rounds = Number(process.env.CHAT_ROUNDS ?? (isLong ? 300 : 60));
+const rounds = Number(process.env.CHAT_ROUNDS ?? 300);
 /** Rare cases may be missing in so few rounds; then it goes on until they have come. */
 const roundsMax = Math.max(rounds * 5, 1500);
 const least = rounds / 100;

@@ -91,8 +91,8 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
     );
     await page.getByRole('link', { name: 'fake/image' }).click();
     await page.waitForURL(/\/operator\/requests\//);
-    // The list that it comes from shows its margin too.
-    await page.getByText(page.url().split('/').at(-1)!).first().waitFor();
+    // The list that it comes from shows its id and its margin too.
+    await page.getByRole('heading', { level: 1, name: 'fake/image' }).waitFor();
     await page.getByText('$0.006', { exact: true }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'operator-request-ru');

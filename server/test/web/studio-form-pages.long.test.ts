@@ -5,6 +5,7 @@ import * as keys from '../../src/db/accounts/keys.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { barriers, overflowOf, picture, withoutBrowser } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
+import { until } from '../kit/until.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
 
 const edit = 'sandbox/canvas/edit';
@@ -102,9 +103,14 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.getByText('This file is not an image.').waitFor();
     assert.equal(uploads, 1);
     await page.getByText('JSON', { exact: true }).click();
-    const input = await page.getByLabel('The whole input as JSON').inputValue();
-    assert.match(JSON.parse(input).image_url, /^file_/);
-    assert.equal(JSON.parse(input).reference_image_urls, undefined);
+    // The file's name is shown before its upload has ended.
+    const json = page.getByLabel('The whole input as JSON');
+    const input = await until('the uploaded file is in the input', async () => {
+      const read = JSON.parse(await json.inputValue());
+      return read.image_url && read;
+    });
+    assert.match(input.image_url, /^file_/);
+    assert.equal(input.reference_image_urls, undefined);
     assert.deepEqual(faults, []);
     await context.close();
   });

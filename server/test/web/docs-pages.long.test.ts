@@ -110,6 +110,13 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('offer nobody to try a call of the operator\u2019s programs', async () => {
+    const { page, context } = await open('/dashboard/docs/reference?op=creditAccount', {});
+    await page.getByText(/cannot be tried here: .* the operator/).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);
+    await context.close();
+  });
+
   test('list the same calls as openapi.json', async () => {
     const { page, context } = await open('/dashboard/docs/reference', {});
     await page.getByRole('heading', { name: 'Submit a generation' }).waitFor();

@@ -74,7 +74,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await picture(page, `top-up-${size}`);
       await page.getByRole('link', { name: 'See the statement' }).click();
-      await page.getByText(/· Voucher$/).waitFor();
+      await page.getByText('Top-up by voucher').waitFor();
       await page.getByText('+$25.50').waitFor();
       await page.goto(`${base}/dashboard`);
       await page.getByText('$25.50').waitFor();

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { microOf } from '../../src/core/deposit/deposit.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { isLong } from '../kit/long.ts';
+import { depositCases } from './deposit-cases.ts';
+import { doors } from './doors.ts';
+import { availableTo, forgetChains, openScene, type Scene } from './scene.ts';
+
+/** Each case of a deposit, over each kind of endpoint; in the short form, over one of them. */
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(async () => {
+  assert.deepEqual((await audit(database.db)).violations, []);
+  await database.close();
+});
+
+for (const [at, door] of doors.entries())
+  describe(`over ${door.name}, a deposit`, () => {
+    for (const [i, [outcome, { history, deposits }]] of Object.entries(depositCases).entries())
+      if (isLong || i % doors.length === at)
+        test(outcome, async () => {
+          await forgetChains(database.db);
+          const scene = await openScene(database.db, door);
+          try {
+            await history(scene);
+            await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
+            // Whatever it was, reading everything once more changes nothing.
+            await resumeChain(database.db, door.chain.name, 100n);
+            await scene.read(await scene.reader());
+            await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
+          } finally {
+            await scene.close();
+          }
+        });
+  });
+
+async function assertDeposits(scene: Scene, deposits: string[]): Promise<void> {
+  assert.deepEqual(await scene.states(), deposits);
+  const credited = scene.paid.filter((_, i) => deposits[i] === 'credited');
+  const sum = credited.reduce((total, units) => total + microOf(units, scene.chain.tokens[0]!), 0n);
+  assert.equal(await availableTo(scene.db, scene.who), sum);
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  demandSetting,
+  readChain,
+  ReplacedBlock,
+  type ChainEndpoint,
+  type ChainReading,
+  type Cursor,
+} from '../../src/chains/read-chain.ts';
+import { RpcError } from '../../src/chains/rpc.ts';
+import { chain, usdt } from '../operations/deposits-kit.ts';
+import { endpointOf, playWorld, withFaults, type Faults, type PlayWorld } from './play-kit.ts';
+
+const ours = `0x${'0a'.repeat(20)}`;
+const others = Array.from({ length: 600 }, (_, i) => `0x${String(i).padStart(40, 'b')}`);
+const addresses = [ours, ...others];
+const units = 5n * 10n ** 18n;
+
+const read = (endpoints: [ChainEndpoint, ...ChainEndpoint[]], cursor: Cursor | null) =>
+  readChain(chain, endpoints, cursor, () => Promise.resolve(addresses));
+/** The chain file says that reading begins at the block 100. */
+const start = null;
+const after = ({ scanned }: ChainReading): Cursor => scanned!;
+const places = ({ final }: ChainReading) =>
+  final.map(({ block_height, log_position }) => `${block_height}:${log_position}`);
+
+/** A world with three payments in the blocks 101, 103 and 106; final is 108. */
+function paid(world: PlayWorld = playWorld()): PlayWorld {
+  for (const wait of [1, 2, 3]) {
+    world.mine(wait - 1);
+    world.play.pay({ token: usdt, to: ours, units });
+    world.mine();
+  }
+  world.mine(5);
+  return world;
+}
+
+describe('a read', () => {
+  test('finds what was paid in final blocks, and what is above them', async () => {
+    const world = paid();
+    world.play.pay({ token: usdt, to: ours, units });
+    world.mine();
+    const reading = await read([endpointOf(world.play.rpc)], start);
+    assert.deepEqual(places(reading), ['101:0', '103:0', '106:0']);
+    assert.deepEqual(
+      reading.seen!.map(({ block_height }) => block_height),
+      [112n],
+    );
+    assert.deepEqual([reading.scanned!.height, reading.head], [109n, 112n]);
+  });
+
+  test('goes on where the last one ended, and finds nothing twice', async () => {
+    const world = paid();
+    const endpoint = endpointOf(world.play.rpc);
+    const first = await read([endpoint], start);
+    const second = await read([endpoint], after(first));
+    assert.deepEqual([second.final, second.scanned], [[], null]);
+    world.mine(10);
+    const third = await read([endpoint], after(first));
+    assert.deepEqual([third.final, third.scanned!.height], [[], 118n]);
+  });
+
+  test('of an idle chain asks at most five things', async () => {
+    const world = paid();
+    const endpoint = endpointOf(world.play.rpc);
+    const load = () => Promise.resolve([ours]);
+    const first = await readChain(chain, [endpoint], start, load);
+    world.mine();
+    endpoint.calls.length = 0;
+    await readChain(chain, [endpoint], after(first), load);
+    assert.ok(endpoint.calls.length <= 5, endpoint.calls.join());
+  });
+
+  test('after long absence takes a part, and shows nothing above it yet', async () => {
+    const world = paid();
+    world.mine(5_000);
+    const endpoint = endpointOf(world.play.rpc);
+    let cursor: Cursor | null = start;
+    const parts: [bigint, boolean][] = [];
+    for (let seen: ChainReading['seen'] = null; seen === null;) {
+      const reading = await read([endpoint], cursor);
+      seen = reading.seen;
+      cursor = after(reading);
+      parts.push([cursor.height, seen === null]);
+    }
+    assert.deepEqual(parts, [
+      [2_099n, true],
+      [4_099n, true],
+      [5_108n, false],
+    ]);
+  });
+});
+
+describe('an endpoint', () => {
+  const rpcError = (code: number, text: string) => new RpcError('eth_getLogs', code, text);
+  const sizes: Record<string, Faults> = {
+    'that takes 10 blocks, and says so': {
+      blocksMax: [
+        10,
+        rpcError(-32600, 'You can make eth_getLogs requests with up to a 10 block range'),
+      ],
+    },
+    'that takes 3 blocks, without a number': { blocksMax: [3, rpcError(-32000, 'range too wide')] },
+    'that takes 50 addresses, and says so': {
+      addressesMax: [50, rpcError(-32602, 'exceed max topics: 50')],
+    },
+    'that gives one log at a time': {
+      logsMax: [1, rpcError(-32005, 'query returned more than 1 results')],
+    },
+    'that answers 413': { blocksMax: [7, rpcError(413, 'request entity too large')] },
+    'that times out over many blocks': {
+      blocksMax: [2, rpcError(-32000, 'query timeout exceeded')],
+    },
+  };
+  for (const [outcome, faults] of Object.entries(sizes))
+    test(`${outcome} is asked for less, and nothing is missed`, async () => {
+      const world = paid();
+      const reading = await read([endpointOf(withFaults(world.play.rpc, faults))], start);
+      assert.deepEqual(places(reading), ['101:0', '103:0', '106:0']);
+    });
+
+  test('keeps to the number that was named', async () => {
+    const world = paid();
+    world.mine(300);
+    const refusal = rpcError(-32602, 'exceed max block range: 10');
+    const endpoint = endpointOf(withFaults(world.play.rpc, { blocksMax: [10, refusal] }));
+    await read([endpoint], start);
+    assert.equal(endpoint.limits.blocks, 10);
+  });
+
+  const refusals: Record<string, [faults: Faults, error: RegExp]> = {
+    'that limits the rate': [
+      { blocksMax: [0, rpcError(403, 'The key exceeds the frequency')] },
+      /403 The key/,
+    ],
+    'that lags behind its own answer': [{ lag: 20 }, /does not have block 108 yet/],
+    'that answers with another contract': [
+      { forge: forgedLog({ address: `0x${'dd'.repeat(20)}` }) },
+      /a log of another contract/,
+    ],
+    'that answers with another block': [
+      { forge: forgedLog({ blockNumber: '0x5' }) },
+      /a log of block 5, asked/,
+    ],
+    'that answers with somebody else’s address': [
+      { forge: forgedLog({ topics: { 2: `0x${'ee'.repeat(32)}` } }) },
+      /a log to an address not asked for/,
+    ],
+    'that answers with another event': [
+      { forge: forgedLog({ topics: [`0x${'11'.repeat(32)}`] }) },
+      /a log is no Transfer/,
+    ],
+    'that answers with a short amount': [{ forge: forgedLog({ data: '0x5' }) }, /an amount is/],
+    'that answers with no list': [
+      { forge: (method, answer) => (method === 'eth_getLogs' ? {} : answer) },
+      /not a list/,
+    ],
+    'that answers for another block': [
+      {
+        forge: (method, answer) =>
+          method === 'eth_getBlockByNumber' ? { ...(answer as object), number: '0x1' } : answer,
+      },
+      /asked for block 108, got 1/,
+    ],
+    'that invents a payment without a receipt': [
+      { forge: (method, answer) => (method === 'eth_getTransactionReceipt' ? null : answer) },
+      /does not confirm its own transfer/,
+    ],
+  };
+  for (const [outcome, [faults, error]] of Object.entries(refusals))
+    test(`${outcome} is not believed`, async () => {
+      const world = paid();
+      const endpoint = endpointOf(withFaults(world.play.rpc, faults));
+      await assert.rejects(read([endpoint], start), error);
+    });
+
+  test('of another chain is refused with both numbers', async () => {
+    const endpoint = endpointOf(playWorld().play.rpc);
+    await demandSetting(chain, endpoint);
+    await assert.rejects(
+      demandSetting({ ...chain, chain_id: 56 }, endpoint),
+      /of the chain 7, but the chain file play says 56\. Set FAREBOX_RPC_PLAY to/,
+    );
+  });
+
+  test('whose token has other decimals is refused with both numbers', async () => {
+    const endpoint = endpointOf(playWorld().play.rpc);
+    const tokens = chain.tokens.map((token) => ({ ...token, decimals: 6 }));
+    await assert.rejects(
+      demandSetting({ ...chain, tokens }, endpoint),
+      /USDT has 18 decimals, but the chain file play says 6\. Correct decimals or address/,
+    );
+  });
+});
+
+describe('two endpoints', () => {
+  test('that agree confirm a payment', async () => {
+    const { play } = paid();
+    const { final } = await read([endpointOf(play.rpc), endpointOf(play.rpc)], start);
+    assert.ok(final.every(({ is_confirmed }) => is_confirmed));
+  });
+
+  const unsure: Record<string, (world: PlayWorld) => Faults> = {
+    'that does not know it': () => ({
+      forge: (method, answer) => (method === 'eth_getTransactionReceipt' ? null : answer),
+    }),
+    'that says it failed': () => ({
+      forge: (method, answer) =>
+        method === 'eth_getTransactionReceipt' ? { ...(answer as object), status: '0x0' } : answer,
+    }),
+    'that knows another amount': () => ({
+      forge: (method, answer) =>
+        method === 'eth_getTransactionReceipt'
+          ? forgedLogs(answer, { data: `0x${'0'.repeat(63)}1` })
+          : answer,
+    }),
+    'that does not answer': () => ({
+      forge: () => {
+        throw new RpcError('eth_getTransactionReceipt', null, 'no reply (timeout)');
+      },
+    }),
+  };
+  for (const [outcome, faults] of Object.entries(unsure))
+    test(`do not confirm it with one ${outcome}`, async () => {
+      const world = paid();
+      const second = endpointOf(withFaults(world.play.rpc, faults(world)));
+      const { final } = await read([endpointOf(world.play.rpc), second], start);
+      assert.deepEqual(
+        final.map(({ is_confirmed }) => is_confirmed),
+        [false, false, false],
+      );
+    });
+});
+
+describe('a reorg', () => {
+  test('of a final block stops the reading', async () => {
+    const world = paid();
+    const endpoint = endpointOf(world.play.rpc);
+    const cursor = after(await read([endpoint], start));
+    world.play.reorg(5, 'paid later');
+    await assert.rejects(read([endpoint], cursor), ReplacedBlock);
+  });
+});
+
+/** Changes the logs of each answer to eth_getLogs. */
+function forgedLog(change: Record<string, unknown>) {
+  return (method: string, answer: unknown) =>
+    method === 'eth_getLogs' ? (answer as object[]).map((log) => forged(log, change)) : answer;
+}
+
+function forgedLogs(receipt: any, change: Record<string, unknown>) {
+  return { ...receipt, logs: receipt.logs.map((log: object) => forged(log, change)) };
+}
+
+function forged(log: any, { topics, ...change }: any): object {
+  const kept = log.topics.map((topic: string, i: number) => topics?.[i] ?? topic);
+  return { ...log, ...change, topics: kept };
+}

@@ -1,0 +1,187 @@
+import pino from 'pino';
+import type { LiveChain } from '../../src/chains/chains.ts';
+import type { Rpc } from '../../src/chains/rpc.ts';
+import { showAddress, type DepositKey } from '../../src/core/deposit/address.ts';
+import type { Chain, Token } from '../../src/core/deposit/chain.ts';
+import * as chains from '../../src/db/deposits/chains.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { readChainsNowAndThen, type ChainJob } from '../../src/worker/jobs/chains.ts';
+import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
+import { keyOf } from '../operations/deposits-kit.ts';
+import type { ChainWorld, Door, Payment } from './doors.ts';
+import { endpointOf, type Faults } from './play-kit.ts';
+
+/** Processes that read chains, customers with addresses, and what became of their deposits. */
+
+export function liveChain(file: Chain, [first, ...more]: Rpc[]): LiveChain {
+  const { family } = file;
+  const endpoints = [endpointOf(first!), ...more.map(endpointOf)] as const;
+  const show = (address: string) => showAddress(address, family);
+  return { chain: file, endpoints, key: keyOf(family), show };
+}
+
+/** A process that reads these chains when it is told to. */
+export function readerOf(db: Database, ...live: LiveChain[]): ChainJob {
+  return jobOf(db, live, false);
+}
+
+/** A process that reads these chains when they are due. */
+export function runningReader(db: Database, ...live: LiveChain[]): ChainJob {
+  return jobOf(db, live, true);
+}
+
+function jobOf(db: Database, live: LiveChain[], running: boolean): ChainJob {
+  return readChainsNowAndThen({
+    db,
+    log: pino({ level: 'silent' }),
+    chains: live,
+    chainSeconds: 15,
+    reviewUsdMicro: null,
+    mayWork: () => true,
+    hangUp: () => {},
+    running,
+  });
+}
+
+/** Makes every chain due that no transaction holds. */
+export async function wakeChains(db: Database): Promise<void> {
+  await db.run(
+    rawSql(`update chains set wake_at = now()
+      where name in (select name from chains for update skip locked)`),
+  );
+}
+
+/** Reads as if the time of the next read had come. */
+export async function readNow(db: Database, job: ChainJob, name: string): Promise<chains.ChainRow> {
+  await wakeChains(db);
+  await job.runOnce();
+  const rows = await chains.list(db);
+  return rows.find((row) => row.name === name)!;
+}
+
+/** Forgets how far the chains were read, for a test that begins with new ones. */
+export async function forgetChains(db: Database): Promise<void> {
+  await db.run(rawSql('delete from chain_sightings'));
+  await db.run(
+    rawSql(
+      `update chains set start_height = null, scanned_height = null, rescanned_height = null,
+         scanned_hash = null, stopped_why = null, refused_why = null, failures = 0,
+         wake_at = now()`,
+    ),
+  );
+}
+
+export interface Payer extends Customer {
+  /** Its deposit address. */
+  address: string;
+}
+
+export async function payer(db: Database, key: DepositKey): Promise<Payer> {
+  const who = await customer(db, 0n);
+  const { address } = await depositAddress(db, who.account_id, key);
+  return { ...who, address: address! };
+}
+
+/** State and reason of the account's deposits in final blocks, oldest first. */
+export async function statesOf(db: Database, { account_id }: Customer): Promise<string[]> {
+  const rows = await db.run<{ state: string }>(
+    rawSql(
+      `select concat_ws(' ', state, why) as state from chain_deposits where account_id = $1
+       order by id`,
+      [account_id],
+    ),
+  );
+  return rows.map(({ state }) => state);
+}
+
+/** Transactions that are shown to the account as seen. */
+export async function seenBy(db: Database, { account_id }: Customer): Promise<string[]> {
+  const rows = await db.run<{ tx_hash: string }>(
+    rawSql('select tx_hash from chain_sightings where account_id = $1 and gone_at is null', [
+      account_id,
+    ]),
+  );
+  return rows.map(({ tx_hash }) => tx_hash);
+}
+
+export async function availableTo(db: Database, who: Customer): Promise<bigint> {
+  return (await balanceOf(db, who)).available;
+}
+
+/** One customer who pays on one chain. */
+export interface Scene {
+  db: Database;
+  door: Door;
+  chain: Chain;
+  world: ChainWorld;
+  who: Payer;
+  /** 5 dollars. */
+  units: bigint;
+  /** The units of each payment. */
+  paid: bigint[];
+  /** The chain by endpoints with these faults; without any, by one that has none. */
+  live(...faults: Faults[]): Promise<LiveChain>;
+  reader(...faults: Faults[]): Promise<ChainJob>;
+  read(job: ChainJob): Promise<chains.ChainRow>;
+  /** Pays the customer 5 dollars, or something else. */
+  pay(change?: Partial<Payment>): Promise<string>;
+  /** Makes blocks until everything is final. */
+  settle(): Promise<void>;
+  states(): Promise<string[]>;
+  seen(): Promise<string[]>;
+  /** The same customer on another chain. */
+  second(change: Partial<Chain>): Promise<Scene>;
+  close(): Promise<void>;
+}
+
+export async function openScene(db: Database, door: Door): Promise<Scene> {
+  const who = await payer(db, keyOf(door.chain.family));
+  return sceneOf(db, door, door.chain, who, []);
+}
+
+async function sceneOf(
+  db: Database,
+  door: Door,
+  chain: Chain,
+  who: Payer,
+  paid: bigint[],
+): Promise<Scene> {
+  const world = await door.open(chain);
+  const [{ address: token, decimals }] = chain.tokens as [Token, ...Token[]];
+  const units = 5n * 10n ** BigInt(decimals);
+  const live = async (...faults: Faults[]) => {
+    const wanted = faults.length > 0 ? faults : [{}];
+    return liveChain(chain, await Promise.all(wanted.map((each) => world.endpoint(each))));
+  };
+  const others: Scene[] = [];
+  return {
+    db,
+    door,
+    chain,
+    world,
+    who,
+    units,
+    paid,
+    live,
+    reader: async (...faults) => readerOf(db, await live(...faults)),
+    read: (job) => readNow(db, job, chain.name),
+    pay(change) {
+      const payment = { token, to: who.address, units, ...change };
+      paid.push(payment.units);
+      return world.pay(payment);
+    },
+    settle: () => world.mine(door.finalAfter + 1),
+    states: () => statesOf(db, who),
+    seen: () => seenBy(db, who),
+    async second(change) {
+      const other = await sceneOf(db, door, { ...chain, ...change }, who, paid);
+      others.push(other);
+      return other;
+    },
+    async close() {
+      await Promise.all(others.map((other) => other.close()));
+      await world.close();
+    },
+  };
+}

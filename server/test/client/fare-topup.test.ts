@@ -1,0 +1,182 @@
+/** Topping up from a terminal: where to send, what is seen on the way, and how it ends. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { showAddress } from '../../src/core/deposit/address.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { endpointOf, playWorld } from '../chains/play-kit.ts';
+import { startService, type Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { chain, keyOf, usdc, usdt } from '../operations/deposits-kit.ts';
+import { startAgent } from './mcp-kit.ts';
+import { homeOf, onTerminal, refused, well, withoutTerminal } from './fare-kit.ts';
+
+const world = playWorld();
+const file = { ...chain, start_height: null };
+const other = { ...file, name: 'other', title: 'Other chain', chain_id: 7 };
+const show = (address: string) => showAddress(address, 'evm');
+let service: Service;
+let bare: Service;
+before(async () => {
+  const live = [file, other].map((each) => ({
+    chain: each,
+    endpoints: [endpointOf(world.play.rpc)] as const,
+    key: keyOf('evm'),
+    show,
+  }));
+  [service, bare] = await Promise.all([
+    startService({ chains: { live, play: null, hangUp: () => {} } }),
+    startService(),
+  ]);
+  await service.app.chains!.runOnce();
+});
+after(async () => {
+  await service.audit();
+  await Promise.all([service.stop(), bare.stop()]);
+});
+
+/** Reads the first chain as if the time of its next read had come, and no other. */
+async function read(): Promise<void> {
+  await service.db.run(rawSql("update chains set wake_at = now() where name = 'play'"));
+  await service.db.run(rawSql("update chains set wake_at = 'infinity' where name <> 'play'"));
+  await service.app.chains!.runOnce();
+}
+
+async function customer(usd = 0) {
+  const account = await service.account({ usd });
+  const home = homeOf(service, account.key);
+  const { data } = (await service.call('GET', '/v1/deposit-addresses', account)).body;
+  const { address } = data[0];
+  const pay = (amount: bigint, token = usdt) =>
+    world.play.pay({ token, to: address.toLowerCase(), units: amount * 10n ** 18n });
+  return { account, home, address, pay };
+}
+
+const steps: Record<string, RegExp> = {
+  waiting: /address\t/,
+  seen: /Seen, 1 of 3 blocks: 25 USDT on play/,
+};
+
+describe('fare topup', () => {
+  test('shows where to send and, in a pipe, a line for each step until it is credited', async () => {
+    const { account, home, address, pay } = await customer(1);
+    const running = home.start(['topup', '--chain', 'play']);
+    await until('it waits', () => steps.waiting!.test(running.stdout()));
+    pay(25n);
+    world.mine(2);
+    await read();
+    await until('it is seen', () => steps.seen!.test(running.stderr()));
+    world.mine(2);
+    await read();
+    const ran = well(await running.ended);
+    assert.equal(
+      ran.stdout,
+      [
+        'network\tPlay chain',
+        `address\t${address}`,
+        'minimum\t$1.00 of USDT',
+        'credited\tafter 3 blocks',
+        'warning\tSend only USDT on Play chain. Other tokens and other networks may be lost.',
+        'credited\t$25.00',
+        'available\t$26.00\n',
+      ].join('\n'),
+    );
+    assert.match(ran.stderr, /Credited: 25 USDT on play: 0x/);
+    assert.equal((await service.balance(account)).available, 26_000_000n);
+  });
+
+  test('does not wait with --no-wait, and takes no earlier deposit for a new one', async () => {
+    const { home, address, pay } = await customer();
+    pay(3n);
+    world.mine(5);
+    await read();
+    const shown = well(await home.run(['topup', '--no-wait', '--json'])).json;
+    assert.deepEqual([shown.chain, shown.address], ['play', address]);
+    const running = home.start(['topup', '--chain', 'play', '--json']);
+    await until('it waits', () => running.stdout().endsWith('\n'));
+    pay(4n);
+    world.mine(5);
+    await read();
+    const [first, ...changes] = well(await running.ended).lines;
+    assert.equal(first.address, address);
+    assert.deepEqual(
+      changes.map(({ state, amount }) => `${state} ${amount}`),
+      ['credited 4'],
+    );
+  });
+
+  test('says that another token is not credited', async () => {
+    const { account, home, pay } = await customer();
+    const running = home.start(['topup', '--chain', 'play', '--quiet']);
+    await until('it waits', () => steps.waiting!.test(running.stdout()));
+    pay(1n, usdc);
+    world.mine(5);
+    await read();
+    const ran = refused(await running.ended, 1, /The deposit is not credited[^]*Ask the operator/);
+    assert.doesNotMatch(ran.stdout, /credited\t\$/);
+    assert.equal((await service.balance(account)).available, 0n);
+  });
+
+  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
+  for (const signal of signals)
+    test(`ends cleanly at ${signal}`, async () => {
+      const { home } = await customer();
+      const running = home.start(['topup']);
+      await until('it waits', () => steps.waiting!.test(running.stdout()));
+      running.child.kill(signal);
+      refused(await running.ended, 130, /credited without this command, and the address stays/);
+    });
+
+  test('names the chains that there are', async () => {
+    const { home } = await customer();
+    refused(await home.run(['topup', '--chain', 'tron']), 2, /"tron"[^]*There are: .*play/);
+    const account = await bare.account();
+    const ran = await homeOf(bare, account.key).run(['topup']);
+    refused(ran, 1, /takes no deposits from blockchains[^]*\/dashboard\/money\/top-up/);
+    assert.equal(ran.stdout, '');
+  });
+
+  test(
+    'draws the address for scanners in a terminal',
+    { skip: withoutTerminal() ?? false },
+    async () => {
+      const { home, address } = await customer();
+      const terminal = onTerminal(home, ['topup', '--chain', 'play', '--no-wait']);
+      assert.equal(await terminal.ended, 0);
+      assert.ok(terminal.shown().includes(address));
+      assert.match(terminal.shown().replaceAll('\u001B', '␛'), /␛\[30;107m[ ▀▄█]{33}␛\[0m/);
+    },
+  );
+});
+
+describe('where to send money is told', () => {
+  test('by fare balance', async () => {
+    const { home, address } = await customer();
+    const { stdout } = well(await home.run(['balance']));
+    assert.ok(stdout.includes(`top up\t1.00 USDT or more on play to ${address}\n`), stdout);
+  });
+
+  test('when the balance does not cover a request', async () => {
+    const { home, address } = await customer();
+    const ran = await home.run(['run', 'fake/image', '--prompt', 'a cat', '--yes']);
+    refused(ran, 4, /`fare topup` waits until it is credited/);
+    assert.ok(ran.stderr.includes(`Send 1.00 USDT or more on play to ${address}`), ran.all);
+  });
+
+  test('to an agent, with its refusal and its balance', async () => {
+    const { account, address } = await customer();
+    const agent = await startAgent(service, account, ['--max-usd', '1', '--yes']);
+    try {
+      const refusal = await agent.refused('generate', {
+        model_id: 'fake/image',
+        input: { prompt: 'a cat' },
+        max_usd: 0.01,
+      });
+      assert.equal(refusal.code, 'insufficient_balance');
+      assert.ok(refusal.message.includes(`can send 1.00 USDT or more on play to ${address}.`));
+      const { top_up } = (await agent.use('get_balance')).fields;
+      assert.deepEqual(top_up, refusal.details.top_up);
+    } finally {
+      await agent.close();
+    }
+  });
+});

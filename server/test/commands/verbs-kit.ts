@@ -1,0 +1,93 @@
+/** The operator's verbs beside a service that runs. */
+import assert from 'node:assert/strict';
+import {
+  assertNoPostgres,
+  assertSaid,
+  call,
+  placeFor,
+  type Place,
+  type Ran,
+  type Running,
+} from './cli.ts';
+
+/** In micro-USD, as JSON says it. */
+export const cents = (usd: number) => String(Math.round(usd * 1e6));
+
+export interface Beside {
+  place: Place;
+  service: Running;
+  /** Runs a verb with --json. */
+  run(...args: string[]): Promise<Ran>;
+  /** The JSON of a verb that succeeds. */
+  said(...args: string[]): Promise<Record<string, any>>;
+  /** The text for people of a verb that succeeds. */
+  human(...args: string[]): Promise<string>;
+  /** Makes an account and returns its id. */
+  account(email: string, usd?: string): Promise<string>;
+  newKey(email: string, ...options: string[]): Promise<Record<string, any>>;
+  /** The HTTP status of a call with the key. */
+  status(key: string): Promise<number>;
+  /** Proves the books and ends the service. */
+  stop(): Promise<void>;
+}
+
+export async function besideService(): Promise<Beside> {
+  const cleanings: (() => Promise<void>)[] = [];
+  const place = placeFor({ after: (clean) => void cleanings.push(clean) });
+  const service = await place.start(['serve', '--embedded']);
+  const postgres = place.postgresPid();
+  const run = (...args: string[]) => place.run([...args, '--json']);
+  const said = async (...args: string[]) => {
+    const ran = await run(...args);
+    assert.equal(ran.code, 0, `${args.join(' ')}: ${ran.stderr}`);
+    assert.equal(ran.stderr, '', args.join(' '));
+    return ran.json;
+  };
+  const human = async (...args: string[]) => {
+    const ran = await place.run(args);
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.doesNotMatch(ran.stdout, /undefined|null|NaN|\[object|\{"/, args.join(' '));
+    return ran.stdout;
+  };
+  const account = async (email: string, usd = '10') =>
+    (await said('account', 'create', email, '--credit-usd', usd)).account_id as string;
+  const newKey = (email: string, ...options: string[]) =>
+    said('key', 'create', '--account', email, ...options);
+  const status = async (key: string) =>
+    (await call(service.base, 'GET', '/v1/requests', key)).status;
+  const stop = async () => {
+    try {
+      const { json } = await run('audit');
+      assert.deepEqual([json.ok, json.violations], [true, []]);
+      assert.equal(place.postgresPid(), postgres, 'a verb took the database from the service');
+      assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
+      assert.deepEqual((await service.end('SIGTERM')).code, 0);
+      await assertNoPostgres(place);
+    } finally {
+      for (const clean of cleanings) await clean();
+    }
+  };
+  return { place, service, run, said, human, account, newKey, status, stop };
+}
+
+export type Refusal = [args: string[], says: RegExp];
+
+/** Each is told in words and leaves no trace. */
+export async function assertRefused(beside: Beside, refusals: Refusal[]): Promise<void> {
+  const { account, said, run } = beside;
+  await account('taken@example.com');
+  await account('other@example.com');
+  await said('credit', 'taken@example.com', '5', '--reference', 'used');
+  const earlier = (await said('audit')).checked;
+  const lane = async (part: typeof refusals) => {
+    for (const [args, says] of part) {
+      const ran = await run(...args);
+      assertSaid(ran, says);
+      assert.match(ran.json.error.message, says);
+    }
+  };
+  await Promise.all([0, 1].map((n) => lane(refusals.filter((_, i) => i % 2 === n))));
+  assert.deepEqual((await said('audit')).checked, earlier);
+  const { available_usd_micro } = await said('account', 'show', 'taken@example.com');
+  assert.equal(available_usd_micro, cents(15));
+}

@@ -1,0 +1,50 @@
+/** The calls of docs/operating/api.md as a reader makes them: one after the other, in one shell. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { operatorKey } from '../http/operator/world.ts';
+import { missing, openWorld, type World } from './example-kit.ts';
+
+const page = readFileSync(new URL('../../../docs/operating/api.md', import.meta.url), 'utf8');
+const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)]
+  .map(([, text]) => text!)
+  // The command has a test of its own.
+  .filter((text) => !text.includes('npx farebox'));
+const calls = blocks.join('').match(/^curl /gm)!.length;
+
+/** Each call says beside its reply how it ended. */
+const around = `
+curl() { command curl -w '%{stderr}%{http_code} %{url_effective}\\n' "$@"; }
+`;
+
+let world: World;
+before(async () => {
+  world = await openWorld();
+});
+after(() => world.stop());
+
+async function charged(): Promise<string> {
+  const { key } = world.account;
+  const body = { prompt: 'A lighthouse at dusk' };
+  const path = '/v1/queue/sandbox/canvas/text-to-image';
+  const { request_id } = (await world.service.call('POST', path, { key, body })).body;
+  const wait = `/v1/requests/${request_id}/status?wait=60&until=final`;
+  assert.equal((await world.service.call('GET', wait, { key })).body.status, 'COMPLETED');
+  return request_id;
+}
+
+const skip = missing('curl', '--version');
+test('each call finds what it needs, and succeeds', { skip }, async () => {
+  const { key } = await operatorKey(world.service);
+  const script = blocks
+    .join('\n')
+    .replaceAll('http://localhost:8080', world.service.base)
+    .replace('fbo_...', key);
+  const { code, stderr } = await world.run('sh', ['-euc', around + script], {
+    REQUEST_ID: await charged(),
+  });
+  assert.equal(code, 0, stderr);
+  const ends = stderr.trimEnd().split('\n');
+  assert.equal(ends.length, calls, stderr);
+  for (const end of ends) assert.match(end, /^20[01] /);
+});

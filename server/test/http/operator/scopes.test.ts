@@ -1,0 +1,213 @@
+/** Rights in the operator's API: every call with every scope, with other keys and without one. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { newKey } from '../../../src/core/account/key.ts';
+import { scopes, type Scope } from '../../../src/core/account/scope.ts';
+import * as operatorKeys from '../../../src/db/operator-keys.ts';
+import type { HttpDeps } from '../../../src/http/deps.ts';
+import { routes } from '../../../src/http/routes.ts';
+import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { assertRefused } from '../../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../../kit/service.ts';
+import { traces } from '../../kit/traces.ts';
+import { chargedRequest, logRows, operatorKey, withRows, type MadeKey } from './world.ts';
+
+/** Every call, with the status it has for: read, accounts, keys, money. Others get 401. */
+const matrix = `
+  GET    /v1/operator/accounts                           200 403 403 403
+  GET    /v1/operator/accounts/:account_id               200 403 403 403
+  GET    /v1/operator/requests                           200 403 403 403
+  GET    /v1/operator/transfers                          200 403 403 403
+  GET    /v1/operator/usage                              200 403 403 403
+  POST   /v1/operator/accounts                           403 201 403 403
+  POST   /v1/operator/accounts/:account_id/suspend       403 200 403 403
+  POST   /v1/operator/accounts/:account_id/resume        403 200 403 403
+  POST   /v1/operator/accounts/:account_id/keys          403 403 201 403
+  PATCH  /v1/operator/keys/:key_id                       403 403 200 403
+  DELETE /v1/operator/keys/:key_id                       403 403 200 403
+  POST   /v1/operator/accounts/:account_id/credits       403 403 403 201
+  POST   /v1/operator/accounts/:account_id/adjustments   403 403 403 201
+  POST   /v1/operator/requests/:request_id/refunds       403 403 403 201
+`;
+
+const rows = matrix
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [method = '', path = '', ...cells] = line.trim().split(/ +/);
+    return { method, path, cells: cells.map(Number) };
+  });
+
+let service: Service;
+let customer: TestAccount;
+/** A request of the customer that was charged. */
+let charged: string;
+let made: Record<Scope, MadeKey>;
+let others: Record<string, string | null>;
+before(async () => {
+  service = await startService();
+  customer = await service.account();
+  charged = await chargedRequest(service, customer);
+  const entries = scopes.map(async (scope) => [scope, await operatorKey(service, scope, [scope])]);
+  made = Object.fromEntries(await Promise.all(entries));
+  const revoked = await operatorKey(service, 'gone');
+  await operatorKeys.revoke(service.db, revoked.operator_key_id);
+  others = {
+    'no key': null,
+    "a customer's key": `Key ${customer.key}`,
+    'a revoked operator key': `Key ${revoked.key}`,
+    'an operator key that never was': `Key ${newKey(randomBytes, 'fbo_')}`,
+    'an operator key of a wrong checksum': `Key ${revoked.key.slice(0, -1)}${revoked.key.endsWith('a') ? 'b' : 'a'}`,
+    'an operator key without its scheme': made.read.key,
+  };
+});
+after(() => service.audit().finally(() => service.stop()));
+
+let n = 0;
+async function callOf(path: string): Promise<{ at: string; body?: object }> {
+  const { key_id } = path.includes(':key_id') ? await service.account() : customer;
+  const at = path
+    .replace(':account_id', customer.account_id)
+    .replace(':key_id', key_id)
+    .replace(':request_id', charged);
+  const bodies: [end: RegExp, body: object][] = [
+    [/\/accounts$/, { email: `new${++n}@example.com` }],
+    [/\/keys$/, { name: 'web' }],
+    [/\/keys\/:key_id$/, { rpm: 5 }],
+    [/\/credits$/, { amount_usd_micro: '5', reference: `c ${++n}`, source: 'paid' }],
+    [/\/refunds$/, { amount_usd_micro: '5', reference: `r ${++n}`, reason: 'a slip' }],
+    [/\/adjustments$/, { amount_usd_micro: '-5', reference: `a ${++n}`, reason: 'a slip' }],
+  ];
+  const query = path.endsWith('/usage') ? '?by=day' : '';
+  const body = bodies.find(([end]) => end.test(path))?.[1];
+  return { at: at + query, ...(body && { body }) };
+}
+
+test('the matrix has every call of the API, and no other', () => {
+  const calls = routes({} as HttpDeps).filter(({ path }) => path.startsWith('/operator'));
+  assert.deepEqual(
+    rows.map(({ method, path }) => `${method} ${path}`).sort(),
+    calls.map(({ method, path }) => `${method} /v1${path}`).sort(),
+  );
+  for (const { who } of calls) assert.equal(who, 'operator');
+});
+
+describe('the matrix of calls and scopes', () => {
+  for (const { method, path, cells } of rows) {
+    test(`${method} ${path} needs its scope, and leaves nothing without it`, async () => {
+      assert.equal(cells.length, scopes.length);
+      for (const [i, scope] of scopes.entries()) {
+        const { at, body } = await callOf(path);
+        const given = method === 'GET' || body === undefined ? {} : { body };
+        const earlier = await traces(service);
+        const call = () => service.call(method, at, { key: made[scope].key, ...given });
+        const { reply, rows: left } = await withRows(service, call);
+        assert.equal(reply.status, cells[i], `${scope}: ${reply.text}`);
+        assert.ok(reply.headers.has('ratelimit-remaining'));
+        if (reply.status === 403) {
+          const { details, message } = assertRefused(reply, 'forbidden');
+          const needed = scopes[cells.findIndex((status) => status < 300)]!;
+          assert.deepEqual(details, { scope: needed, scopes: [scope] });
+          assert.match(message, new RegExp(`scope ${needed}.*has ${scope}`));
+          assert.deepEqual(await traces(service), earlier);
+        }
+        const acts = reply.status < 300 && method !== 'GET';
+        assert.equal(left.length, acts ? 1 : 0, `${scope}: rows in the log`);
+        for (const row of left) {
+          const { operator_key_id } = made[scope];
+          assert.deepEqual(
+            [row.operator_key_id, row.by_email, row.person_id],
+            [operator_key_id, `operator key ${scope}`, null],
+          );
+        }
+      }
+    });
+
+    test(`${method} ${path} is closed to everyone else`, async () => {
+      const { at, body } = await callOf(path);
+      const earlier = await traces(service);
+      const logged = (await logRows(service)).length;
+      for (const [who, authorization] of Object.entries(others)) {
+        const headers: Record<string, string> = authorization === null ? {} : { authorization };
+        const given = method === 'GET' || body === undefined ? {} : { body };
+        const reply = await service.call(method, at, { headers, ...given });
+        assertRefused(reply, 'unauthorized', { about: who });
+        assert.equal(reply.headers.get('www-authenticate'), 'Key realm="farebox"');
+      }
+      assert.deepEqual(await traces(service), earlier);
+      assert.equal((await logRows(service)).length, logged);
+    });
+  }
+});
+
+test('each door says which key it takes', async () => {
+  const at = '/v1/operator/accounts';
+  const wrong = assertRefused(await service.call('GET', at, { key: customer.key }), 'unauthorized');
+  assert.match(wrong.message, /account's key.*operator key; it begins with fbo_/);
+  const none = assertRefused(await service.call('GET', at), 'unauthorized');
+  assert.match(none.message, /Send an operator key as "Authorization: Key fbo_/);
+  for (const path of ['/v1/balance', '/v1/requests', `/v1/operator/../balance`]) {
+    const reply = await service.call('GET', path, { key: made.read.key });
+    const { message } = assertRefused(reply, 'unauthorized');
+    assert.match(message, /operator key, which works only below \/v1\/operator/);
+  }
+});
+
+test('a key with several scopes may make the calls of each', async () => {
+  const two = await operatorKey(service, 'two', ['money', 'read', 'money']);
+  const [row] = await operatorKeys.list(service.db, { below_id: null, limit: 1 });
+  assert.deepEqual(row!.scopes, ['read', 'money']);
+  assert.equal((await service.call('GET', '/v1/operator/usage?by=day', two)).status, 200);
+  const at = `/v1/operator/accounts/${customer.account_id}/suspend`;
+  assertRefused(await service.call('POST', at, two), 'forbidden');
+});
+
+test('a revoked key is refused from the next call on', async () => {
+  const key = await operatorKey(service, 'short');
+  assert.equal((await service.call('GET', '/v1/operator/accounts', key)).status, 200);
+  await operatorKeys.revoke(service.db, key.operator_key_id);
+  const reply = await service.call('GET', '/v1/operator/accounts', key);
+  assert.match(assertRefused(reply, 'unauthorized').message, /invalid or has been revoked/);
+});
+
+test('calls a minute are counted over all processes, and refused above the limit', async () => {
+  const key = await operatorKey(service, 'busy');
+  const { base } = await service.another({ FAREBOX_RPM: '3' });
+  const remaining: string[] = [];
+  for (let i = 0; i < 3; i++) {
+    const reply = await service.call('GET', '/v1/operator/accounts', { ...key, base });
+    assert.equal(reply.status, 200, reply.text);
+    remaining.push(reply.headers.get('ratelimit-remaining')!);
+  }
+  assert.deepEqual(remaining, ['2', '1', '0']);
+  const logged = (await logRows(service)).length;
+  const body = { email: 'busy@example.com' };
+  const refused = await service.call('POST', '/v1/operator/accounts', { ...key, body, base });
+  const { details } = assertRefused(refused, 'rate_limited');
+  assert.equal(details.limit, 3);
+  assert.equal((await logRows(service)).length, logged);
+  const other = await operatorKey(service, 'calm');
+  assert.equal(
+    (await service.call('GET', '/v1/operator/accounts', { ...other, base })).status,
+    200,
+  );
+  await service.db.run(
+    rawSql(
+      `update operator_key_windows set started_at = now() - interval '61 s' where key_id = $1`,
+      [key.operator_key_id],
+    ),
+  );
+  const again = await service.call('POST', '/v1/operator/accounts', { ...key, body, base });
+  assert.equal(again.status, 201, again.text);
+});
+
+test('the database has no operator key in clear', async () => {
+  const rows = await service.db.run<{ text: string }>(
+    rawSql(
+      'select k::text as text from operator_keys k union all select l::text from operator_log l',
+    ),
+  );
+  for (const { key } of Object.values(made))
+    for (const { text } of rows) assert.ok(!text.includes(key.slice(8, 30)), text);
+});

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { scopes, type Scope } from '../../../src/core/account/scope.ts';
+import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { createOperatorKey } from '../../../src/operations/accounts/operator-key.ts';
+import { commandLine } from '../../../src/operations/operator-action.ts';
+import type { Reply, Service, TestAccount } from '../../kit/service.ts';
+
+/** Operator keys of a service, and what their calls leave in the operator's log. */
+
+export interface MadeKey {
+  key: string;
+  operator_key_id: string;
+  name: string;
+}
+
+export async function operatorKey(
+  service: Service,
+  name = 'all',
+  wanted: readonly Scope[] = scopes,
+): Promise<MadeKey> {
+  const { answer } = await createOperatorKey(service.db, { name, scopes: wanted }, commandLine);
+  return answer;
+}
+
+export interface Logged {
+  action: string;
+  by_email: string;
+  operator_key_id: string | null;
+  person_id: string | null;
+  account_id: string | null;
+  target: string | null;
+  details: Record<string, unknown> | null;
+  text: string;
+}
+
+export function logRows(service: Service): Promise<Logged[]> {
+  return service.db.run<Logged>(
+    rawSql('select l.*, l::text as text from operator_log l order by seq'),
+  );
+}
+
+/** Makes a call and returns its reply with the rows that it left in the log. */
+export async function withRows(
+  service: Service,
+  call: () => Promise<Reply>,
+): Promise<{ reply: Reply; rows: Logged[] }> {
+  const before = (await logRows(service)).length;
+  const reply = await call();
+  return { reply, rows: (await logRows(service)).slice(before) };
+}
+
+export function ok(reply: Reply, status = 200): any {
+  assert.equal(reply.status, status, reply.text);
+  return reply.body;
+}
+
+/** A request that has ended and was charged. */
+export async function chargedRequest(service: Service, account: TestAccount): Promise<string> {
+  const submit = { key: account.key, body: { prompt: 'a cat' } };
+  const { request_id } = ok(await service.call('POST', '/v1/queue/fake/image', submit), 202);
+  await service.work();
+  await service.wakeAll();
+  await service.work();
+  const { body } = await service.call('GET', `/v1/requests/${request_id}`, { key: account.key });
+  assert.equal(body.status, 'COMPLETED');
+  return request_id;
+}

@@ -1,0 +1,26 @@
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { expireBonuses } from '../../src/operations/accounts/bonus.ts';
+
+/** Moves the ends of an account's bonuses to the past, in the log too, and ends them. */
+export async function endBonuses(db: Database, account_id: string): Promise<void> {
+  await passEnds(db, account_id);
+  await expireBonuses(db, 100);
+}
+
+/** Only moves the ends by so many days. */
+export async function passEnds(db: Database, account_id: string, days = 1000): Promise<void> {
+  await db.run(
+    rawSql(
+      `update bonuses set expires_at = expires_at - $2 * interval '1 day'
+      where account_id = $1 and ended_by is null`,
+      [account_id, days],
+    ),
+  );
+  await db.run(
+    rawSql(`alter table operator_log disable trigger operator_log_append_only;
+      update operator_log l
+        set details = (l.details::jsonb || jsonb_build_object('expires_at', b.expires_at))
+        from bonuses b where l.details->>'transfer_id' = b.transfer_id::text;
+      alter table operator_log enable trigger operator_log_append_only`),
+  );
+}

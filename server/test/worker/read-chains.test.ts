@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
+import type { Chain } from '../../src/core/deposit/chain.ts';
+import * as chains from '../../src/db/deposits/chains.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
+import type { ChainJob } from '../../src/worker/jobs/chains.ts';
+import { playWorld, type PlayWorld } from '../chains/play-kit.ts';
+import {
+  availableTo,
+  forgetChains,
+  liveChain,
+  payer,
+  readerOf,
+  readNow,
+  runningReader,
+  statesOf,
+  type Payer,
+} from '../chains/scene.ts';
+import { customer } from '../kit/by-hand.ts';
+import { until } from '../kit/until.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
+
+let database: TestDatabase;
+let world: PlayWorld;
+let who: Payer;
+const key = keyOf('evm');
+const units = 5n * 10n ** 18n;
+const fromHead: Chain = { ...chain, start_height: null };
+before(async () => {
+  database = await testDatabase();
+});
+beforeEach(async () => {
+  await forgetChains(database.db);
+  world = playWorld();
+  who = await payer(database.db, key);
+});
+after(async () => {
+  assert.deepEqual((await audit(database.db)).violations, []);
+  await database.close();
+});
+
+/** A process that reads the chain by these endpoints. */
+const reader = (rpcs: Rpc[] = [world.play.rpc], file = fromHead): ChainJob =>
+  readerOf(database.db, liveChain(file, rpcs));
+const read = (job: ChainJob) => readNow(database.db, job, fromHead.name);
+const pay = () => world.play.pay({ token: usdt, to: who.address, units });
+const states = () => statesOf(database.db, who);
+
+describe('a chain that is read', () => {
+  test('does not look at payments from before its first read', async () => {
+    pay();
+    world.mine(10);
+    const job = reader();
+    await read(job);
+    world.mine(10);
+    await read(job);
+    assert.deepEqual(await states(), []);
+  });
+
+  test('credits an address that is issued while it reads', async () => {
+    let heads = 0;
+    const late = await customer(database.db, 0n);
+    const job = reader([
+      async (method, params) => {
+        // Somebody gets an address and pays while the read is going on.
+        if (method === 'eth_blockNumber' && ++heads === 2) {
+          const { address } = await depositAddress(database.db, late.account_id, key);
+          world.play.pay({ token: usdt, to: address!, units });
+          world.mine(5);
+        }
+        return world.play.rpc(method, params);
+      },
+    ]);
+    await read(job);
+    await read(job);
+    assert.equal(await availableTo(database.db, late), 5_000_000n);
+  });
+});
+
+test('a chain whose endpoint hangs does not delay the others', async () => {
+  const { db } = database;
+  const gate = Promise.withResolvers<void>();
+  const hanging: Rpc = async (method, params) => {
+    await gate.promise;
+    return world.play.rpc(method, params);
+  };
+  const isRead = async (name: string) =>
+    (await chains.list(db)).some((row) => row.name === name && row.scanned_height !== null);
+  const slow = liveChain({ ...fromHead, name: 'slow' }, [hanging]);
+  const job = runningReader(db, slow, liveChain(fromHead, [world.play.rpc]));
+  await until('the quick one was read', () => isRead('play'));
+  pay();
+  world.mine(5);
+  await db.run(rawSql("update chains set wake_at = now() where name = 'play'"));
+  await until('its payment is credited', async () => (await availableTo(db, who)) === 5_000_000n);
+  assert.equal(await isRead('slow'), false);
+  gate.resolve();
+  await until('the slow one was read', () => isRead('slow'));
+  await job.stop();
+});
+
+describe('a read that fails', () => {
+  const away: Rpc = () => Promise.reject(new RpcError('eth_blockNumber', 429, 'too many'));
+
+  test('by a wrong setting says what to do, until it is corrected', async () => {
+    const wrong = await read(reader([world.play.rpc], { ...fromHead, chain_id: 56 }));
+    assert.match(
+      wrong.refused_why!,
+      /^play was read as the chain 7 before, but its file says 56\./,
+    );
+    const tokens = chain.tokens.map((token) => ({ ...token, decimals: 6 }));
+    const other = await read(reader([world.play.rpc], { ...fromHead, tokens }));
+    assert.match(other.refused_why!, /^USDT has 18 decimals, but the chain file play says 6\./);
+    assert.equal(other.scanned_height, null);
+    assert.equal((await read(reader())).refused_why, null);
+  });
+
+  test('of a chain that nobody has read cannot be resumed', async () => {
+    await assert.rejects(
+      resumeChain(database.db, 'nowhere', null),
+      /No chain with the name nowhere/,
+    );
+  });
+
+  test('because its process stops leaves the chain to the next one at once', async () => {
+    await read(reader());
+    pay();
+    world.mine(5);
+    let stopped: Promise<void> | undefined;
+    const job: ChainJob = reader([
+      () => {
+        stopped ??= job.stop();
+        return away('eth_chainId');
+      },
+    ]);
+    const row = await read(job);
+    await stopped;
+    assert.deepEqual([row.failures, row.wake_at <= new Date()], [0, true]);
+    await reader().runOnce();
+    assert.deepEqual(await states(), ['credited']);
+  });
+});
