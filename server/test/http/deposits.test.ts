@@ -116,6 +116,27 @@ describe('an address', () => {
     });
 });
 
+describe('the next read of a chain', () => {
+  const secondsUntil = async () => {
+    await read();
+    const [row] = await service.db.run<{ seconds: number }>(
+      rawSql('select round(extract(epoch from wake_at - read_at))::int as seconds from chains'),
+    );
+    return row!.seconds;
+  };
+
+  test('comes sooner after somebody looked at an address, and not after other calls', async () => {
+    const account = await service.account({ usd: 0 });
+    await service.db.run(rawSql('update deposit_addresses set shown_at = null'));
+    await get('/v1/balance', account);
+    const body = { prompt: 'a cat' };
+    await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    assert.equal(await secondsUntil(), 15);
+    await addressOf(account);
+    assert.equal(await secondsUntil(), 5);
+  });
+});
+
 describe('a deposit', () => {
   test('is seen, then credited, and raises the balance once', async () => {
     const account = await service.account({ usd: 0 });

@@ -4,7 +4,7 @@ import * as chains from '../../db/deposits/chains.ts';
 import * as lists from '../../db/deposits/deposit-lists.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import {
-  openAddresses,
+  showAddresses,
   type DepositChain,
   type OpenAddress,
 } from '../../operations/deposits/deposit-address.ts';
@@ -58,7 +58,7 @@ const DepositAddressList = named('DepositAddressList', object({ data: listOf(Dep
 export const addresses = keyedEndpoint(
   { reply: DepositAddressList },
   async ({ req }, { db, chains: { live } }) => {
-    const open = await openAddresses(db, req.caller.account_id, live);
+    const open = await showAddresses(db, req.caller.account_id, live);
     return { data: open.flatMap((each) => addressesOf(each, live)) };
   },
 );

@@ -40,11 +40,25 @@ export async function openAddresses(
     const { address } = await depositAddress(db, accountId, key);
     if (address !== null) found.set(key.family, address);
   }
-  if (found.size > 0) await addresses.noteShown(db, accountId, [...found.keys()]);
   return open.flatMap(({ chain, show }) => {
     const address = found.get(chain.family);
     return address === undefined ? [] : [{ chain, address: show(address) }];
   });
+}
+
+/**
+ * As `openAddresses`, for somebody who is about to pay: their chains are read more often for a
+ * while. Replies that merely contain an address must not cause this, as each call of a program may.
+ */
+export async function showAddresses(
+  db: Database,
+  accountId: string,
+  offered: readonly DepositChain[],
+): Promise<OpenAddress[]> {
+  const open = await openAddresses(db, accountId, offered);
+  const families = new Set(open.map(({ chain }) => chain.family));
+  if (families.size > 0) await addresses.noteShown(db, accountId, [...families]);
+  return open;
 }
 
 /**
