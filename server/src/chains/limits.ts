@@ -7,7 +7,8 @@ export interface QuestionSize {
   addresses: number;
 }
 
-const first: QuestionSize = { blocks: 2_000, addresses: 500 };
+/** Nodes take at most 1,000 addresses, and most endpoints 2,000 blocks or more. */
+const first: QuestionSize = { blocks: 2_000, addresses: 1_000 };
 /** After so many answers a question may be larger again: a crowded range slows only itself down. */
 const growsAfter = 20;
 
@@ -52,6 +53,8 @@ export class QuestionLimits {
   refused(error: unknown, asked: QuestionSize): boolean {
     if (!(error instanceof RpcError)) return false;
     this.#answers = 0;
+    // The next read asks for less. This one ends, since an endpoint that hangs would hold it long.
+    if (error.code === null && asked.blocks > 1) this.#shrink('blocks', asked.blocks, null);
     if (tooManyAddresses.test(error.text) && asked.addresses > 1)
       return this.#shrink('addresses', asked.addresses, namedIn(namedTopics, error.text));
     const isOfSize = error.code !== null && sizeCodes.has(error.code) && tooMuch.test(error.text);

@@ -1,10 +1,10 @@
 import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
+import { isTrifle } from '../core/deposit/deposit.ts';
 import type { FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
 import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
 import {
   BadAnswer,
-  confirmTransfer,
   demandBlock,
   readChainId,
   readDecimals,
@@ -13,6 +13,7 @@ import {
   readTransfers,
   type Block,
 } from './scan.ts';
+import { Witness, type KnownTransfer } from './witness.ts';
 
 /** One endpoint of a chain that is read. */
 export interface ChainEndpoint {
@@ -49,6 +50,8 @@ export class ReplacedBlock extends Error {
 
 /** Maximum number of blocks of one read, so that what it found is written soon. */
 const blocksMax = 2_000n;
+/** A second endpoint may call blocks final so much later than the first: two epochs of Ethereum. */
+const waitedForMs = 15 * 60_000;
 
 /** The endpoints of a chain. The first one reads, and all have to know a final transfer. */
 export type ChainEndpoints = readonly [ChainEndpoint, ...ChainEndpoint[]];
@@ -66,24 +69,27 @@ export async function readChain(
   cursor: Cursor | null,
   load: LoadAddresses,
 ): Promise<ChainReading> {
-  const [{ rpc, limits }] = endpoints;
+  const [{ rpc }, ...more] = endpoints;
   // guard: replaced-block-stops
   if (cursor !== null && cursor.hash !== null) await demandSame(rpc, cursor.height, cursor.hash);
   const head = await readHead(rpc);
   const newest = await readFinal(rpc, chain, head);
   const from = cursor === null ? BigInt(chain.start_height ?? head) : cursor.height + 1n;
   const read = from - 1n;
-  const target = newest === null ? read : lower(newest.height, read + blocksMax);
+  const most = newest === null ? read : lower(newest.height, read + blocksMax);
   // While far behind, only final blocks are read.
-  const isNear = newest === null || newest.height <= target;
-  const to = isNear ? higher(head, target) : target;
+  const isNear = newest === null || newest.height <= most;
+  const to = isNear ? higher(head, most) : most;
   // An address that is issued from now on cannot have been paid in a block that is final already.
   const addresses = await load();
-  const tokens = chain.tokens.map(({ address }) => address);
-  const found = to < from ? [] : await readTransfers(rpc, { tokens, from, to }, addresses, limits);
+  const found = to < from ? [] : await noted(chain, { from, to }, addresses, endpoints[0]);
+  const others = more.map((each) => new Witness(chain, each.rpc));
+  const isPaid = found.some(({ block_height }) => block_height <= most);
+  const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
   const scanned = target < from ? null : await demandBlock(rpc, target);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
-  const final = await checkedOf(found.filter(isFinal), endpoints);
+  const witnesses = [new Witness(chain, rpc, newest), ...others];
+  const final = await checkedOf(found.filter(isFinal), endpoints[0], witnesses);
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
   return { start: from, final, seen, scanned, head };
 }
@@ -99,28 +105,38 @@ export async function rescanChain(
   load: LoadAddresses,
 ): Promise<FinalTransfer[]> {
   const [asked = endpoints[0], ...others] = endpoints.toReversed();
-  const tokens = chain.tokens.map(({ address }) => address);
   await demandBlock(asked.rpc, range.to);
-  const found = await readTransfers(asked.rpc, { tokens, ...range }, await load(), asked.limits);
-  return checkedOf(found, [asked, ...others]);
+  const found = await noted(chain, range, await load(), asked);
+  const witnesses = [asked, ...others].map(({ rpc }) => new Witness(chain, rpc));
+  return checkedOf(found, asked, witnesses);
 }
 
-/** Whether every endpoint knows this deposit by now. One that does not answer does not know it. */
-export async function isConfirmed(
+/** Those of these deposits that every endpoint knows by now. */
+export async function confirmedOf<Deposit extends KnownTransfer>(
+  chain: Chain,
   endpoints: ChainEndpoints,
-  deposit: Parameters<typeof confirmTransfer>[1],
-): Promise<boolean> {
-  const places = await placesOf(endpoints, deposit);
-  return places.every((place) => place !== null);
+  deposits: readonly Deposit[],
+): Promise<Deposit[]> {
+  const witnesses = endpoints.map(({ rpc }) => new Witness(chain, rpc));
+  const confirmed: Deposit[] = [];
+  for (const deposit of deposits) {
+    const places = await Promise.all(witnesses.map((each) => each.placeOrNull(deposit)));
+    if (places.every((place) => place !== null)) confirmed.push(deposit);
+  }
+  return confirmed;
 }
 
 /** Throws unless the endpoint and the chain file tell of one chain and one form of its tokens. */
-export async function demandSetting(chain: Chain, { rpc }: ChainEndpoint): Promise<void> {
+export async function demandSetting(
+  chain: Chain,
+  { rpc }: ChainEndpoint,
+  which: 'first' | 'second' = 'first',
+): Promise<void> {
   const { name, chain_id, tokens } = chain;
   const found = await readChainId(rpc);
   if (found !== BigInt(chain_id))
     throw new WrongSetting(
-      `The endpoint is of the chain ${found}, but the chain file ${name} says ${chain_id}. Set ${endpointVariable(name)} to an endpoint of that chain.`,
+      `The ${which} endpoint is of the chain ${found}, but the chain file ${name} says ${chain_id}. Set ${endpointVariable(name)} to endpoints of that chain.`,
     );
   for (const { symbol, address, decimals } of tokens) {
     const told = await readDecimals(rpc, address);
@@ -131,32 +147,55 @@ export async function demandSetting(chain: Chain, { rpc }: ChainEndpoint): Promi
   }
 }
 
+/** The transfers of a range that are worth a note. */
+function noted(
+  chain: Chain,
+  { from, to }: { from: bigint; to: bigint },
+  addresses: readonly string[],
+  { rpc, limits }: ChainEndpoint,
+): Promise<SeenTransfer[]> {
+  const tokens = new Map(chain.tokens.map((token) => [token.address, token]));
+  const isNoted = ({ token, units }: SeenTransfer) =>
+    !isTrifle(units, tokens.get(token)!, chain.minimum_usd_micro);
+  const range = { tokens: [...tokens.keys()], from, to, isNoted };
+  return readTransfers(rpc, range, addresses, limits);
+}
+
+/**
+ * The newest block up to `most` that the other endpoints call final too. One that is away, or far
+ * behind the first, is not waited for: its deposits are held instead.
+ */
+async function agreedFinal(others: Witness[], most: bigint, newest: Block | null): Promise<bigint> {
+  const finals = await Promise.all(others.map((each) => each.final().catch(() => null)));
+  const oldest = (newest?.at.getTime() ?? 0) - waitedForMs;
+  return finals.reduce<bigint>(
+    (least, block) => (block && block.at.getTime() > oldest ? lower(least, block.height) : least),
+    most,
+  );
+}
+
 /** Adds to each transfer what the endpoints know of it. The first one has found them. */
 async function checkedOf(
   found: readonly SeenTransfer[],
-  endpoints: ChainEndpoints,
+  { rpc }: ChainEndpoint,
+  [first, ...others]: readonly Witness[],
 ): Promise<FinalTransfer[]> {
-  const blocks = new Map<bigint, Block>();
   const checked: FinalTransfer[] = [];
+  let block: Block | undefined;
   for (const transfer of found) {
     const { block_height: height, tx_hash } = transfer;
-    const block = blocks.get(height) ?? (await demandBlock(endpoints[0].rpc, height));
-    blocks.set(height, block);
-    const [log_position = null, ...others] = await placesOf(endpoints, transfer);
+    if (block?.height !== height) block = await demandBlock(rpc, height);
+    const [log_position, ...places] = await Promise.all([
+      first!.place(transfer),
+      ...others.map((each) => each.placeOrNull(transfer)),
+    ]);
     if (log_position === null)
       throw new BadAnswer(`the endpoint does not confirm its own transfer ${tx_hash}`);
     // guard: both-endpoints-asked (off: false)
-    const isDoubted = others.some((place) => place !== log_position);
+    const isDoubted = places.some((place) => place !== log_position);
     checked.push({ ...transfer, log_position, block_at: block.at, is_confirmed: !isDoubted });
   }
   return checked;
-}
-
-function placesOf(
-  endpoints: ChainEndpoints,
-  transfer: Parameters<typeof confirmTransfer>[1],
-): Promise<(number | null)[]> {
-  return Promise.all(endpoints.map(({ rpc }) => confirmTransfer(rpc, transfer).catch(() => null)));
 }
 
 async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<void> {

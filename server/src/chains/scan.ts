@@ -67,17 +67,26 @@ export async function readFinal(
   return height < 0n ? null : demandBlock(call, height);
 }
 
-/** All transfers of these tokens to these addresses, in blocks `from` to `to`. */
+/** A question for transfers of these tokens, in blocks `from` to `to`. */
+interface Question {
+  tokens: readonly string[];
+  from: bigint;
+  to: bigint;
+  /** The others are dropped as they come, so that a flood of them takes no memory. */
+  isNoted: (transfer: SeenTransfer) => boolean;
+}
+
+/** All transfers to these addresses that the question asks for. */
 export async function readTransfers(
   call: Rpc,
-  range: { tokens: readonly string[]; from: bigint; to: bigint },
+  range: Question,
   addresses: readonly string[],
   limits: QuestionLimits,
 ): Promise<SeenTransfer[]> {
   const found = new Map<string, SeenTransfer>();
   const watched = new Set(addresses);
   const padded = addresses.map(topicOf);
-  const { tokens, to } = range;
+  const { tokens, to, isNoted } = range;
   const address = tokens.length === 1 ? tokens[0] : tokens;
   const ask = async (low: bigint, high: bigint, topics: readonly string[]) => {
     const filter = { address, fromBlock: hexOf(low), toBlock: hexOf(high) };
@@ -88,7 +97,7 @@ export async function readTransfers(
       if (transfer === null) continue;
       // guard: answer-fits-question
       demandFit(transfer, { tokens, low, high, watched });
-      found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
+      if (isNoted(transfer)) found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
     }
   };
   /** Asks for a range of blocks, from this address on. */
@@ -120,9 +129,10 @@ export async function readTransfers(
 }
 
 /** A transfer in a block, to be confirmed. Its log is found by its number in the block. */
-type Mined = Pick<SeenTransfer, 'tx_hash' | 'block_hash' | 'token' | 'to_address' | 'units'> & {
-  block_log_index: number;
-};
+type Mined = Pick<
+  SeenTransfer,
+  'tx_hash' | 'block_height' | 'block_hash' | 'token' | 'to_address' | 'units'
+> & { block_log_index: number };
 /** A stored one, found by the place of its log in the receipt, as a reorg cannot change it. */
 type Stored = Omit<Mined, 'block_log_index'> & { log_position: number };
 

@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import type { LiveChain } from '../chains/chains.ts';
 import {
+  confirmedOf,
   demandSetting,
-  isConfirmed,
   readChain,
   ReplacedBlock,
   rescanChain,
   WrongSetting,
+  type ChainEndpoint,
+  type ChainEndpoints,
   type ChainReading,
 } from '../chains/read-chain.ts';
 import type { Chain } from '../core/deposit/chain.ts';
@@ -14,6 +16,7 @@ import type { FinalTransfer } from '../core/deposit/transfer.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as chainDeposits from '../db/deposits/chain-deposits.ts';
 import * as chains from '../db/deposits/chains.ts';
+import type { LogThrottle } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { recordRead, type ChainRead } from '../operations/deposits/record-read.ts';
@@ -28,8 +31,10 @@ export interface ChainDeps {
   chainSeconds: number;
   /** Larger deposits wait for an operator; null: none does. */
   reviewUsdMicro: bigint | null;
-  /** Names of the chains whose endpoints fit their files, as far as is known. */
-  checked: Set<string>;
+  /** Endpoints that fit the files of their chains. */
+  checked: Set<ChainEndpoint>;
+  /** Logs failures that do not end a read, at most one a minute for each chain. */
+  failures: LogThrottle;
   /** True once the process is stopping. */
   isStopping: () => boolean;
 }
@@ -90,41 +95,73 @@ async function readOne(
   }
 }
 
-async function ask(
-  claim: chains.ChainClaim,
-  { chain, endpoints }: LiveChain,
-  deps: ChainDeps,
-): Promise<ChainRead> {
-  const { db, checked } = deps;
+async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<ChainRead> {
+  const { db } = deps;
+  const { chain } = live;
   const { name, chain_id, family } = chain;
   if (claim.chain_id !== BigInt(chain_id))
     throw new WrongSetting(
       `${name} was read as the chain ${claim.chain_id} before, but its file says ${chain_id}. Correct chain_id, or give the other chain another name.`,
     );
-  if (!checked.has(name)) {
-    for (const endpoint of endpoints) await demandSetting(chain, endpoint);
-    checked.add(name);
-  }
+  const endpoints = await checkedEndpoints(live, deps);
   const load = () => addresses.watched(db, family);
   const { scanned_height: height, scanned_hash: hash } = claim;
   const cursor = height === null ? null : { height, hash };
   const reading = await readChain(chain, endpoints, cursor, load);
   const range = rangeToRescan(chain, claim, reading);
-  const again = range ? await rescanChain(chain, endpoints, range, load) : [];
-  const confirmed = await newlyConfirmed(name, endpoints, deps);
+  // Blocks that cannot be read again now stay due. New deposits do not wait for them.
+  const again =
+    range &&
+    (await rescanChain(chain, endpoints, range, load).catch((error: unknown) =>
+      noteSecond(error, name, deps),
+    ));
+  const confirmed = await newlyConfirmed(chain, endpoints, deps);
   return {
-    final: withoutRepeats([...reading.final, ...again, ...confirmed]),
+    final: withoutRepeats([...reading.final, ...(again ?? []), ...confirmed]),
     seen: reading.seen,
     state: {
       start_height: claim.start_height ?? reading.start,
       scanned_height: reading.scanned?.height ?? reading.start - 1n,
       scanned_hash: reading.scanned?.hash ?? hash,
       scanned_block_at: reading.scanned?.at ?? null,
-      rescanned_height: range?.to ?? claim.rescanned_height ?? reading.start - 1n,
+      rescanned_height: (again && range?.to) ?? claim.rescanned_height ?? reading.start - 1n,
       head_height: reading.head,
       wake_seconds: await wakeSeconds(chain, reading, deps),
     },
   };
+}
+
+/**
+ * The endpoints of a chain, each checked once. While a second one is away, the first one reads and
+ * nothing is confirmed, so deposits are held.
+ */
+async function checkedEndpoints(
+  { chain, endpoints: [first, ...others] }: LiveChain,
+  deps: ChainDeps,
+): Promise<ChainEndpoints> {
+  const { checked } = deps;
+  if (!checked.has(first)) await demandSetting(chain, first);
+  checked.add(first);
+  const usable: ChainEndpoint[] = [];
+  for (const each of others) {
+    try {
+      if (!checked.has(each)) await demandSetting(chain, each, 'second');
+      checked.add(each);
+      usable.push(each);
+    } catch (error) {
+      if (error instanceof WrongSetting) throw error;
+      noteSecond(error, chain.name, deps);
+      usable.push({ ...each, rpc: () => Promise.reject(error) });
+    }
+  }
+  return [first, ...usable];
+}
+
+function noteSecond(error: unknown, chain: string, { log, failures }: ChainDeps): null {
+  const count = failures.due(chain);
+  if (count !== null)
+    log.warn({ chain, err: error, count }, 'an endpoint could not be asked a second time');
+  return null;
 }
 
 /** The blocks that are due to be read once more; null if they are too few yet. */
@@ -143,15 +180,13 @@ function rangeToRescan(
 
 /** Held deposits that every endpoint knows by now: the second one may be behind the first. */
 async function newlyConfirmed(
-  name: string,
-  endpoints: LiveChain['endpoints'],
+  chain: Chain,
+  endpoints: ChainEndpoints,
   { db }: ChainDeps,
 ): Promise<FinalTransfer[]> {
-  const held = await chainDeposits.unconfirmed(db, name, unconfirmedMax);
-  const known = await Promise.all(
-    held.map(async (each) => ((await isConfirmed(endpoints, each)) ? [each] : [])),
-  );
-  return known.flat().map((each) => ({ ...each, is_confirmed: true }));
+  const held = await chainDeposits.unconfirmed(db, chain.name, unconfirmedMax);
+  const known = await confirmedOf(chain, endpoints, held);
+  return known.map((each) => ({ ...each, is_confirmed: true }));
 }
 
 /** A transfer that was found twice in one read: confirmed if one of the two is. */

@@ -1,5 +1,6 @@
 import { chainCases } from './chain-cases.ts';
 import { endpointCases } from './endpoint-cases.ts';
+import { lyingCases } from './lying-cases.ts';
 import { payerCases } from './payer-cases.ts';
 import type { Scene } from './scene.ts';
 
@@ -15,5 +16,6 @@ export interface DepositCase {
 export const depositCases: Readonly<Record<string, DepositCase>> = {
   ...chainCases,
   ...endpointCases,
+  ...lyingCases,
   ...payerCases,
 };

@@ -151,13 +151,48 @@ export const endpointCases: Record<string, DepositCase> = {
     },
   },
 
+  'is found and held while the second endpoint is away, for however long': {
+    async history(scene) {
+      const second: Faults = {};
+      const job = await scene.reader({}, second);
+      await scene.read(job);
+      // By now, old blocks are due to be read again.
+      await scene.world.mine(4_500);
+      second.refuses = scene.door.words.rate;
+      await scene.pay();
+      await scene.settle();
+      const { failures, rescanned_height } = await scene.read(job);
+      assert.deepEqual([failures, await scene.states()], [0, ['held unconfirmed']]);
+      await scene.pay();
+      await scene.world.mine();
+      await scene.read(job);
+      assert.equal((await scene.seen()).length, 1);
+      second.refuses = undefined;
+      await scene.settle();
+      const back = await scene.read(job);
+      assert.ok(back.rescanned_height! > rescanned_height!);
+    },
+  },
+
+  'is held by a process that has never heard the second endpoint': {
+    async history(scene) {
+      const second: Faults = { refuses: scene.door.words.rate };
+      const job = await scene.reader({}, second);
+      assert.equal((await scene.read(job)).failures, 0);
+      await scene.pay();
+      await scene.settle();
+      await scene.read(job);
+      assert.deepEqual(await scene.states(), ['held unconfirmed']);
+      second.refuses = undefined;
+      await scene.read(job);
+    },
+  },
+
   'whose receipt says that it failed is credited once it does not': {
     async history(scene) {
       const faults: Faults = {
         forge: (method, answer) =>
-          method === 'eth_getTransactionReceipt'
-            ? { ...(answer as object), status: '0x0' }
-            : answer,
+          method === 'eth_getTransactionReceipt' ? { ...answer, status: '0x0' } : answer,
       };
       const job = await scene.reader(faults);
       const before = await scene.read(job);

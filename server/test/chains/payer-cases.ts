@@ -28,19 +28,20 @@ export const payerCases: Record<string, DepositCase> = {
     },
   },
 
-  'of less than the minimum is ignored, and not shown': {
+  'of less than the minimum is ignored, not shown, and of next to nothing not even noted': {
     async history(scene) {
       const job = await scene.reader();
       await scene.read(job);
       await scene.pay({ units: scene.units / 5n - 1n });
       await scene.pay({ units: 0n });
+      await scene.pay({ units: scene.units / 500n - 1n });
       await scene.world.mine();
       await scene.read(job);
       assert.deepEqual(await scene.seen(), []);
       await scene.settle();
       await scene.read(job);
     },
-    deposits: ['ignored dust', 'ignored dust'],
+    deposits: ['ignored dust'],
   },
 
   'of a contract that only calls itself USDT is nothing': {

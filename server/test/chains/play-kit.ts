@@ -45,6 +45,8 @@ export interface Faults {
   logsMax?: [count: number, refusal: RpcError];
   /** Is behind by so many blocks, of which it knows nothing. */
   lag?: number;
+  /** As if its newest blocks were not there yet, in every answer. */
+  behind?: number;
   /** Leaves the logs of this block out. */
   gap?: bigint;
   /** Knows its newest block, but not its logs yet. */
@@ -54,7 +56,7 @@ export interface Faults {
   /** Refuses every call, in these words. */
   refuses?: RpcError;
   /** Changes each answer. */
-  forge?: (method: string, answer: unknown) => unknown;
+  forge?: (method: string, answer: any, params: readonly any[]) => unknown;
 }
 
 /** The same chain as an endpoint with faults sees it. The faults may be changed later. */
@@ -62,7 +64,7 @@ export function withFaults(rpc: Rpc, faults: Faults): Rpc {
   return async (method, params = []) => {
     if (faults.refuses) throw faults.refuses;
     const answer = await answerOf(rpc, method, params, faults);
-    return faults.forge ? faults.forge(method, answer) : answer;
+    return faults.forge ? faults.forge(method, answer, params) : answer;
   };
 }
 
@@ -72,16 +74,19 @@ async function answerOf(
   params: readonly unknown[],
   faults: Faults,
 ): Promise<unknown> {
-  const { invents, lag = 0 } = faults;
+  const { invents, lag = 0, behind = 0 } = faults;
   const [first] = params;
   switch (method) {
+    case 'eth_blockNumber':
+      return hexOf((await headOf(rpc)) - BigInt(behind));
     case 'eth_getLogs':
       return logsOf(rpc, first, faults);
     case 'eth_getBlockByNumber': {
-      if (first === 'finalized') return rpc(method, params);
-      return BigInt(first as string) > (await headOf(rpc)) - BigInt(lag)
-        ? null
-        : rpc(method, params);
+      const known = (await headOf(rpc)) - BigInt(lag + behind);
+      if (first !== 'finalized')
+        return BigInt(first as string) > known ? null : rpc(method, params);
+      const { number } = (await rpc(method, params)) as { number: string };
+      return rpc(method, [hexOf(BigInt(number) - BigInt(behind)), false]);
     }
     case 'eth_getTransactionReceipt': {
       if (!invents || first !== inventedHash) return rpc(method, params);
@@ -102,7 +107,8 @@ async function logsOf(rpc: Rpc, filter: any, faults: Faults): Promise<unknown> {
     throw faults.addressesMax[1];
   const logs = (await rpc('eth_getLogs', [filter])) as any[];
   if (faults.logsMax && logs.length > faults.logsMax[0]) throw faults.logsMax[1];
-  const known = (await headOf(rpc)) - BigInt(faults.headWithoutLogs ? 1 : (faults.lag ?? 0));
+  const known =
+    (await headOf(rpc)) - BigInt(faults.headWithoutLogs ? 1 : (faults.lag ?? faults.behind ?? 0));
   const kept = logs.filter(({ blockNumber }) => {
     const height = BigInt(blockNumber);
     return height <= known && height !== faults.gap;

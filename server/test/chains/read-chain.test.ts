@@ -9,6 +9,7 @@ import {
   type Cursor,
 } from '../../src/chains/read-chain.ts';
 import { RpcError } from '../../src/chains/rpc.ts';
+import { hexOf } from '../../src/chains/wire.ts';
 import { chain, usdt } from '../operations/deposits-kit.ts';
 import { endpointOf, playWorld, withFaults, type Faults, type PlayWorld } from './play-kit.ts';
 
@@ -120,6 +121,15 @@ describe('an endpoint', () => {
       assert.deepEqual(places(reading), ['101:0', '103:0', '106:0']);
     });
 
+  test('that does not answer in time is asked for less by the next read', async () => {
+    const world = paid();
+    world.mine(300);
+    const slow = new RpcError('eth_getLogs', null, 'no reply (timeout)');
+    const endpoint = endpointOf(withFaults(world.play.rpc, { blocksMax: [200, slow] }));
+    await assert.rejects(read([endpoint], start), /no reply/);
+    assert.deepEqual(places(await read([endpoint], start)), ['101:0', '103:0', '106:0']);
+  });
+
   test('keeps to the number that was named', async () => {
     const world = paid();
     world.mine(300);
@@ -180,7 +190,7 @@ describe('an endpoint', () => {
     await demandSetting(chain, endpoint);
     await assert.rejects(
       demandSetting({ ...chain, chain_id: 56 }, endpoint),
-      /of the chain 7, but the chain file play says 56\. Set FAREBOX_RPC_PLAY to/,
+      /: The first endpoint is of the chain 7, but the chain file play says 56\. Set FAREBOX_RPC_PLAY to/,
     );
   });
 
@@ -231,6 +241,56 @@ describe('two endpoints', () => {
         [false, false, false],
       );
     });
+
+  test('are each asked once for what many transfers share', async () => {
+    const world = playWorld();
+    const tx_hash = world.play.pay({ token: usdt, to: ours, units });
+    for (let i = 1; i < 50; i++) world.play.pay({ token: usdt, to: ours, units, tx_hash });
+    world.mine(5);
+    const both = [endpointOf(world.play.rpc), endpointOf(world.play.rpc)] as const;
+    const { final } = await read([...both], start);
+    assert.equal(final.filter(({ is_confirmed }) => is_confirmed).length, 50);
+    for (const { calls } of both) {
+      const receipts = calls.filter((method) => method === 'eth_getTransactionReceipt');
+      assert.equal(receipts.length, 1);
+      assert.ok(calls.length < 10, calls.join());
+    }
+  });
+
+  test('of which one hangs wait for it once', async () => {
+    const { play } = paid();
+    const away = new RpcError('any', null, 'no reply (timeout)');
+    const second = endpointOf(withFaults(play.rpc, { refuses: away }));
+    const { final } = await read([endpointOf(play.rpc), second], start);
+    assert.deepEqual([final.length, second.calls.length], [3, 1]);
+  });
+
+  test('of which one calls blocks final an hour late do not confirm meanwhile', async () => {
+    const world = paid();
+    const cursor = after(await read([endpointOf(world.play.rpc)], start));
+    world.mine(3_600);
+    world.play.pay({ token: usdt, to: ours, units });
+    world.mine(5);
+    const early = (await read([endpointOf(world.play.rpc)], cursor)).scanned!;
+    const late = withFaults(world.play.rpc, {
+      forge: (method, answer) => (method === 'eth_blockNumber' ? hexOf(120n) : answer),
+    });
+    const { final } = await read([endpointOf(world.play.rpc), endpointOf(late)], early);
+    assert.deepEqual(
+      final.map(({ is_confirmed }) => is_confirmed),
+      [false],
+    );
+  });
+});
+
+test('a flood of transfers of nothing costs neither calls nor rows', async () => {
+  const world = playWorld();
+  for (let i = 0; i < 5_000; i++) world.play.pay({ token: usdt, to: ours, units: BigInt(i) });
+  world.mine(5);
+  const endpoint = endpointOf(world.play.rpc);
+  const load = () => Promise.resolve([ours]);
+  const { final } = await readChain(chain, [endpoint], start, load);
+  assert.deepEqual([final, endpoint.calls.length], [[], 4]);
 });
 
 describe('a reorg', () => {

@@ -129,6 +129,7 @@ export interface Scene {
   /** Makes blocks until everything is final. */
   settle(): Promise<void>;
   states(): Promise<string[]>;
+  statesOf(who: Customer): Promise<string[]>;
   seen(): Promise<string[]>;
   /** The same customer on another chain. */
   second(change: Partial<Chain>): Promise<Scene>;
@@ -173,6 +174,7 @@ async function sceneOf(
     },
     settle: () => world.mine(door.finalAfter + 1),
     states: () => statesOf(db, who),
+    statesOf: (other) => statesOf(db, other),
     seen: () => seenBy(db, who),
     async second(change) {
       const other = await sceneOf(db, door, { ...chain, ...change }, who, paid);

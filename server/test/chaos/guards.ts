@@ -48,6 +48,7 @@ export const guards: Tests = {
     'dust-is-ignored': 'less than the minimum is dust',
     'both-endpoints-agree': 'what one endpoint alone knows is held',
     'credited-by-hand-is-reviewed': 'what was credited by hand is held',
+    'trifles-leave-no-trace': 'leaves no trace below a hundredth',
   },
   'test/chains/chains.test.ts': {
     'play-key-is-for-the-trial': 'the public key of a mnemonic that everybody knows',
@@ -58,6 +59,7 @@ export const guards: Tests = {
   'test/chains/read-chain.test.ts': {
     'replaced-block-stops': 'of a final block stops the reading',
     'both-endpoints-asked': 'do not confirm it with one',
+    'both-endpoints-call-it-final': 'of which one calls blocks final an hour late',
     'answer-fits-question': 'is not believed',
   },
   'test/operations/deposits.test.ts': {

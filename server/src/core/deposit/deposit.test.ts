@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   chainReference,
+  isTrifle,
   judgeDeposit,
   microOf,
   type DepositRules,
@@ -36,10 +37,26 @@ const cases: [
   ['exactly the limit is credited', { amount_usd_micro: 100_000_000n }, 'credited'],
   ['more than the limit is held', { amount_usd_micro: 100_000_001n }, 'held review'],
   [
-    'without a limit nothing is too large',
-    { amount_usd_micro: 2n ** 60n },
+    'without a limit a billion dollars is credited',
+    { amount_usd_micro: 10n ** 15n },
     'credited',
     { review_usd_micro: null },
+  ],
+  [
+    'more than anybody has is held even without a limit',
+    { amount_usd_micro: 10n ** 15n + 1n },
+    'held review',
+    { review_usd_micro: null },
+  ],
+  [
+    'dust that one endpoint alone knows is held, as it may be more',
+    { amount_usd_micro: 1n, is_confirmed: false },
+    'held unconfirmed',
+  ],
+  [
+    'another token that one endpoint alone knows is held, as it may be ours',
+    { token: { credit: false }, is_confirmed: false },
+    'held unconfirmed',
   ],
 ];
 describe('a deposit', () => {
@@ -48,6 +65,18 @@ describe('a deposit', () => {
       const judged = judgeDeposit({ ...usual, ...found }, { ...rules, ...other });
       assert.equal(Object.values(judged).join(' '), verdict);
     });
+});
+
+test('a transfer leaves no trace below a hundredth of the minimum', () => {
+  const isGone = (units: bigint, decimals: number) => isTrifle(units, { decimals }, 1_000_000n);
+  assert.deepEqual(
+    [0n, 9_999n, 10_000n].map((units) => isGone(units, 6)),
+    [true, true, false],
+  );
+  assert.deepEqual(
+    [10n ** 16n - 1n, 10n ** 16n].map((units) => isGone(units, 18)),
+    [true, false],
+  );
 });
 
 describe('an amount in micro-USD', () => {

@@ -30,15 +30,19 @@ export interface DepositRules {
   review_usd_micro: bigint | null;
 }
 
+/** A larger deposit is never believed: a few of them would not fit a balance. */
+const believedUsdMicro = 1_000_000_000_000_000n;
+
 export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict {
   const { amount_usd_micro: amount } = found;
+  // First, since amount and token are also the word of one endpoint alone.
+  // guard: both-endpoints-agree
+  if (!found.is_confirmed) return { state: 'held', why: 'unconfirmed' };
   if (!found.token.credit) return { state: 'ignored', why: 'token' };
   // guard: dust-is-ignored
   if (amount < rules.minimum_usd_micro) return { state: 'ignored', why: 'dust' };
   if (found.account_id === null) return { state: 'held', why: 'unmatched' };
-  // guard: both-endpoints-agree
-  if (!found.is_confirmed) return { state: 'held', why: 'unconfirmed' };
-  const isLarge = rules.review_usd_micro !== null && amount > rules.review_usd_micro;
+  const isLarge = amount > (rules.review_usd_micro ?? believedUsdMicro);
   // guard: credited-by-hand-is-reviewed
   if (found.is_mentioned || isLarge) return { state: 'held', why: 'review' };
   return { state: 'credited' };
@@ -50,6 +54,19 @@ export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict 
 export function microOf(units: bigint, { decimals }: Pick<Token, 'decimals'>): bigint {
   const shift = decimals - 6;
   return shift >= 0 ? units / 10n ** BigInt(shift) : units * 10n ** BigInt(-shift);
+}
+
+/**
+ * Whether a transfer leaves no trace. A sender of many small ones would pay a hundredth of the
+ * minimum for each row.
+ */
+export function isTrifle(
+  units: bigint,
+  token: Pick<Token, 'decimals'>,
+  minimum_usd_micro: bigint,
+): boolean {
+  // guard: trifles-leave-no-trace
+  return microOf(units, token) * 100n < minimum_usd_micro;
 }
 
 /** Where a deposit stands on its chain. A reorg may change its block, but not this. */

@@ -88,42 +88,48 @@ export async function insertMany(db: Connection, deposits: NewDeposit[]): Promis
       block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id, state,
       why, transfer_id, credited_at)
     select d.*, case when state = 'credited' then now() end
-    from ${rowsOf(deposits, {
-      id: 'uuid',
-      chain: 'text',
-      tx_hash: 'text',
-      log_position: 'int',
-      block_height: 'bigint',
-      block_hash: 'text',
-      block_at: 'timestamptz',
-      token: 'text',
-      from_address: 'text',
-      to_address: 'text',
-      amount_units: 'numeric',
-      amount_usd_micro: 'bigint',
-      account_id: 'uuid',
-      state: 'text',
-      why: 'text',
-      transfer_id: 'uuid',
-    })} as d`);
+    from ${rowsOf(deposits, columns)} as d`);
 }
 
-/** The decision on a deposit that was held. */
-export interface Decided {
-  id: string;
-  state: State;
-  why: HeldWhy | IgnoredWhy | null;
-  transfer_id: string | null;
-}
-
-/** Decides on deposits that are held; `lockMany` has locked them. */
-export async function decideMany(db: Connection, deposits: Decided[]): Promise<void> {
+/**
+ * Decides on deposits that are held; `lockMany` has locked them. Their facts are replaced too: so
+ * far they were the word of one endpoint.
+ */
+export async function decideMany(db: Connection, deposits: NewDeposit[]): Promise<void> {
   await db.run(sql`
     update chain_deposits c set
+      block_height = d.block_height,
+      block_hash = d.block_hash,
+      block_at = d.block_at,
+      token = d.token,
+      from_address = d.from_address,
+      to_address = d.to_address,
+      amount_units = d.amount_units,
+      amount_usd_micro = d.amount_usd_micro,
+      account_id = d.account_id,
       state = d.state,
       why = d.why,
       transfer_id = d.transfer_id,
       credited_at = case when d.state = 'credited' then now() end
-    from ${rowsOf(deposits, { id: 'uuid', state: 'text', why: 'text', transfer_id: 'uuid' })} d
+    from ${rowsOf(deposits, columns)} d
     where c.id = d.id`);
 }
+
+const columns = {
+  id: 'uuid',
+  chain: 'text',
+  tx_hash: 'text',
+  log_position: 'int',
+  block_height: 'bigint',
+  block_hash: 'text',
+  block_at: 'timestamptz',
+  token: 'text',
+  from_address: 'text',
+  to_address: 'text',
+  amount_units: 'numeric',
+  amount_usd_micro: 'bigint',
+  account_id: 'uuid',
+  state: 'text',
+  why: 'text',
+  transfer_id: 'uuid',
+} as const;

@@ -159,7 +159,7 @@ export async function noteRead(db: Connection, name: string, read: ReadState): P
       scanned_hash = ${read.scanned_hash},
       scanned_block_at = coalesce(${read.scanned_block_at}::timestamptz, scanned_block_at),
       rescanned_height = ${read.rescanned_height},
-      head_height = ${read.head_height},
+      head_height = greatest(head_height, ${read.head_height}),
       read_at = now(),
       wake_at = now() + ${read.wake_seconds}::float8 * interval '1 s',
       failures = 0,

@@ -15,10 +15,15 @@ export interface Sighting {
 const goneShownSeconds = 3600;
 
 /**
- * The deposits that the newest read has seen above the final block. Those that it has not seen
- * again are final by now, or gone.
+ * The deposits that the newest read has seen above the final block, up to the block `head`. Those
+ * up to there that it has not seen again are final by now, or gone.
  */
-export async function replace(db: Connection, chain: string, seen: Sighting[]): Promise<void> {
+export async function replace(
+  db: Connection,
+  chain: string,
+  seen: Sighting[],
+  head: bigint,
+): Promise<void> {
   await db.run(sql`
     with seen as (
       select * from ${rowsOf(seen, {
@@ -58,7 +63,7 @@ export async function replace(db: Connection, chain: string, seen: Sighting[]): 
       returning tx_hash, block_log_index
     )
     update chain_sightings s set gone_at = now()
-    where chain = ${chain} and gone_at is null
+    where chain = ${chain} and gone_at is null and block_height <= ${head}
       and (tx_hash, block_log_index) not in (select tx_hash, block_log_index from seen)
       and (tx_hash, block_log_index) not in (select tx_hash, block_log_index from final)`);
 }

@@ -87,7 +87,12 @@ export function recordRead(
     if (changed.length > 0) await chainDeposits.decideMany(tx, changed);
     writeBooks(tx, books);
     if (read.seen !== null)
-      await sightings.replace(tx, chain.name, shownOf(read.seen, owners, chain));
+      await sightings.replace(
+        tx,
+        chain.name,
+        shownOf(read.seen, owners, chain),
+        read.state.head_height,
+      );
     await chains.noteRead(tx, chain.name, read.state);
     return { credited, held: decided.filter(({ state }) => state === 'held').length };
   });
@@ -141,7 +146,9 @@ function shownOf(
   });
 }
 
-function decisionOf(verdict: Verdict): Omit<chainDeposits.Decided, 'id'> {
+function decisionOf(
+  verdict: Verdict,
+): Pick<chainDeposits.NewDeposit, 'state' | 'why' | 'transfer_id'> {
   if (verdict.state === 'credited') return { state: 'credited', why: null, transfer_id: newId() };
   return { ...verdict, transfer_id: null };
 }

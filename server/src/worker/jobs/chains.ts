@@ -1,4 +1,4 @@
-import { throttled } from '../../lib/log-throttle.ts';
+import { LogThrottle, throttled } from '../../lib/log-throttle.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { beginDueReads, type ChainDeps } from '../read-chains.ts';
 
@@ -12,7 +12,7 @@ export interface ChainJob {
   stop(): Promise<void>;
 }
 
-type JobDeps = Omit<ChainDeps, 'checked' | 'isStopping'> & {
+type JobDeps = Omit<ChainDeps, 'checked' | 'failures' | 'isStopping'> & {
   /** False, for example on a restored copy: nothing is read. */
   mayWork: () => boolean;
   /** Ends the calls to endpoints. */
@@ -24,7 +24,12 @@ type JobDeps = Omit<ChainDeps, 'checked' | 'isStopping'> & {
 export function readChainsNowAndThen({ mayWork, hangUp, running, ...deps }: JobDeps): ChainJob {
   let isStopping = false;
   let isAdded = false;
-  const ring: ChainDeps = { ...deps, checked: new Set(), isStopping: () => isStopping };
+  const ring: ChainDeps = {
+    ...deps,
+    checked: new Set(),
+    failures: new LogThrottle(),
+    isStopping: () => isStopping,
+  };
   const reads = new Set<Promise<void>>();
   /** Waits for no chain: a slow one must not delay the others. */
   const begin = async () => {
