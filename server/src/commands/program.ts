@@ -57,12 +57,13 @@ export function commandLine(terminal: Terminal): { program: Command; exitCode():
     addService,
     addAccounts,
     addPeople,
-    addDeposits,
+    addBookings,
     addKeys,
     addOperatorKeys,
     addVouchers,
     addUpstreams,
     addChains,
+    addDeposits,
     addRequests,
     addUnknown,
     addCatalog,
@@ -154,7 +155,7 @@ function addPeople(program: Command, run: Run): void {
     .action(run(async () => (await import('./person.ts')).disable2fa));
 }
 
-function addDeposits(program: Command, run: Run): void {
+function addBookings(program: Command, run: Run): void {
   verb(program, 'credit', 'book a deposit; a repeated reference is booked only once')
     .argument('<email>')
     .argument('<usd>')
@@ -282,6 +283,27 @@ function addChains(program: Command, run: Run): void {
     .option('--from <height>', 'read again from this block on; a deposit is credited once', count)
     .addHelpText('after', example('chain resume bsc --from 71230000', 'after a missed deposit'))
     .action(run(async () => (await import('./chain.ts')).resume));
+}
+
+function addDeposits(program: Command, run: Run): void {
+  const deposit = program.command('deposit').description('deposits from blockchains');
+  for (const [name, says] of [
+    ['credit', 'credit a held or ignored deposit, once; it is never undone'],
+    ['assign', 'credit a deposit to this account'],
+  ] as const) {
+    const added = verb(deposit, name, says).argument('<deposit-id>');
+    if (name === 'assign') added.argument('<email>');
+    else
+      added.option('--account <email>', "if it is no account's, or a token that is not credited");
+    added
+      .option('--allow-booked', 'although another booking names its transaction')
+      .option('--reason <text>', "for the operator's log")
+      .action(run(async () => (await import('./deposit.ts'))[name]));
+  }
+  verb(deposit, 'ignore', 'ignore a held deposit; it may still be credited later')
+    .argument('<deposit-id>')
+    .requiredOption('--reason <text>', "for the operator's log")
+    .action(run(async () => (await import('./deposit.ts')).ignore));
 }
 
 function addRequests(program: Command, run: Run): void {

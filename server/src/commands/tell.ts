@@ -7,6 +7,8 @@ import type { Terminal } from './output.ts';
 /** The command that helps with an error; the web pages show these errors without it. */
 const hints: Partial<Record<Reason, string>> = {
   account_unknown: '"farebox account list" shows them.',
+  deposit_booked: 'Then use --allow-booked.',
+  deposit_unknown: '"farebox deposit list" shows them.',
   voucher_unknown: '"farebox voucher list" shows them.',
   voucher_redeemed: 'See "farebox adjust --help".',
 };

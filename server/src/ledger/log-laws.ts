@@ -32,7 +32,7 @@ export const logLaws: Law[] = [
   },
   {
     name: 'chain_deposits_are_deposits',
-    says: 'each credited deposit from a chain has exactly one deposit of the source chain, with its amount, account and time, and each such deposit has its row',
+    says: "each credited deposit from a chain has exactly one deposit of the source chain, with its amount, account and time, each such deposit has its row, and each credit in the operator's log has its deposit",
     broken: `
       select c.id as deposit, c.state, c.account_id, c.amount_usd_micro, t.id as transfer, t.kind,
         t.source, t.amount_usd_micro as booked, t.account_id as booked_to
@@ -41,7 +41,14 @@ export const logLaws: Law[] = [
         on t.reference = 'chain:' || c.chain || ':' || c.tx_hash || ':' || c.log_position
       where (t.id is not null or c.state = 'credited') and (t.kind, t.source, t.id, t.account_id,
         t.amount_usd_micro, t.created_at) is distinct from
-        ('deposit', 'chain', c.transfer_id, c.account_id, c.amount_usd_micro, c.credited_at)`,
+        ('deposit', 'chain', c.transfer_id, c.account_id, c.amount_usd_micro, c.credited_at)
+      union all select c.id, c.state, c.account_id, c.amount_usd_micro,
+        (l.details->>'transfer_id')::uuid, 'logged', null,
+        (l.details->>'amount_usd_micro')::bigint, l.account_id
+      from operator_log l left join chain_deposits c on c.id::text = l.target
+      where l.action = 'deposit.credit' and (l.details->>'transfer_id', l.account_id,
+        l.details->>'amount_usd_micro', l.created_at) is distinct from
+        (c.transfer_id::text, c.account_id, c.amount_usd_micro::text, c.credited_at)`,
   },
   {
     name: 'deposits_are_logged',

@@ -58,6 +58,8 @@ export type OperatorAction =
   | 'model.stop'
   | 'model.resume'
   | 'chain.resume'
+  | 'deposit.credit'
+  | 'deposit.ignore'
   | 'upstream.wake'
   | 'upstream.test'
   | 'request.cancel'

@@ -62,6 +62,11 @@ export const guards: Tests = {
     'both-endpoints-call-it-final': 'of which one calls blocks final an hour late',
     'answer-fits-question': 'is not believed',
   },
+  'test/operations/decide-deposit.test.ts': {
+    'deposit-decided-once': 'once, if several do it at the same moment',
+    'credited-by-hand-is-asked': 'only if told so',
+    'deposit-stays-with-owner': 'deposit_of_other',
+  },
   'test/operations/deposits.test.ts': {
     'deposit-credited-once': 'is credited once, under the name of its place',
     'newest-read-writes': 'found by an attempt that another has overtaken',

@@ -334,6 +334,15 @@ const sabotages: Sabotage[] = [
     breaks: ['chain_deposits_are_deposits', 'deposits_are_logged'],
   },
   {
+    what: 'a credit of a deposit from a chain that is only in the log',
+    sql: `
+      insert into operator_log (id, seq, by_email, action, account_id, target, details)
+      select gen_random_uuid(), coalesce(max(seq), 0) + 1, 'test', 'deposit.credit', :other,
+        gen_random_uuid(), '{"amount_usd_micro": "5"}'
+      from operator_log`,
+    breaks: ['chain_deposits_are_deposits'],
+  },
+  {
     what: 'a payment that is said to be from a chain',
     sql: `update transfers set source = 'chain' where kind = 'deposit' and account_id = :other`,
     breaks: ['chain_deposits_are_deposits', 'deposits_are_logged'],

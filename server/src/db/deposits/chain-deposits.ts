@@ -37,6 +37,42 @@ export function lockMany(
     order by id for update`);
 }
 
+/** A deposit as an operator decides on it. */
+export interface OpenDeposit extends KnownDeposit {
+  account_id: string | null;
+  amount_usd_micro: bigint;
+}
+
+export async function find(db: Connection, id: string): Promise<OpenDeposit | null> {
+  const [row] = await db.run<OpenDeposit>(sql`
+    select id, chain, tx_hash, log_position, state, why, account_id, amount_usd_micro
+    from chain_deposits where id = ${id}`);
+  return row ?? null;
+}
+
+/** As `find`, and locks the row. The balance of its account was locked before. */
+export async function lock(db: Connection, id: string): Promise<OpenDeposit | null> {
+  const [row] = await db.run<OpenDeposit>(sql`
+    select id, chain, tx_hash, log_position, state, why, account_id, amount_usd_micro
+    from chain_deposits where id = ${id} for update`);
+  return row ?? null;
+}
+
+/** Notes that a deposit was credited to an account; `lock` has locked it. */
+export async function credit(
+  db: Connection,
+  { id, account_id, transfer_id }: { id: string; account_id: string; transfer_id: string },
+): Promise<void> {
+  await db.run(sql`
+    update chain_deposits set
+      state = 'credited',
+      why = null,
+      account_id = ${account_id},
+      transfer_id = ${transfer_id},
+      credited_at = now()
+    where id = ${id}`);
+}
+
 /** A held deposit as it was found. */
 export type UnconfirmedDeposit = Pick<
   NewDeposit,

@@ -3,7 +3,7 @@ import { newWebhookSecret } from '../../core/request/webhook.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
-import type { Database } from '../../lib/sql/sql.ts';
+import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../lib/records.ts';
 import { commandLine, logBooking, type ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
@@ -55,7 +55,7 @@ export async function createAccount(
 }
 
 /** The account with this e-mail address or id. Throws `Refused` if there is none. */
-export async function needAccount(db: Database, emailOrId: string): Promise<accounts.AccountRow> {
+export async function needAccount(db: Connection, emailOrId: string): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId.trim());
   if (!account)
     throw new Refused(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });

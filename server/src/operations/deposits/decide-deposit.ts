@@ -1,0 +1,165 @@
+import { chainReference } from '../../core/deposit/deposit.ts';
+import { formatUsd, USD } from '../../core/price/money.ts';
+import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
+import { openBooks, writeBooks } from '../../ledger/ledger.ts';
+import { isUuid, newId } from '../../lib/id.ts';
+import type { Connection, Database } from '../../lib/sql/sql.ts';
+import { needAccount } from '../accounts/account.ts';
+import { plainText } from '../accounts/booking.ts';
+import type { ActionResult } from '../operator-action.ts';
+import { Refused } from '../refused.ts';
+
+/** An operator decides on a deposit from a chain that was not credited by itself. */
+
+/** Far above any real deposit, and far below what the column of a balance can hold. */
+const creditMax = 1_000_000_000n * USD;
+
+/** The deposit after the decision. */
+export interface DecidedDeposit {
+  deposit_id: string;
+  state: 'credited' | 'ignored';
+  account_id: string | null;
+  amount_usd_micro: bigint;
+  transfer_id: string | null;
+}
+
+export interface CreditWanted {
+  deposit_id: string;
+  /**
+   * Needed if no account has the address, and for a token that the chain file does not credit.
+   * Otherwise the owner of the address is the default, and the only account that is accepted.
+   */
+  account_id?: string | null | undefined;
+  /** Credits it although another booking names its transaction. */
+  allows_booked?: boolean | undefined;
+  /** For the operator's log. */
+  reason?: string | undefined;
+}
+
+/**
+ * Credits a held or ignored deposit, once and for ever, with the amount that its row has. For a
+ * token that the chain file does not credit, that takes one token for one US dollar: an operator
+ * says so by naming the account. Throws `Refused`.
+ */
+export function creditDeposit(
+  db: Database,
+  { deposit_id, account_id: named, allows_booked = false, ...wanted }: CreditWanted,
+): Promise<ActionResult<DecidedDeposit>> {
+  const reason = reasonOf(wanted.reason);
+  return db.tx(async (tx) => {
+    const account_id = await receiverOf(
+      tx,
+      await demandDeposit(tx, deposit_id, chainDeposits.find),
+      named,
+    );
+    // Balances come first in every transaction.
+    const books = await openBooks(tx, [account_id]);
+    const deposit = await demandDeposit(tx, deposit_id, chainDeposits.lock);
+    const { amount_usd_micro, state, why, tx_hash } = deposit;
+    if (amount_usd_micro <= 0n || amount_usd_micro > creditMax)
+      throw new Refused(
+        `A deposit of ${formatUsd(amount_usd_micro)} USD cannot be credited: it must be more than 0 and at most ${formatUsd(creditMax)} USD.`,
+        { reason: 'deposit_amount' },
+      );
+    const mentioned = await chainDeposits.findMentioned(tx, [tx_hash]);
+    // guard: credited-by-hand-is-asked
+    if (!allows_booked && mentioned.has(tx_hash))
+      throw new Refused(
+        'A booking by hand already names this transaction in its reference. Credit the deposit only if that was another payment, and say so.',
+        { reason: 'deposit_booked' },
+      );
+    const transfer_id = newId();
+    const reference = chainReference(deposit);
+    books.deposit(transfer_id, account_id, amount_usd_micro, reference, 'chain');
+    await chainDeposits.credit(tx, { id: deposit_id, account_id, transfer_id });
+    writeBooks(tx, books);
+    return {
+      answer: { deposit_id, state: 'credited', account_id, amount_usd_micro, transfer_id },
+      account_id,
+      target: deposit_id,
+      details: {
+        amount_usd_micro: String(amount_usd_micro),
+        reference,
+        before: { state, why },
+        ...reason,
+        transfer_id,
+      },
+    };
+  });
+}
+
+/** Ignores a held deposit. It may still be credited later. Throws `Refused`. */
+export function ignoreDeposit(
+  db: Database,
+  { deposit_id, reason: given }: { deposit_id: string; reason: string },
+): Promise<ActionResult<DecidedDeposit>> {
+  const reason = reasonOf(given);
+  return db.tx(async (tx) => {
+    const deposit = await demandDeposit(tx, deposit_id, chainDeposits.lock);
+    const { account_id, amount_usd_micro, state, why } = deposit;
+    if (state === 'ignored')
+      throw new Refused('This deposit is already ignored.', { reason: 'deposit_ignored' });
+    const decided = {
+      id: deposit_id,
+      state: 'ignored',
+      why: 'operator',
+      transfer_id: null,
+    } as const;
+    await chainDeposits.decideMany(tx, [decided]);
+    return {
+      answer: { deposit_id, state: 'ignored', account_id, amount_usd_micro, transfer_id: null },
+      account_id,
+      target: deposit_id,
+      details: {
+        amount_usd_micro: String(amount_usd_micro),
+        reference: chainReference(deposit),
+        before: { state, why },
+        ...reason,
+      },
+    };
+  });
+}
+
+function reasonOf(given: string | undefined): { reason?: string } {
+  return given === undefined ? {} : { reason: plainText('reason', given) };
+}
+
+/** Throws `Refused` if the deposit is unknown, or was credited. */
+async function demandDeposit(
+  db: Connection,
+  id: string,
+  load: typeof chainDeposits.find,
+): Promise<chainDeposits.OpenDeposit> {
+  const deposit = isUuid(id) ? await load(db, id) : null;
+  if (!deposit)
+    throw new Refused(`There is no deposit with the id ${id}.`, { reason: 'deposit_unknown' });
+  // guard: deposit-decided-once
+  if (deposit.state === 'credited')
+    throw new Refused('This deposit was already credited, and that is never undone.', {
+      reason: 'deposit_credited',
+    });
+  return deposit;
+}
+
+/** The account that gets the deposit. */
+async function receiverOf(
+  db: Connection,
+  { account_id: owner, why }: chainDeposits.OpenDeposit,
+  named: string | null = null,
+): Promise<string> {
+  if (named === null && (owner === null || why === 'token'))
+    throw new Refused(
+      owner === null
+        ? 'No account has the address of this deposit. Name the account that gets it.'
+        : 'The chain file does not credit this token. If one token is worth one US dollar to you, name the account; otherwise book what it is worth by hand.',
+      { reason: owner === null ? 'deposit_unmatched' : 'deposit_token' },
+    );
+  const { id } = await needAccount(db, named ?? owner!);
+  // guard: deposit-stays-with-owner
+  if (owner !== null && id !== owner)
+    throw new Refused(
+      'The address of this deposit belongs to another account. Credit it there, and correct the two balances if need be.',
+      { reason: 'deposit_of_other' },
+    );
+  return id;
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import * as chains from '../../src/db/deposits/chains.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { newId } from '../../src/lib/id.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { deposit } from '../../src/operations/accounts/deposit.ts';
+import {
+  creditDeposit,
+  ignoreDeposit,
+  type CreditWanted,
+} from '../../src/operations/deposits/decide-deposit.ts';
+import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { recordRead } from '../../src/operations/deposits/record-read.ts';
+import { commandLine, runAction } from '../../src/operations/operator-action.ts';
+import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { chain, hashOf, keyOf, readTo, transferTo, usdc } from './deposits-kit.ts';
+
+let database: TestDatabase;
+let who: Customer;
+let address: string;
+const nobody = `0x${'e0'.repeat(20)}`;
+before(async () => {
+  database = await testDatabase();
+  await chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]);
+});
+beforeEach(async () => {
+  who = await customer(database.db, 0n);
+  address = (await depositAddress(database.db, who.account_id, keyOf('evm'))).address!;
+});
+after(async () => {
+  assert.deepEqual((await audit(database.db)).violations, []);
+  await database.close();
+});
+
+async function read(found: ReturnType<typeof transferTo>, review: bigint | null = null) {
+  await database.db.run(rawSql('update chains set wake_at = now()'));
+  const [claim] = await chains.claimDue(database.db, [chain.name], 60);
+  return recordRead(database.db, chain, claim!.attempt, readTo(200, [found]), review);
+}
+
+let used = 0;
+/** A deposit of this customer that was not credited by itself. */
+const made = {
+  review: () => place((n) => transferTo(address, n), 1n),
+  unconfirmed: () => place((n) => transferTo(address, n, { is_confirmed: false })),
+  unmatched: () => place((n) => transferTo(nobody, n)),
+  token: () => place((n) => transferTo(address, n, { token: usdc, units: 7_000_000n })),
+  dust: () => place((n) => transferTo(address, n, { units: 10n ** 17n })),
+  zero: () => place((n) => transferTo(address, n, { units: 0n })),
+  endless: () => place((n) => transferTo(address, n, { units: 2n ** 256n - 1n }), 1n),
+  credited: () => place((n) => transferTo(address, n)),
+};
+
+async function place(of: (n: number) => ReturnType<typeof transferTo>, review?: bigint) {
+  const found = of((used += 1));
+  await read(found, review);
+  const [row] = await database.db.run<{ id: string }>(
+    rawSql('select id from chain_deposits where tx_hash = $1', [found.tx_hash]),
+  );
+  return { id: row!.id, found };
+}
+
+const credit = (deposit_id: string, wanted: Omit<CreditWanted, 'deposit_id'> = {}) =>
+  runAction(database.db, commandLine, 'deposit.credit', (inside) =>
+    creditDeposit(inside, { deposit_id, ...wanted }),
+  );
+const ignore = (deposit_id: string) =>
+  runAction(database.db, commandLine, 'deposit.ignore', (inside) =>
+    ignoreDeposit(inside, { deposit_id, reason: 'spam' }),
+  );
+const reasonOf = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: { why?: { reason?: string } }) => error.why?.reason ?? error,
+  );
+const balance = async (of: Customer = who) => (await balanceOf(database.db, of)).available;
+
+async function stateOf(id: string): Promise<string> {
+  const [row] = await database.db.run<{ text: string }>(
+    rawSql(`select concat_ws(' ', state, why) as text from chain_deposits where id = $1`, [id]),
+  );
+  return row!.text;
+}
+
+const logged = (id: string) =>
+  database.db.run<{ action: string; account_id: string; details: Record<string, unknown> }>(
+    rawSql('select action, account_id, details from operator_log where target = $1 order by seq', [
+      id,
+    ]),
+  );
+
+describe('an operator credits a deposit', () => {
+  const credited: [kind: keyof typeof made, named: boolean, before: string, amount: bigint][] = [
+    ['review', false, 'held review', 5_000_000n],
+    ['unconfirmed', false, 'held unconfirmed', 5_000_000n],
+    ['unmatched', true, 'held unmatched', 5_000_000n],
+    ['token', true, 'ignored token', 7_000_000n],
+    ['dust', false, 'ignored dust', 100_000n],
+  ];
+  for (const [kind, isNamed, earlier, amount] of credited)
+    test(`that is ${earlier}, once, under the name of its place`, async () => {
+      const { id, found } = await made[kind]();
+      assert.equal(await stateOf(id), earlier);
+      const done = await credit(id, isNamed ? { account_id: who.account_id } : {});
+      assert.deepEqual(
+        [done.state, done.account_id, done.amount_usd_micro],
+        ['credited', who.account_id, amount],
+      );
+      assert.equal(await reasonOf(credit(id)), 'deposit_credited');
+      assert.equal(await reasonOf(ignore(id)), 'deposit_credited');
+      // Neither does the reader credit it again.
+      assert.deepEqual(await read(found), { credited: [], held: 0 });
+      assert.equal(await balance(), amount);
+      const [state, why] = earlier.split(' ');
+      const reference = `chain:play:${found.tx_hash}:0`;
+      assert.deepEqual(await logged(id), [
+        {
+          action: 'deposit.credit',
+          account_id: who.account_id,
+          details: {
+            amount_usd_micro: String(amount),
+            reference,
+            before: { state, why },
+            transfer_id: done.transfer_id,
+          },
+        },
+      ]);
+      const booked = await database.db.run(
+        rawSql('select id, source, kind from transfers where reference = $1', [reference]),
+      );
+      assert.deepEqual(booked, [{ id: done.transfer_id, source: 'chain', kind: 'deposit' }]);
+    });
+
+  const refused: [kind: keyof typeof made, named: 'nobody' | 'other' | 'strange', why: string][] = [
+    ['credited', 'nobody', 'deposit_credited'],
+    ['unmatched', 'nobody', 'deposit_unmatched'],
+    ['unmatched', 'strange', 'account_unknown'],
+    ['token', 'nobody', 'deposit_token'],
+    ['token', 'other', 'deposit_of_other'],
+    ['review', 'other', 'deposit_of_other'],
+    ['zero', 'nobody', 'deposit_amount'],
+    ['endless', 'nobody', 'deposit_amount'],
+  ];
+  for (const [kind, named, why] of refused)
+    test(`not if it is ${kind} and the account is ${named}: ${why}`, async () => {
+      const { id } = await made[kind]();
+      const [state, before, other] = [
+        await stateOf(id),
+        await balance(),
+        await customer(database.db, 0n),
+      ];
+      const account_id = { nobody: null, other: other.account_id, strange: newId() }[named];
+      assert.equal(await reasonOf(credit(id, { account_id })), why);
+      assert.equal(await stateOf(id), state);
+      assert.deepEqual([await balance(), await balance(other)], [before, 0n]);
+      assert.deepEqual(await logged(id), []);
+    });
+
+  test('that was booked by hand under its hash only if told so', async () => {
+    const n = used + 1;
+    const { account_id } = who;
+    await deposit(database.db, { account_id, amount: 5_000_000n, reference: `wire ${hashOf(n)}` });
+    const { id } = await made.credited();
+    assert.equal(await stateOf(id), 'held review');
+    assert.equal(await reasonOf(credit(id)), 'deposit_booked');
+    assert.equal(await balance(), 5_000_000n);
+    await credit(id, { allows_booked: true, reason: 'another payment' });
+    assert.equal(await balance(), 10_000_000n);
+    assert.equal((await logged(id))[0]!.details.reason, 'another payment');
+  });
+
+  test('not if it does not exist', async () => {
+    for (const id of [newId(), 'x']) {
+      assert.equal(await reasonOf(credit(id)), 'deposit_unknown');
+      assert.equal(await reasonOf(ignore(id)), 'deposit_unknown');
+    }
+  });
+
+  test('once, if several do it at the same moment', async () => {
+    const other = await customer(database.db, 0n);
+    const { id } = await made.unmatched();
+    const tried = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        reasonOf(credit(id, { account_id: (i % 2 ? who : other).account_id })),
+      ),
+    );
+    assert.deepEqual(tried.toSorted(), [...Array(5).fill('deposit_credited'), null]);
+    assert.equal((await balance()) + (await balance(other)), 5_000_000n);
+    assert.equal((await logged(id)).length, 1);
+  });
+
+  test('once, if the reader confirms it or another ignores it at the same moment', async () => {
+    for (let i = 0; i < 5; i++) {
+      const { id, found } = await made.unconfirmed();
+      const before = await balance();
+      await Promise.all([
+        reasonOf(credit(id)),
+        read({ ...found, is_confirmed: true }),
+        reasonOf(ignore(id)),
+      ]);
+      const isCredited = (await stateOf(id)) === 'credited';
+      assert.equal((await balance()) - before, isCredited ? 5_000_000n : 0n);
+    }
+  });
+});
+
+describe('an operator ignores a deposit', () => {
+  test('that is held: it is worth nothing, stays ignored, and may still be credited', async () => {
+    const { id, found } = await made.unconfirmed();
+    assert.equal((await ignore(id)).state, 'ignored');
+    assert.equal(await stateOf(id), 'ignored operator');
+    await read(found);
+    await read({ ...found, is_confirmed: true });
+    assert.equal(await stateOf(id), 'ignored operator');
+    assert.equal(await balance(), 0n);
+    assert.equal(await reasonOf(ignore(id)), 'deposit_ignored');
+    const [row, ...more] = await logged(id);
+    assert.deepEqual([row!.action, row!.details.reason, more], ['deposit.ignore', 'spam', []]);
+    await credit(id);
+    assert.equal(await balance(), 5_000_000n);
+  });
+});
+
+test('a deposit by hand cannot take the name of a deposit on a chain', async () => {
+  const { account_id } = who;
+  for (const reference of [`chain:play:${hashOf(9)}:0`, ' chain:x'])
+    assert.equal(
+      await reasonOf(deposit(database.db, { account_id, amount: 1n, reference })),
+      'reference_reserved',
+    );
+});
