@@ -18,9 +18,12 @@ export async function list(context: Context): Promise<void> {
   print(context, { data: rows }, table(head, cells));
 }
 
-function stateOf({ stopped_why, refused_why, last_error }: chains.ChainRow): string {
+function stateOf(row: chains.ChainRow): string {
+  const { stopped_why, refused_why, last_error, rescan_from, rescan_to } = row;
   if (stopped_why !== null) return `stopped: ${stopped_why}`;
-  return refused_why ?? last_error ?? 'read';
+  const error = refused_why ?? last_error;
+  if (error !== null) return error;
+  return rescan_from === null ? 'read' : `read; blocks ${rescan_from} to ${rescan_to} once more`;
 }
 
 export async function resume(

@@ -1,6 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { creditDeposit, ignoreDeposit } from '../operations/deposits/decide-deposit.ts';
+import { rescanChain } from '../operations/deposits/rescan-chain.ts';
 import { commandLine, runAction } from '../operations/operator-action.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
@@ -50,4 +51,20 @@ export async function ignore(
     ),
   );
   print(context, done, `${depositId} is ignored. "farebox deposit credit" can still credit it.`);
+}
+
+export async function rescan(
+  context: Context,
+  chain: string,
+  from: bigint,
+  to?: bigint,
+): Promise<void> {
+  const done = await withDatabase(context, (db) =>
+    runAction(db, commandLine, 'chain.rescan', (inside) => rescanChain(inside, chain, from, to)),
+  );
+  print(
+    context,
+    done,
+    `Blocks ${done.from} to ${done.to} of ${chain} are read once more while the service runs. "farebox chain list" shows how far it is.`,
+  );
 }

@@ -304,6 +304,15 @@ function addDeposits(program: Command, run: Run): void {
     .argument('<deposit-id>')
     .requiredOption('--reason <text>', "for the operator's log")
     .action(run(async () => (await import('./deposit.ts')).ignore));
+  verb(deposit, 'rescan', 'read blocks once more, to find deposits that were missed')
+    .argument('<chain>')
+    .argument('<from>', 'first block', height)
+    .argument('[to]', 'last block; default: the newest that was read', height)
+    .addHelpText(
+      'after',
+      example('deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'),
+    )
+    .action(run(async () => (await import('./deposit.ts')).rescan));
 }
 
 function addRequests(program: Command, run: Run): void {
@@ -433,4 +442,10 @@ function count(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError('must be a whole number above 0.');
   return Number(text);
+}
+
+/** The height of a block. */
+function height(text: string): bigint {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('must be the height of a block.');
+  return BigInt(text);
 }

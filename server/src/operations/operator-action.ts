@@ -58,6 +58,7 @@ export type OperatorAction =
   | 'model.stop'
   | 'model.resume'
   | 'chain.resume'
+  | 'chain.rescan'
   | 'deposit.credit'
   | 'deposit.ignore'
   | 'upstream.wake'

@@ -115,9 +115,14 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
     (await rescanChain(chain, endpoints, range, load).catch((error: unknown) =>
       noteSecond(error, name, deps),
     ));
+  const wanted = await rescanWanted(
+    claim,
+    (piece) => rescanChain(chain, endpoints, piece, load),
+    deps,
+  );
   const confirmed = await newlyConfirmed(chain, endpoints, deps);
   return {
-    final: withoutRepeats([...reading.final, ...(again ?? []), ...confirmed]),
+    final: withoutRepeats([...reading.final, ...(again ?? []), ...wanted.found, ...confirmed]),
     seen: reading.seen,
     state: {
       start_height: claim.start_height ?? reading.start,
@@ -125,8 +130,11 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
       scanned_hash: reading.scanned?.hash ?? hash,
       scanned_block_at: reading.scanned?.at ?? null,
       rescanned_height: (again && range?.to) ?? claim.rescanned_height ?? reading.start - 1n,
+      rescan: wanted.left,
+      last_error: wanted.error,
       head_height: reading.head,
-      wake_seconds: await wakeSeconds(chain, reading, deps),
+      wake_seconds:
+        wanted.left && wanted.error === null ? 0 : await wakeSeconds(chain, reading, deps),
     },
   };
 }
@@ -176,6 +184,28 @@ function rangeToRescan(
   if (oldest - rescanned < BigInt(size)) return null;
   const most = rescanned + BigInt(rescanBlocksMax);
   return { from: rescanned + 1n, to: most < oldest ? most : oldest };
+}
+
+/**
+ * Reads a piece of the blocks that an operator wants to be read once more. If that fails, for
+ * example because an endpoint has forgotten old blocks, new blocks are read all the same.
+ */
+async function rescanWanted(
+  { name, rescan_from: from, rescan_to: to }: chains.ChainClaim,
+  read: (piece: chains.BlockRange) => Promise<FinalTransfer[]>,
+  { log }: ChainDeps,
+): Promise<{ found: FinalTransfer[]; left: chains.BlockRange | null; error: string | null }> {
+  if (from === null || to === null) return { found: [], left: null, error: null };
+  const most = from + BigInt(rescanBlocksMax) - 1n;
+  const piece = { from, to: most < to ? most : to };
+  try {
+    const found = await read(piece);
+    return { found, left: piece.to < to ? { from: piece.to + 1n, to } : null, error: null };
+  } catch (error) {
+    log.warn({ chain: name, err: error, ...piece }, 'blocks could not be read once more');
+    const told = `Blocks ${piece.from} to ${piece.to} could not be read once more: ${messageOf(error)}`;
+    return { found: [], left: { from, to }, error: told };
+  }
 }
 
 /** Held deposits that every endpoint knows by now: the second one may be behind the first. */

@@ -70,6 +70,8 @@ export function readTo(
       scanned_hash: hashOf(1_000 + height - 100),
       scanned_block_at: new Date('2026-01-01T00:00:00Z'),
       rescanned_height: 99n,
+      rescan: null,
+      last_error: null,
       head_height: BigInt(height + 3),
       wake_seconds: 15,
     },

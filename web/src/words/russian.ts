@@ -216,6 +216,9 @@ export const sentences: Record<string, string | string[]> = {
   multiplier_invalid: 'Множитель цены: число от 0 до 100, не больше 6 знаков после точки.',
   note_invalid: 'В заметке может быть до {max_length} знаков в одну строку.',
   reason_invalid: 'В причине должно быть от 1 до {max_length} знаков в одну строку.',
+  block_unread: 'Этот блок ещё не прочитан: чтение дошло до блока {scanned_height}.',
+  blocks_reversed: 'Первый блок должен быть меньше последнего.',
+  chain_stopped: 'Чтение этой сети остановлено. Сначала возобновите его.',
   chain_unknown: 'Среди прочитанных сетей такой нет.',
   deposit_amount: 'Такую сумму нельзя зачислить: она равна нулю или слишком велика.',
   deposit_booked:

@@ -21,6 +21,9 @@ interface Progress {
   scanned_height: bigint | null;
   scanned_hash: string | null;
   rescanned_height: bigint | null;
+  /** The blocks that are still to be read once more for an operator; both null: none. */
+  rescan_from: bigint | null;
+  rescan_to: bigint | null;
 }
 
 /** A read that a worker has begun. Only the newest attempt of a chain may write. */
@@ -46,8 +49,8 @@ export async function addMany(
 export function list(db: Connection): Promise<ChainRow[]> {
   return db.run<ChainRow>(sql`
     select name, chain_id, start_height, scanned_height, scanned_hash, scanned_block_at,
-      rescanned_height, head_height, read_at, wake_at, attempt, failures, last_error, refused_why,
-      stopped_why
+      rescanned_height, rescan_from, rescan_to, head_height, read_at, wake_at,
+      attempt, failures, last_error, refused_why, stopped_why
     from chains order by name`);
 }
 
@@ -81,7 +84,7 @@ export function claimDue(
       where name = any(${names}::text[]) and wake_at <= now() and stopped_why is null
       order by wake_at for update skip locked)
     returning name, chain_id, attempt, failures, start_height, scanned_height, scanned_hash,
-      rescanned_height`);
+      rescanned_height, rescan_from, rescan_to`);
 }
 
 /** Prolongs the lease of a read that takes long. */
@@ -129,6 +132,34 @@ export async function resume(
   return row?.stopped_why;
 }
 
+/** Locks the chain's row. */
+export async function lock(
+  db: Connection,
+  name: string,
+): Promise<Pick<ChainRow, 'scanned_height' | 'stopped_why'> | null> {
+  const [row] = await db.run<Pick<ChainRow, 'scanned_height' | 'stopped_why'>>(sql`
+    select scanned_height, stopped_why from chains where name = ${name} for update`);
+  return row ?? null;
+}
+
+/** Blocks from the first to the last. */
+export interface BlockRange {
+  from: bigint;
+  to: bigint;
+}
+
+/** Has blocks read once more, and begins at once. */
+export async function rescan(
+  db: Connection,
+  name: string,
+  { from, to }: BlockRange,
+): Promise<void> {
+  await db.run(sql`
+    update chains set rescan_from = ${from}, rescan_to = ${to}, attempt = attempt + 1,
+      wake_at = now()
+    where name = ${name}`);
+}
+
 /** Locks the chain's row. False: another attempt has begun, so this one may write nothing. */
 export async function lockAttempt(
   db: Connection,
@@ -146,6 +177,10 @@ export interface ReadState {
   scanned_hash: string | null;
   scanned_block_at: Date | null;
   rescanned_height: bigint;
+  /** The blocks that are still to be read once more for an operator. */
+  rescan: BlockRange | null;
+  /** Why these blocks could not be read. */
+  last_error: string | null;
   head_height: bigint;
   /** Until the next read. */
   wake_seconds: number;
@@ -159,11 +194,13 @@ export async function noteRead(db: Connection, name: string, read: ReadState): P
       scanned_hash = ${read.scanned_hash},
       scanned_block_at = coalesce(${read.scanned_block_at}::timestamptz, scanned_block_at),
       rescanned_height = ${read.rescanned_height},
+      rescan_from = ${read.rescan?.from ?? null},
+      rescan_to = ${read.rescan?.to ?? null},
       head_height = greatest(head_height, ${read.head_height}),
       read_at = now(),
       wake_at = now() + ${read.wake_seconds}::float8 * interval '1 s',
       failures = 0,
-      last_error = null,
+      last_error = ${read.last_error?.slice(0, 2000) ?? null},
       refused_why = null
     where name = ${name}`);
 }

@@ -1,0 +1,48 @@
+import * as chains from '../../db/deposits/chains.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import type { ActionResult } from '../operator-action.ts';
+import { Refused } from '../refused.ts';
+
+export interface Rescan {
+  chain: string;
+  from: bigint;
+  to: bigint;
+}
+
+/**
+ * Has blocks read once more, to find deposits that were missed, while new blocks are read as
+ * before. Deposits that are known stay as they are. `to: null`, or a block that was not read yet:
+ * up to the newest block that was read. Replaces a rescan that has not ended. Throws `Refused`.
+ */
+export async function rescanChain(
+  db: Database,
+  name: string,
+  from: bigint,
+  to: bigint | null = null,
+): Promise<ActionResult<Rescan>> {
+  if (to !== null && to < from)
+    throw new Refused(`Block ${to} is before block ${from}: give the lower one first.`, {
+      reason: 'blocks_reversed',
+    });
+  return db.tx(async (tx) => {
+    const chain = await chains.lock(tx, name);
+    if (!chain || chain.scanned_height === null)
+      throw new Refused(`No chain with the name ${name} was read yet.`, {
+        reason: 'chain_unknown',
+      });
+    const { scanned_height: scanned, stopped_why } = chain;
+    if (stopped_why !== null)
+      throw new Refused(`Reading of ${name} is stopped: ${stopped_why}. Resume it first.`, {
+        reason: 'chain_stopped',
+      });
+    if (from > scanned)
+      throw new Refused(
+        `Block ${from} of ${name} was not read yet: reading is at block ${scanned}.`,
+        { reason: 'block_unread', scanned_height: String(scanned) },
+      );
+    const until = to === null || to > scanned ? scanned : to;
+    await chains.rescan(tx, name, { from, to: until });
+    const details = { from: String(from), to: String(until) };
+    return { answer: { chain: name, from, to: until }, target: name, details };
+  });
+}

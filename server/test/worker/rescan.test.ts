@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rescanChain } from '../../src/operations/deposits/rescan-chain.ts';
+import { playWorld, type PlayWorld } from '../chains/play-kit.ts';
+import {
+  forgetChains,
+  liveChain,
+  payer,
+  readerOf,
+  readNow,
+  statesOf,
+  type Payer,
+} from '../chains/scene.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
+
+let database: TestDatabase;
+let world: PlayWorld;
+let who: Payer;
+const fromHead = { ...chain, start_height: null };
+before(async () => {
+  database = await testDatabase();
+});
+beforeEach(async () => {
+  await forgetChains(database.db);
+  await database.db.run(rawSql('update chains set rescan_from = null, rescan_to = null'));
+  world = playWorld(10_000);
+  who = await payer(database.db, keyOf('evm'));
+});
+after(async () => {
+  assert.deepEqual((await audit(database.db)).violations, []);
+  await database.close();
+});
+
+const pay = () => world.play.pay({ token: usdt, to: who.address, units: 5n * 10n ** 18n });
+const read = (rpc: Rpc = world.play.rpc) =>
+  readNow(database.db, readerOf(database.db, liveChain(fromHead, [rpc])), chain.name);
+const states = () => statesOf(database.db, who);
+const rescan = (from: bigint, to?: bigint) => rescanChain(database.db, chain.name, from, to);
+
+describe('blocks that are read once more', () => {
+  test('are these blocks only, in pieces, and each deposit is credited once', async () => {
+    pay();
+    world.mine(3_000);
+    pay();
+    world.mine(3_000);
+    await read();
+    pay();
+    world.mine(5);
+    await read();
+    assert.deepEqual(await states(), ['credited']);
+
+    const done = await rescan(10_001n, 12_500n);
+    assert.deepEqual(done.details, { from: '10001', to: '12500' });
+    const row = await read();
+    assert.deepEqual([row.rescan_from, row.rescan_to, row.last_error], [null, null, null]);
+    assert.deepEqual(await states(), ['credited', 'credited']);
+    await rescan(0n, 99_999n);
+    await read();
+    assert.deepEqual(await states(), ['credited', 'credited', 'credited']);
+    await rescan(0n);
+    await read();
+    assert.deepEqual(await states(), ['credited', 'credited', 'credited']);
+  });
+
+  test('that the endpoint has forgotten do not hold new deposits up', async () => {
+    await read();
+    pay();
+    world.mine(5);
+    const forgetful: Rpc = (method, params) => {
+      const asked = JSON.stringify(params ?? []);
+      return method === 'eth_getLogs' && asked.includes('"fromBlock":"0x1"')
+        ? Promise.reject(new RpcError(method, -32000, 'history has been pruned'))
+        : world.play.rpc(method, params);
+    };
+    await rescan(1n, 9n);
+    const failed = await read(forgetful);
+    assert.deepEqual(await states(), ['credited']);
+    assert.match(failed.last_error!, /^Blocks 1 to 9 could not be read once more: .*pruned/);
+    assert.deepEqual([failed.rescan_from, failed.rescan_to, failed.failures], [1n, 9n, 0]);
+    const row = await read();
+    assert.deepEqual([row.rescan_from, row.last_error], [null, null]);
+  });
+
+  test('while a read is going on are not forgotten by it', async () => {
+    await read();
+    world.mine(5);
+    let isAsked = false;
+    await read(async (method, params) => {
+      if (method === 'eth_getLogs' && !isAsked) {
+        isAsked = true;
+        await rescan(1n, 9n);
+      }
+      return world.play.rpc(method, params);
+    });
+    const logs: unknown[] = [];
+    await read((method, params) => {
+      if (method === 'eth_getLogs') logs.push(params?.[0]);
+      return world.play.rpc(method, params);
+    });
+    assert.ok(JSON.stringify(logs).includes('"fromBlock":"0x1","toBlock":"0x9"'));
+  });
+
+  test('must have been read, in order, on a chain that is not stopped', async () => {
+    await assert.rejects(rescan(1n), /No chain with the name play was read yet/);
+    await read();
+    const { scanned_height: at } = await read();
+    await assert.rejects(rescan(9n, 8n), /Block 8 is before block 9/);
+    await assert.rejects(rescan(at! + 1n), /was not read yet: reading is at block 9999/);
+    await database.db.run(rawSql(`update chains set stopped_why = 'replaced'`));
+    await assert.rejects(rescan(1n), /Reading of play is stopped: replaced. Resume it first/);
+    const rows = await database.db.run(rawSql('select rescan_from from chains'));
+    assert.deepEqual(rows, [{ rescan_from: null }]);
+  });
+});
