@@ -34,15 +34,18 @@ export interface Chains {
 const ofEverybody =
   'This xpub is of a mnemonic that is printed in manuals, so anybody can take the deposits. Use the one of your own wallet.';
 
-export interface ChainOptions {
-  /** Folder of the chain files. */
-  dir: string;
-  xpubs: Readonly<Record<Family, string | null>>;
+export interface EndpointOptions {
   /** A setting by its name; null: not set. */
   variable: (name: string) => string | null;
   fetch: Fetch;
   /** Keeps a secret out of the log. */
   hide: (secret: string) => void;
+}
+
+export interface ChainOptions extends EndpointOptions {
+  /** Folder of the chain files. */
+  dir: string;
+  xpubs: Readonly<Record<Family, string | null>>;
 }
 
 /**
@@ -58,29 +61,35 @@ export function openChains(options: ChainOptions): Chains & { faults: string[] }
     const xpub = options.xpubs[family];
     if (xpub === null) continue;
     options.hide(xpub);
-    const read = readXpub(xpub, family);
-    // guard: play-key-is-for-the-trial
-    if (xpub === playXpub) faults.push(`${xpubVariable(family)}: ${ofEverybody}`);
-    else if ('problem' in read) faults.push(`${xpubVariable(family)}: ${read.problem}`);
-    else keys.set(family, { family, xpub, addressAt: read.addressAt });
+    const key = openKey(family, xpub);
+    if ('problem' in key) faults.push(key.problem);
+    else keys.set(family, key);
   }
   const live: LiveChain[] = [];
   for (const chain of readChainFiles(options.dir, faults)) {
     const setting = endpointVariable(chain.name);
-    const given = options.variable(setting);
-    if (given === null) continue;
-    const endpoints = endpointsIn(given, chain, options, signal);
+    const endpoints = openEndpoints(chain, options, signal);
+    if (endpoints === null) continue;
     const key = keys.get(chain.family);
-    if (endpoints === null)
-      faults.push(`${setting}: must be one or two https or http addresses with a blank between.`);
+    if ('problem' in endpoints) faults.push(endpoints.problem);
     if (!key && options.xpubs[chain.family] === null)
       faults.push(
         `${setting} is set, so set ${xpubVariable(chain.family)} too: addresses are derived from it.`,
       );
     const show = (address: string) => showAddress(address, chain.family);
-    if (endpoints && key) live.push({ chain, endpoints, key, show });
+    if (!('problem' in endpoints) && key) live.push({ chain, endpoints, key, show });
   }
   return { live, play: null, hangUp: () => hangingUp.abort(), faults };
+}
+
+/** The key that is set for a family, or a sentence that says what is wrong with it. */
+export function openKey(family: Family, xpub: string): DepositKey | { problem: string } {
+  const read = readXpub(xpub, family);
+  const setting = xpubVariable(family);
+  // guard: play-key-is-for-the-trial
+  if (xpub === playXpub) return { problem: `${setting}: ${ofEverybody}` };
+  if ('problem' in read) return { problem: `${setting}: ${read.problem}` };
+  return { family, xpub, addressAt: read.addressAt };
 }
 
 /** The chains that the folder's files describe; a sentence for each file that cannot be used. */
@@ -102,16 +111,24 @@ export function readChainFiles(dir: string, faults: string[]): Chain[] {
   return chains;
 }
 
-/** One or two endpoints; null if the text is something else. */
-function endpointsIn(
-  text: string,
+/**
+ * The one or two endpoints that are set for a chain, or a sentence that says what is wrong with
+ * them; null: none is set.
+ */
+export function openEndpoints(
   chain: Chain,
-  options: ChainOptions,
-  signal: AbortSignal,
-): ChainEndpoints | null {
+  options: EndpointOptions,
+  signal?: AbortSignal,
+): ChainEndpoints | { problem: string } | null {
+  const setting = endpointVariable(chain.name);
+  const text = options.variable(setting);
+  if (text === null) return null;
   const [first, second, ...more] = text.trim().split(/\s+/);
   const all = [first, second].filter((url) => url !== undefined);
-  if (more.length > 0 || !all.every(isHttp)) return null;
+  if (more.length > 0 || !all.every(isHttp))
+    return {
+      problem: `${setting}: must be one or two https or http addresses with a blank between.`,
+    };
   const [one, two] = all.map((url) => {
     options.hide(url);
     const endpoint: Endpoint = { url, headers: headersFor(chain, options) };
@@ -121,7 +138,7 @@ function endpointsIn(
 }
 
 /** TronGrid takes its key in a header; other services have it in the address. */
-function headersFor({ name, family }: Chain, options: ChainOptions): Record<string, string> {
+function headersFor({ name, family }: Chain, options: EndpointOptions): Record<string, string> {
   const key = family === 'tron' ? options.variable(`${endpointVariable(name)}_KEY`) : null;
   if (key === null) return {};
   options.hide(key);

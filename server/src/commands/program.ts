@@ -287,6 +287,17 @@ function addChains(program: Command, run: Run): void {
 
 function addDeposits(program: Command, run: Run): void {
   const deposit = program.command('deposit').description('deposits from blockchains');
+  verb(deposit, 'check', 'compare the keys that are set with the database, and derive each address')
+    .addHelpText('after', example('deposit check', 'exit 1 if something differs'))
+    .action(run(async () => (await import('./deposit-keys.ts')).check));
+  verb(deposit, 'addresses', 'list the addresses with their paths and what they got')
+    .option('--since <time>', 'only those that got something since then, and only that')
+    .option('--account <email>', 'of one account')
+    .addHelpText(
+      'after',
+      example('deposit addresses --since 2027-01-31 --json', 'for a wallet that collects tokens'),
+    )
+    .action(run(async () => (await import('./deposit-keys.ts')).list));
   for (const [name, says] of [
     ['credit', 'credit a held or ignored deposit, once; it is never undone'],
     ['assign', 'credit a deposit to this account'],
@@ -304,6 +315,10 @@ function addDeposits(program: Command, run: Run): void {
     .argument('<deposit-id>')
     .requiredOption('--reason <text>', "for the operator's log")
     .action(run(async () => (await import('./deposit.ts')).ignore));
+  verb(deposit, 'rotate', 'derive new addresses from the key that is set now; earlier ones stay')
+    .argument('<family>', 'evm or tron')
+    .addHelpText('after', example('deposit rotate evm', 'after a new FAREBOX_XPUB_EVM was set'))
+    .action(run(async () => (await import('./deposit-keys.ts')).rotate));
   verb(deposit, 'rescan', 'read blocks once more, to find deposits that were missed')
     .argument('<chain>')
     .argument('<from>', 'first block', height)

@@ -61,6 +61,7 @@ export type OperatorAction =
   | 'chain.rescan'
   | 'deposit.credit'
   | 'deposit.ignore'
+  | 'deposit.rotate'
   | 'upstream.wake'
   | 'upstream.test'
   | 'request.cancel'

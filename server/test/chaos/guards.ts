@@ -67,6 +67,9 @@ export const guards: Tests = {
     'credited-by-hand-is-asked': 'only if told so',
     'deposit-stays-with-owner': 'deposit_of_other',
   },
+  'test/operations/deposit-keys.test.ts': {
+    'new-addresses-a-day': 'at most four times in a day',
+  },
   'test/operations/deposits.test.ts': {
     'deposit-credited-once': 'is credited once, under the name of its place',
     'newest-read-writes': 'found by an attempt that another has overtaken',

@@ -39,6 +39,23 @@ export interface KeyRow {
   next_index: number;
 }
 
+export interface StoredKey extends KeyRow {
+  retired_at: Date | null;
+}
+
+/** Every key, also earlier ones. */
+export function keys(db: Connection): Promise<StoredKey[]> {
+  return db.run<StoredKey>(sql`
+    select id, family, xpub, next_index, retired_at from deposit_keys order by family, created_at`);
+}
+
+/** Every address, also earlier ones. */
+export function all(db: Connection): Promise<AddressRow[]> {
+  return db.run<AddressRow>(sql`
+    select family, address, account_id, key_id, index from deposit_addresses
+    order by family, key_id, index`);
+}
+
 export async function currentKey(db: Connection, family: Family): Promise<KeyRow | null> {
   const [row] = await db.run<KeyRow>(sql`
     select id, family, xpub, next_index from deposit_keys
@@ -56,12 +73,60 @@ export async function addKey(
     on conflict do nothing`);
 }
 
-/** Takes the next index of a key, for one address. */
-export async function takeIndex(db: Connection, keyId: string): Promise<number> {
+/** Locks a current key. False: it is no longer current. */
+export async function lockKey(db: Connection, id: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from deposit_keys where id = ${id} and retired_at is null for update`);
+  return rows.length > 0;
+}
+
+/** Makes this the current key of its family instead of another, or again. Its addresses stay. */
+export async function replaceKey(
+  db: Connection,
+  { id, family, xpub }: Omit<KeyRow, 'next_index'>,
+): Promise<void> {
+  await db.run(sql`
+    update deposit_keys set retired_at = now() where family = ${family} and retired_at is null`);
+  await db.run(sql`
+    insert into deposit_keys (id, family, xpub) values (${id}, ${family}, ${xpub})
+    on conflict (family, xpub) do update set retired_at = null`);
+}
+
+/** Takes the next index of a key, for one address; null if the key is no longer current. */
+export async function takeIndex(db: Connection, keyId: string): Promise<number | null> {
   const [row] = await db.run<{ index: number }>(sql`
-    update deposit_keys set next_index = next_index + 1 where id = ${keyId}
+    update deposit_keys set next_index = next_index + 1
+    where id = ${keyId} and retired_at is null
     returning next_index - 1 as index`);
-  return row!.index;
+  return row?.index ?? null;
+}
+
+/** How many addresses the account has got in the last hours. */
+export async function countIssued(
+  db: Connection,
+  accountId: string,
+  family: Family,
+  hours: number,
+): Promise<number> {
+  const [row] = await db.run<{ count: number }>(sql`
+    select count(*)::int as count from deposit_addresses
+    where account_id = ${accountId} and family = ${family}
+      and created_at > now() - ${hours} * interval '1 hour'`);
+  return row!.count;
+}
+
+/** Retires the current addresses of a family, of one account or (null) of all. Returns how many. */
+export async function retireCurrent(
+  db: Connection,
+  family: Family,
+  accountId: string | null,
+): Promise<number> {
+  const rows = await db.run(sql`
+    update deposit_addresses set retired_at = now()
+    where family = ${family} and retired_at is null
+      and account_id = coalesce(${accountId}::uuid, account_id)
+    returning address`);
+  return rows.length;
 }
 
 /** The address that an account shows now; null: it has none of this family. */

@@ -4,6 +4,7 @@ import * as addresses from '../../db/deposits/addresses.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
+import { Refused } from '../refused.ts';
 
 /** A chain on which customers can pay. */
 export interface DepositChain {
@@ -81,15 +82,62 @@ export function depositAddress(
   key: DepositKey,
 ): Promise<IssuedAddress> {
   return db.tx(async (tx) => {
-    const stored = await storedKey(tx, key);
-    // guard: replaced-key-shows-nothing
-    if (stored.xpub !== key.xpub) return { address: null, differs: 'xpub_differs' };
-    const current = await addresses.currentOf(tx, accountId, key.family);
-    if (current && !isDerived(current, stored.id, key))
-      return { address: null, differs: 'address_differs' };
-    const address = current?.address ?? (await issue(tx, accountId, key, stored.id));
-    return { address, differs: null };
+    const checked = await checkCurrent(tx, accountId, key);
+    if ('differs' in checked) return checked;
+    const { key_id, current } = checked;
+    if (current !== null) return { address: current.address, differs: null };
+    return issue(tx, accountId, key, key_id);
   });
+}
+
+/**
+ * Issues a new address in place of the account's current one, so that its payments are not linked
+ * on the chain. The earlier address is still read, and its deposits are still the account's. Throws
+ * `Refused` if the account has got too many today.
+ */
+export function renewAddress(
+  db: Database,
+  accountId: string,
+  key: DepositKey,
+): Promise<IssuedAddress> {
+  return db.tx(async (tx) => {
+    const checked = await checkCurrent(tx, accountId, key);
+    if ('differs' in checked) return checked;
+    const { key_id, current } = checked;
+    // Locks the key's row, so renewals come one after the other.
+    if (!(await addresses.lockKey(tx, key_id))) return { address: null, differs: 'xpub_differs' };
+    const issued = await addresses.countIssued(tx, accountId, key.family, dayHours);
+    // guard: new-addresses-a-day
+    if (issued >= newAddressesMax)
+      throw new Refused(
+        `An account gets at most ${newAddressesMax} new addresses of a network in ${dayHours} hours. The current one stays good.`,
+        { reason: 'addresses_too_many', maximum: newAddressesMax },
+      );
+    if (current !== null) await addresses.retireCurrent(tx, key.family, accountId);
+    return issue(tx, accountId, key, key_id);
+  });
+}
+
+/** Every address is read for ever, so each makes reading a little slower. */
+const newAddressesMax = 5;
+const dayHours = 24;
+
+/** The key and the account's current address, if both are as they were issued. */
+async function checkCurrent(
+  tx: Connection,
+  accountId: string,
+  key: DepositKey,
+): Promise<
+  | { key_id: string; current: addresses.AddressRow | null }
+  | { address: null; differs: KeyDifference }
+> {
+  const stored = await storedKey(tx, key);
+  // guard: replaced-key-shows-nothing
+  if (stored.xpub !== key.xpub) return { address: null, differs: 'xpub_differs' };
+  const current = await addresses.currentOf(tx, accountId, key.family);
+  if (current && !isDerived(current, stored.id, key))
+    return { address: null, differs: 'address_differs' };
+  return { key_id: stored.id, current };
 }
 
 /** The current key of the family; the configured one becomes it if there is none. */
@@ -105,18 +153,20 @@ async function issue(
   account_id: string,
   { family, addressAt }: DepositKey,
   key_id: string,
-): Promise<string> {
+): Promise<IssuedAddress> {
   // Locks the key's row, so two calls for one account come one after the other.
   const index = await addresses.takeIndex(tx, key_id);
+  // An operator has just replaced the key.
+  if (index === null) return { address: null, differs: 'xpub_differs' };
   const earlier = await addresses.currentOf(tx, account_id, family);
-  if (earlier) return earlier.address;
+  if (earlier) return { address: earlier.address, differs: null };
   const address = addressAt(index);
   await addresses.insert(tx, { family, address, account_id, key_id, index });
-  return address;
+  return { address, differs: null };
 }
 
-/** An address of an earlier key cannot be derived again and is taken as it is stored. */
+/** Replacing a key retires its addresses, so no current one is of an earlier key. */
 function isDerived(row: addresses.AddressRow, keyId: string, { addressAt }: DepositKey): boolean {
   // guard: changed-address-is-not-shown (off: true)
-  return row.key_id !== keyId || addressAt(row.index) === row.address;
+  return row.key_id === keyId && addressAt(row.index) === row.address;
 }

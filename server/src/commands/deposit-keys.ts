@@ -1,0 +1,151 @@
+import { openKey } from '../chains/chains.ts';
+import type { Config } from '../config.ts';
+import {
+  accountPaths,
+  readXpub,
+  showAddress,
+  type AddressSource,
+  type Family,
+} from '../core/deposit/address.ts';
+import { xpubVariable } from '../core/deposit/chain.ts';
+import { formatUsd } from '../core/price/money.ts';
+import * as addresses from '../db/deposits/addresses.ts';
+import { listAddresses, type ListedAddress } from '../db/deposits/address-list.ts';
+import { needAccount } from '../operations/accounts/account.ts';
+import { rotateKey } from '../operations/deposits/rotate-key.ts';
+import { commandLine, runAction } from '../operations/operator-action.ts';
+import { Refused } from '../operations/refused.ts';
+import { momentOf } from './moment.ts';
+import { counted, print, table, withDatabase, type Context } from './output.ts';
+
+/** Keys and addresses of deposits, compared with the settings and exported for the wallet. */
+
+const families = Object.keys(accountPaths) as Family[];
+
+export async function rotate(context: Context, given: string): Promise<void> {
+  const family = families.find((each) => each === given);
+  if (family === undefined) throw new Refused(`"${given}" is not a family: use evm or tron.`);
+  const xpub = xpubOf(context.config, family);
+  if (xpub === null)
+    throw new Refused(`${xpubVariable(family)} is not set. Set it to the new key first.`);
+  const key = openKey(family, xpub);
+  if ('problem' in key) throw new Refused(key.problem);
+  const done = await withDatabase(context, (db) =>
+    runAction(db, commandLine, 'deposit.rotate', (inside) => rotateKey(inside, key)),
+  );
+  print(
+    context,
+    done,
+    `New ${family} addresses come from the key that is set now; ${counted(done.retired_addresses, 'account')} will get one. The earlier addresses are still read.`,
+  );
+}
+
+function xpubOf({ FAREBOX_XPUB_EVM, FAREBOX_XPUB_TRON }: Config, family: Family): string | null {
+  return { evm: FAREBOX_XPUB_EVM, tron: FAREBOX_XPUB_TRON }[family];
+}
+
+/** Exit code 1 if something differs. */
+export async function check(context: Context): Promise<number> {
+  const { keys, rows } = await withDatabase(context, async (db) => ({
+    keys: await addresses.keys(db),
+    rows: await addresses.all(db),
+  }));
+  const problems = [
+    ...families.flatMap((family) => keyProblems(context.config, family, keys)),
+    ...addressProblems(keys, rows),
+  ];
+  const said =
+    problems.length === 0
+      ? `${counted(keys.length, 'key')} and ${rows.length} addresses: all as they were issued.`
+      : problems.map((each) => `wrong: ${each}`).join('\n');
+  const ok = problems.length === 0;
+  print(context, { ok, keys: keys.length, addresses: rows.length, problems }, said);
+  return ok ? 0 : 1;
+}
+
+/** Differences between the setting of a family and the database. */
+function keyProblems(config: Config, family: Family, keys: addresses.StoredKey[]): string[] {
+  const setting = xpubVariable(family);
+  const xpub = xpubOf(config, family);
+  const stored = keys.filter((each) => each.family === family);
+  if (xpub === null)
+    return stored.every(isOfTrial)
+      ? []
+      : [
+          `Addresses of the family ${family} were issued, but ${setting} is not set, so no deposit to them is read. Set it again.`,
+        ];
+  const key = openKey(family, xpub);
+  if ('problem' in key) return [key.problem];
+  const current = stored.find(({ retired_at }) => retired_at === null);
+  if (current && current.xpub !== xpub)
+    return [
+      `${setting} is not the key in the database, so no ${family} address is shown. If you have replaced the key, run "farebox deposit rotate ${family}". If not, somebody has changed the setting or the database: compare both with your wallet.`,
+    ];
+  return [];
+}
+
+/** The trial's key stays in its database, and its setting is never given. */
+function isOfTrial({ family, xpub }: addresses.StoredKey): boolean {
+  return 'problem' in openKey(family, xpub);
+}
+
+/** Derives each address again. */
+function addressProblems(keys: addresses.StoredKey[], rows: addresses.AddressRow[]): string[] {
+  const sources = new Map<string, AddressSource>();
+  const problems: string[] = [];
+  for (const { id, family, xpub } of keys) {
+    const read = readXpub(xpub, family);
+    if ('problem' in read)
+      problems.push(`The key ${id} in the database is damaged. Restore it from a backup.`);
+    else sources.set(id, read.addressAt);
+  }
+  for (const { family, address, account_id, key_id, index } of rows) {
+    const derived = sources.get(key_id)?.(index);
+    if (derived === undefined || derived === address) continue;
+    problems.push(
+      `${showAddress(address, family)} of the account ${account_id} should be ${showAddress(derived, family)} (index ${index}). Somebody has changed the database: your wallet has no key for the first one. Restore the row from a backup, and tell the customer if it was shown.`,
+    );
+  }
+  return problems;
+}
+
+interface Selected {
+  since?: string;
+  account?: string;
+}
+
+const head = ['ADDRESS', 'PATH', 'ACCOUNT', 'CREDITED USD', 'LAST DEPOSIT', 'RETIRED'];
+
+/** All addresses, for the wallet that moves the tokens away. */
+export async function list(context: Context, { since: given, account }: Selected): Promise<void> {
+  const since = given === undefined ? null : momentOf(startOf(given));
+  if (given !== undefined && since === null)
+    throw new Refused(`"${given}" is not a date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  const rows = await withDatabase(context, async (db) => {
+    const account_id = account === undefined ? null : (await needAccount(db, account)).id;
+    return listAddresses(db, { account_id, since });
+  });
+  const data = rows.map((row) => ({
+    ...row,
+    address: showAddress(row.address, row.family),
+    path: pathOf(row),
+  }));
+  const cells = data.map((row) => [
+    row.address,
+    row.path,
+    row.account_email,
+    formatUsd(row.credited_usd_micro),
+    row.last_at?.toISOString() ?? '-',
+    row.retired_at?.toISOString() ?? '-',
+  ]);
+  print(context, { data }, table(head, cells));
+}
+
+/** A day is taken from its beginning. */
+function startOf(text: string): string {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
+}
+
+function pathOf({ family, index }: Pick<ListedAddress, 'family' | 'index'>): string {
+  return `${accountPaths[family]}/0/${index}`;
+}

@@ -1,0 +1,35 @@
+import type { DepositKey, Family } from '../../core/deposit/address.ts';
+import * as addresses from '../../db/deposits/addresses.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import type { ActionResult } from '../operator-action.ts';
+import { Refused } from '../refused.ts';
+
+/**
+ * Makes the configured key the one that a family's addresses are derived from. Each account gets a
+ * new address when it next looks; the earlier ones are still read, and theirs. Throws `Refused`.
+ */
+export function rotateKey(
+  db: Database,
+  { family, xpub }: Pick<DepositKey, 'family' | 'xpub'>,
+): Promise<ActionResult<{ family: Family; retired_addresses: number }>> {
+  return db.tx(async (tx) => {
+    const stored = await addresses.currentKey(tx, family);
+    if (!stored)
+      throw new Refused(
+        `No address of the family ${family} was issued yet: the key that is set is used from the first one on.`,
+        { reason: 'deposit_key_unused' },
+      );
+    if (stored.xpub === xpub || !(await addresses.lockKey(tx, stored.id)))
+      throw new Refused(`The key that is set for ${family} is already the current one.`, {
+        reason: 'deposit_key_same',
+      });
+    await addresses.replaceKey(tx, { id: newId(), family, xpub });
+    const retired_addresses = await addresses.retireCurrent(tx, family, null);
+    return {
+      answer: { family, retired_addresses },
+      target: family,
+      details: { addresses: retired_addresses },
+    };
+  });
+}

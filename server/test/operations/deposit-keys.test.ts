@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import * as addresses from '../../src/db/deposits/addresses.ts';
+import * as chains from '../../src/db/deposits/chains.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { depositAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { recordRead } from '../../src/operations/deposits/record-read.ts';
+import { rotateKey } from '../../src/operations/deposits/rotate-key.ts';
+import { commandLine, runAction } from '../../src/operations/operator-action.ts';
+import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { chain, keyOf, readTo, transferTo } from './deposits-kit.ts';
+
+let database: TestDatabase;
+let who: Customer;
+const [first, second] = [keyOf('evm'), keyOf('evm', 1)];
+before(async () => {
+  database = await testDatabase();
+  await chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]);
+});
+beforeEach(async () => {
+  await database.db.run(rawSql('delete from deposit_addresses; delete from deposit_keys'));
+  who = await customer(database.db, 0n);
+});
+after(async () => {
+  assert.deepEqual((await audit(database.db)).violations, []);
+  await database.close();
+});
+
+const address = (key = first, { account_id } = who) => depositAddress(database.db, account_id, key);
+const renew = (key = first) => renewAddress(database.db, who.account_id, key);
+const rotate = (key = second) =>
+  runAction(database.db, commandLine, 'deposit.rotate', (inside) => rotateKey(inside, key));
+const differs = { address: null, differs: 'xpub_differs' };
+
+let used = 0;
+/** Pays 5 USDT to each of these. */
+async function pay(...to: (string | null)[]): Promise<bigint> {
+  await database.db.run(rawSql('update chains set wake_at = now()'));
+  const [claim] = await chains.claimDue(database.db, [chain.name], 60);
+  const found = to.map((each) => transferTo(each!, (used += 1)));
+  await recordRead(database.db, chain, claim!.attempt, readTo(200, found), null);
+  return (await balanceOf(database.db, who)).available;
+}
+
+describe('a new address', () => {
+  test('takes the place of the earlier one, which is still the account’s', async () => {
+    const { address: earlier } = await address();
+    const { address: newer } = await renew();
+    assert.deepEqual(await address(), { address: newer, differs: null });
+    assert.deepEqual([earlier, newer], [first.addressAt(0), first.addressAt(1)]);
+    assert.deepEqual(await addresses.watched(database.db, 'evm'), [earlier, newer].toSorted());
+    assert.equal(await pay(earlier, newer), 10_000_000n);
+  });
+
+  test('is given at most four times in a day, also to calls at the same moment', async () => {
+    await address();
+    const all = await Promise.allSettled(Array.from({ length: 8 }, () => renew()));
+    const refused = all.filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 4);
+    const { reason } = refused[0] as PromiseRejectedResult;
+    assert.deepEqual(reason.why, { reason: 'addresses_too_many', maximum: 5 });
+    assert.equal((await addresses.watched(database.db, 'evm')).length, 5);
+    await database.db.run(
+      rawSql(`update deposit_addresses set created_at = created_at - interval '25 hours'`),
+    );
+    assert.equal((await renew()).address, first.addressAt(5));
+  });
+
+  test('is not given while the key or the current address differs', async () => {
+    const { address: current } = await address();
+    assert.deepEqual(await renew(second), differs);
+    await database.db.run(
+      rawSql('update deposit_addresses set address = $1', [`0x${'bb'.repeat(20)}`]),
+    );
+    assert.deepEqual(await renew(), { address: null, differs: 'address_differs' });
+    assert.notEqual(current, null);
+    assert.equal((await addresses.watched(database.db, 'evm')).length, 1);
+  });
+});
+
+describe('a key that an operator replaces', () => {
+  test('gives every account a new address, and the earlier ones are still theirs', async () => {
+    const other = await customer(database.db, 0n);
+    const [{ address: earlier }] = [await address(), await address(first, other)];
+    assert.deepEqual(await address(second), differs);
+    assert.deepEqual(await rotate(), { family: 'evm', retired_addresses: 2 });
+    assert.deepEqual(await address(first), differs);
+    const { address: newer } = await address(second);
+    assert.equal(newer, second.addressAt(0));
+    assert.equal(await pay(earlier, newer), 10_000_000n);
+    const logged = await database.db.run(
+      rawSql(
+        'select target, details, l::text as text from operator_log l order by seq desc limit 1',
+      ),
+    );
+    const [{ text, ...row }] = logged as [{ text: string }];
+    assert.deepEqual(row, { target: 'evm', details: { addresses: 2 } });
+    assert.ok(!text.includes('xpub'));
+  });
+
+  test('may be replaced back, and no address is given twice', async () => {
+    await address();
+    await rotate();
+    await rotate(first);
+    const { address: newer } = await address(first);
+    assert.equal(newer, first.addressAt(1));
+  });
+
+  test('is replaced once, and never by itself or before there is one', async () => {
+    await assert.rejects(rotate(), { why: { reason: 'deposit_key_unused' } });
+    await address();
+    await assert.rejects(rotate(first), { why: { reason: 'deposit_key_same' } });
+    const both = await Promise.allSettled([rotate(), rotate()]);
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  });
+
+  test('never leaves an address of the earlier key current', async () => {
+    for (let i = 0; i < 5; i++) {
+      const [from, to] = i % 2 ? [second, first] : [first, second];
+      await address(from);
+      const fresh = await Promise.all(Array.from({ length: 4 }, () => customer(database.db, 0n)));
+      await Promise.all([rotate(to), ...fresh.map((each) => address(from, each))]);
+      const left = await database.db.run(
+        rawSql(
+          `select a.address from deposit_addresses a join deposit_keys k on k.id = a.key_id
+           where a.retired_at is null and k.retired_at is not null`,
+        ),
+      );
+      assert.deepEqual(left, []);
+    }
+  });
+});
