@@ -287,6 +287,10 @@ function addChains(program: Command, run: Run): void {
 
 function addDeposits(program: Command, run: Run): void {
   const deposit = program.command('deposit').description('deposits from blockchains');
+  verb(deposit, 'xpub', 'make a wallet and print its public keys; offline, and nothing is stored')
+    .option('--read', 'of an existing wallet, whose words you type')
+    .addHelpText('after', example('deposit xpub', 'on a computer that you trust'))
+    .action(run(async () => (await import('./deposit-xpub.ts')).xpub));
   verb(deposit, 'check', 'compare the keys that are set with the database, and derive each address')
     .addHelpText('after', example('deposit check', 'exit 1 if something differs'))
     .action(run(async () => (await import('./deposit-keys.ts')).check));
