@@ -73,6 +73,12 @@ export async function credit(
     where id = ${id}`);
 }
 
+/** Notes that an operator ignores a held deposit; `lock` has locked it. */
+export async function ignore(db: Connection, id: string): Promise<void> {
+  await db.run(sql`
+    update chain_deposits set state = 'ignored', why = 'operator' where id = ${id}`);
+}
+
 /** A held deposit as it was found. */
 export type UnconfirmedDeposit = Pick<
   NewDeposit,

@@ -99,13 +99,7 @@ export function ignoreDeposit(
     const { account_id, amount_usd_micro, state, why } = deposit;
     if (state === 'ignored')
       throw new Refused('This deposit is already ignored.', { reason: 'deposit_ignored' });
-    const decided = {
-      id: deposit_id,
-      state: 'ignored',
-      why: 'operator',
-      transfer_id: null,
-    } as const;
-    await chainDeposits.decideMany(tx, [decided]);
+    await chainDeposits.ignore(tx, deposit_id);
     return {
       answer: { deposit_id, state: 'ignored', account_id, amount_usd_micro, transfer_id: null },
       account_id,
