@@ -127,11 +127,12 @@ export class PlayChain {
     const [low, high] = [BigInt(String(filter.fromBlock)), BigInt(String(filter.toBlock))];
     const tokens = new Set([filter.address].flat());
     const [, , topics] = itemsOf(filter.topics);
-    const wanted = new Set(itemsOf(topics));
+    const wanted = topics === undefined ? null : new Set(itemsOf(topics));
     const logs = [];
     for (let height = low; height <= high && height <= head; height += 1n)
       for (const [i, paid] of (this.#blocks.get(height) ?? []).entries())
-        if (tokens.has(paid.token) && wanted.has(topicOf(paid.to))) logs.push(this.#log(paid, i));
+        if (tokens.has(paid.token) && (wanted?.has(topicOf(paid.to)) ?? true))
+          logs.push(this.#log(paid, i));
     return logs;
   }
 

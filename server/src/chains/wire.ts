@@ -18,3 +18,15 @@ export const decimalsCall = '0x313ce567';
 export function wordOf(value: bigint): string {
   return `0x${value.toString(16).padStart(64, '0')}`;
 }
+
+/** The call of the function `symbol()`. */
+export const symbolCall = '0x95d89b41';
+
+/** The text that `symbol()` returns, as a string or as 32 bytes; null if it is neither. */
+export function textOf(answer: unknown): string | null {
+  if (typeof answer !== 'string' || !/^0x([0-9a-f]{64})+$/i.test(answer)) return null;
+  const bytes = Buffer.from(answer.slice(2), 'hex');
+  const length = bytes.length >= 64 ? Number(bytes.readBigUInt64BE(56)) : 0;
+  const text = bytes.length > 32 ? bytes.subarray(64, 64 + Math.min(length, 64)) : bytes;
+  return [...text.toString('utf8')].filter((char) => char >= ' ' && char !== '\u007f').join('');
+}

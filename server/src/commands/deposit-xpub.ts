@@ -50,7 +50,7 @@ async function typed({ err }: Context): Promise<string> {
       text += part;
       if (text.includes('\u0003')) throw new Refused('Cancelled.');
       if (text.length > typedMax) throw new Refused('That is longer than the words of a wallet.');
-      if (stdin.isTTY && /[\r\n\u0004]/.test(text)) break;
+      if (stdin.isTTY && ['\r', '\n', '\u0004'].some((end) => text.includes(end))) break;
     }
   } finally {
     if (stdin.isTTY) stdin.setRawMode(false);
@@ -60,7 +60,9 @@ async function typed({ err }: Context): Promise<string> {
 
 /** The text after its backspaces. */
 function withoutErased(text: string): string {
-  let kept = text.replaceAll('\u0004', '');
-  while (/[\u007f\b]/.test(kept)) kept = kept.replace(/[^\u007f\b]?[\u007f\b]/, '');
-  return kept;
+  const kept: string[] = [];
+  for (const char of text)
+    if (char === '\u007f' || char === '\b') kept.pop();
+    else if (char !== '\u0004') kept.push(char);
+  return kept.join('');
 }

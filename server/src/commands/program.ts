@@ -278,6 +278,10 @@ function addChains(program: Command, run: Run): void {
   verb(chain, 'list', 'list chains: how far each is read, and why one is not').action(
     run(async () => (await import('./chain.ts')).list),
   );
+  verb(chain, 'check', 'ask the endpoints of a chain whether they fit its file; no database needed')
+    .argument('<name>')
+    .addHelpText('after', example('chain check bsc', 'exit 1 if something is wrong'))
+    .action(run(async () => (await import('./chain-check.ts')).check));
   verb(chain, 'resume', 'read a chain on that was stopped, or read blocks again')
     .argument('<name>')
     .option('--from <height>', 'read again from this block on; a deposit is credited once', count)

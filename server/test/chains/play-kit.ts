@@ -103,7 +103,7 @@ async function logsOf(rpc: Rpc, filter: any, faults: Faults): Promise<unknown> {
   const { fromBlock, toBlock, topics } = filter;
   const blocks = Number(BigInt(toBlock) - BigInt(fromBlock)) + 1;
   if (faults.blocksMax && blocks > faults.blocksMax[0]) throw faults.blocksMax[1];
-  if (faults.addressesMax && topics[2].length > faults.addressesMax[0])
+  if (faults.addressesMax && topics[2]?.length > faults.addressesMax[0])
     throw faults.addressesMax[1];
   const logs = (await rpc('eth_getLogs', [filter])) as any[];
   if (faults.logsMax && logs.length > faults.logsMax[0]) throw faults.logsMax[1];
@@ -116,7 +116,7 @@ async function logsOf(rpc: Rpc, filter: any, faults: Faults): Promise<unknown> {
   const { invents } = faults;
   const isAsked =
     invents && invents.height >= BigInt(fromBlock) && invents.height <= BigInt(toBlock);
-  return isAsked && topics[2].includes(topicOf(invents.to))
+  return isAsked && topics[2]?.includes(topicOf(invents.to))
     ? [...kept, await inventedLog(rpc, invents)]
     : kept;
 }
