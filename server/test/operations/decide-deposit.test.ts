@@ -94,7 +94,7 @@ const logged = (id: string) =>
 describe('an operator credits a deposit', () => {
   const credited: [kind: keyof typeof made, named: boolean, before: string, amount: bigint][] = [
     ['review', false, 'held review', 5_000_000n],
-    ['unconfirmed', false, 'held unconfirmed', 5_000_000n],
+    ['unconfirmed', true, 'held unconfirmed', 5_000_000n],
     ['unmatched', true, 'held unmatched', 5_000_000n],
     ['token', true, 'ignored token', 7_000_000n],
     ['dust', false, 'ignored dust', 100_000n],
@@ -138,6 +138,7 @@ describe('an operator credits a deposit', () => {
     ['unmatched', 'nobody', 'deposit_unmatched'],
     ['unmatched', 'strange', 'account_unknown'],
     ['token', 'nobody', 'deposit_token'],
+    ['unconfirmed', 'nobody', 'deposit_unconfirmed'],
     ['token', 'other', 'deposit_of_other'],
     ['review', 'other', 'deposit_of_other'],
     ['zero', 'nobody', 'deposit_amount'],
@@ -196,7 +197,7 @@ describe('an operator credits a deposit', () => {
       const { id, found } = await made.unconfirmed();
       const before = await balance();
       await Promise.all([
-        reasonOf(credit(id)),
+        reasonOf(credit(id, { account_id: who.account_id })),
         read({ ...found, is_confirmed: true }),
         reasonOf(ignore(id)),
       ]);
@@ -218,7 +219,8 @@ describe('an operator ignores a deposit', () => {
     assert.equal(await reasonOf(ignore(id)), 'deposit_ignored');
     const [row, ...more] = await logged(id);
     assert.deepEqual([row!.action, row!.details.reason, more], ['deposit.ignore', 'spam', []]);
-    await credit(id);
+    assert.equal(await reasonOf(credit(id)), 'deposit_unconfirmed');
+    await credit(id, { account_id: who.account_id });
     assert.equal(await balance(), 5_000_000n);
   });
 });

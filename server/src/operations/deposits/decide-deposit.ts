@@ -26,8 +26,9 @@ export interface DecidedDeposit {
 export interface CreditWanted {
   deposit_id: string;
   /**
-   * Needed if no account has the address, and for a token that the chain file does not credit.
-   * Otherwise the owner of the address is the default, and the only account that is accepted.
+   * The owner of the address is the default if the deposit is held for review or is dust, and the
+   * only account that is accepted if there is an owner. In all other cases it must be named: the
+   * token may not be credited, or is the word of one endpoint alone.
    */
   account_id?: string | null | undefined;
   /** Credits it although another booking names its transaction. */
@@ -47,15 +48,17 @@ export function creditDeposit(
 ): Promise<ActionResult<DecidedDeposit>> {
   const reason = reasonOf(wanted.reason);
   return db.tx(async (tx) => {
-    const account_id = await receiverOf(
-      tx,
-      await demandDeposit(tx, deposit_id, chainDeposits.find),
-      named,
-    );
+    const found = await demandDeposit(tx, deposit_id, chainDeposits.find);
+    const account_id = await receiverOf(tx, found, named);
     // Balances come first in every transaction.
     const books = await openBooks(tx, [account_id]);
     const deposit = await demandDeposit(tx, deposit_id, chainDeposits.lock);
     const { amount_usd_micro, state, why, tx_hash } = deposit;
+    // Another endpoint may have corrected it at this moment.
+    if (deposit.account_id !== found.account_id || why !== found.why)
+      throw new Refused('This deposit has just changed. Look at it again.', {
+        reason: 'deposit_changed',
+      });
     if (amount_usd_micro <= 0n || amount_usd_micro > creditMax)
       throw new Refused(
         `A deposit of ${formatUsd(amount_usd_micro)} USD cannot be credited: it must be more than 0 and at most ${formatUsd(creditMax)} USD.`,
@@ -135,19 +138,35 @@ async function demandDeposit(
   return deposit;
 }
 
+/** Why the account must be named. */
+function namingOf(
+  owner: string | null,
+  why: chainDeposits.OpenDeposit['why'],
+): ConstructorParameters<typeof Refused> {
+  if (owner === null)
+    return [
+      'No account has the address of this deposit. Name the account that gets it.',
+      { reason: 'deposit_unmatched' },
+    ];
+  if (why === 'token')
+    return [
+      'The chain file does not credit this token. If one token is worth one US dollar to you, name the account; otherwise book what it is worth by hand.',
+      { reason: 'deposit_token' },
+    ];
+  return [
+    'Nothing has confirmed the token and the amount of this deposit. Compare them with an explorer, then name the account.',
+    { reason: 'deposit_unconfirmed' },
+  ];
+}
+
 /** The account that gets the deposit. */
 async function receiverOf(
   db: Connection,
   { account_id: owner, why }: chainDeposits.OpenDeposit,
   named: string | null = null,
 ): Promise<string> {
-  if (named === null && (owner === null || why === 'token'))
-    throw new Refused(
-      owner === null
-        ? 'No account has the address of this deposit. Name the account that gets it.'
-        : 'The chain file does not credit this token. If one token is worth one US dollar to you, name the account; otherwise book what it is worth by hand.',
-      { reason: owner === null ? 'deposit_unmatched' : 'deposit_token' },
-    );
+  const isOwners = owner !== null && (why === 'review' || why === 'dust');
+  if (named === null && !isOwners) throw new Refused(...namingOf(owner, why));
   const { id } = await needAccount(db, named ?? owner!);
   // guard: deposit-stays-with-owner
   if (owner !== null && id !== owner)
