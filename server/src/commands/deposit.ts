@@ -1,9 +1,51 @@
 import { formatUsd } from '../core/price/money.ts';
+import * as deposits from '../db/deposits/deposit-search.ts';
+import { isUuid } from '../lib/id.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { creditDeposit, ignoreDeposit } from '../operations/deposits/decide-deposit.ts';
 import { rescanChain } from '../operations/deposits/rescan-chain.ts';
 import { commandLine, runAction } from '../operations/operator-action.ts';
-import { print, withDatabase, type Context } from './output.ts';
+import { Refused } from '../operations/refused.ts';
+import { print, table, withDatabase, type Context } from './output.ts';
+
+const states = ['held', 'credited', 'ignored'];
+
+interface Selected {
+  state?: string;
+  why?: string;
+  chain?: string;
+  account?: string;
+  before?: string;
+  limit: number;
+}
+
+const head = ['DEPOSIT ID', 'CHAIN', 'AMOUNT USD', 'STATE', 'ACCOUNT', 'TRANSACTION', 'BLOCK TIME'];
+
+export async function list(context: Context, selected: Selected): Promise<void> {
+  const { state = null, why = null, chain = null, account, before = null, limit } = selected;
+  if (state !== null && !states.includes(state))
+    throw new Refused(`"${state}" is not a state: use one of ${states.join(', ')}.`);
+  if (before !== null && !isUuid(before)) throw new Refused(`"${before}" is not a deposit's id.`);
+  const rows = await withDatabase(context, async (db) => {
+    const account_id = account === undefined ? null : (await needAccount(db, account)).id;
+    const filter = { state, why, chain, account_id, tx_hash: null, below_id: before };
+    return deposits.search(db, { ...filter, limit: limit + 1 });
+  });
+  const shown = rows.slice(0, limit);
+  const next = rows.length > limit ? shown.at(-1)!.id : null;
+  const cells = shown.map((row) => [
+    row.id,
+    row.chain,
+    formatUsd(row.amount_usd_micro),
+    row.why === null ? row.state : `${row.state}: ${row.why}`,
+    row.account_email ?? '-',
+    row.tx_hash,
+    row.block_at.toISOString(),
+  ]);
+  const data = shown.map(({ id: deposit_id, ...row }) => ({ deposit_id, ...row }));
+  const more = next === null ? '' : `\n"--before ${next}" shows older ones.`;
+  print(context, { data, next }, table(head, cells) + more);
+}
 
 interface CreditOptions {
   account?: string;

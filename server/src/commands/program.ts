@@ -306,6 +306,15 @@ function addDeposits(program: Command, run: Run): void {
       example('deposit addresses --since 2027-01-31 --json', 'for a wallet that collects tokens'),
     )
     .action(run(async () => (await import('./deposit-keys.ts')).list));
+  verb(deposit, 'list', 'list deposits in final blocks, newest first')
+    .option('--state <state>', 'held, credited or ignored')
+    .option('--why <why>', 'such as review, unmatched or token')
+    .option('--chain <name>', 'of one chain')
+    .option('--account <email>', 'of one account')
+    .option('--before <deposit-id>', 'only older ones')
+    .option('--limit <n>', 'how many', count, 50)
+    .addHelpText('after', example('deposit list --state held', 'those that wait for you'))
+    .action(run(async () => (await import('./deposit.ts')).list));
   for (const [name, says] of [
     ['credit', 'credit a held or ignored deposit, once; it is never undone'],
     ['assign', 'credit a deposit to this account'],

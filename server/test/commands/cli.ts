@@ -47,8 +47,8 @@ export interface Place {
   command(args: string[], env?: Record<string, string>): Promise<Ran>;
   /** Starts a service and waits until it says that it is ready; --json is added. */
   start(args: string[], env?: Record<string, string>): Promise<Running>;
-  /** Starts one and waits for nothing. */
-  spawn(args: string[], env?: Record<string, string>): ChildProcess;
+  /** Starts one, with this on its stdin, and waits for nothing. */
+  spawn(args: string[], env?: Record<string, string>, stdin?: string): ChildProcess;
   /** Pid of the PostgreSQL of this folder, or null. */
   postgresPid(): number | null;
 }
@@ -110,13 +110,14 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
     },
     command: (args, own) => ranOf(place.spawn(args, own)),
     start: async (args, own) => untilReady(place.spawn([...args, '--json'], own)),
-    spawn(args, own = {}) {
+    spawn(args, own = {}, stdin = '') {
       const child = spawn(process.execPath, [farebox, ...args], {
         cwd: dir,
         // A service leaves it out unless told otherwise; the trial has it by itself.
         env: { ...env, ...(args[0] !== 'trial' && { FAREBOX_SANDBOX: 'on' }), ...own },
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['pipe', 'pipe', 'pipe'],
       });
+      child.stdin.on('error', () => {}).end(stdin);
       const ended = once(child, 'close');
       later(t, async () => {
         child.kill('SIGKILL');
