@@ -77,6 +77,7 @@ export const chainCases: Record<string, DepositCase> = {
   },
 
   'is found however long nobody has read': {
+    needs: 'many blocks',
     async history(scene) {
       const job = await scene.reader();
       await scene.read(job);

@@ -5,8 +5,10 @@ import { audit } from '../../src/ledger/audit.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { isLong } from '../kit/long.ts';
-import { depositCases } from './deposit-cases.ts';
-import { doors } from './doors.ts';
+import { anvilDoor, findAnvil } from './anvil-door.ts';
+import { contractCases } from './contract-cases.ts';
+import { depositCases, type DepositCase } from './deposit-cases.ts';
+import { doors, type Door } from './doors.ts';
 import { availableTo, forgetChains, openScene, type Scene } from './scene.ts';
 
 /** Each case of a deposit, over each kind of endpoint; in the short form, over one of them. */
@@ -22,23 +24,32 @@ after(async () => {
 
 for (const [at, door] of doors.entries())
   describe(`over ${door.name}, a deposit`, () => {
-    for (const [i, [outcome, { history, deposits }]] of Object.entries(depositCases).entries())
-      if (isLong || i % doors.length === at)
-        test(outcome, async () => {
-          await forgetChains(database.db);
-          const scene = await openScene(database.db, door);
-          try {
-            await history(scene);
-            await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
-            // Whatever it was, reading everything once more changes nothing.
-            await resumeChain(database.db, door.chain.name, 100n);
-            await scene.read(await scene.reader());
-            await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
-          } finally {
-            await scene.close();
-          }
-        });
+    for (const [i, [outcome, each]] of Object.entries(depositCases).entries())
+      if (isLong || i % doors.length === at) test(outcome, () => play(door, each));
   });
+
+const skip = findAnvil() === null && 'anvil is not installed: CONTRIBUTING.md says how';
+describe('over anvil, a deposit', { skip }, () => {
+  for (const [outcome, each] of Object.entries(depositCases))
+    if (each.needs === undefined) test(outcome, () => play(anvilDoor, each));
+  for (const [outcome, each] of Object.entries(contractCases))
+    test(outcome, () => play(anvilDoor, each));
+});
+
+async function play(door: Door, { history, deposits }: DepositCase): Promise<void> {
+  await forgetChains(database.db);
+  const scene = await openScene(database.db, door);
+  try {
+    await history(scene);
+    await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
+    // Whatever it was, reading everything once more changes nothing.
+    await resumeChain(database.db, door.chain.name, 100n);
+    await scene.read(await scene.reader());
+    await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
+  } finally {
+    await scene.close();
+  }
+}
 
 async function assertDeposits(scene: Scene, deposits: string[]): Promise<void> {
   assert.deepEqual(await scene.states(), deposits);

@@ -10,6 +10,8 @@ export interface DepositCase {
   history(scene: Scene): Promise<void>;
   /** The deposits at the end. Usually each payment is one that is credited. */
   deposits?: string[];
+  /** Something that a node cannot do, or not within a test. */
+  needs?: 'many blocks' | 'hashes of choice';
 }
 
 /** A transfer inside of an exchange is on no chain, so there is no case of it. */

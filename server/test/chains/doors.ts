@@ -26,8 +26,8 @@ interface Words {
 
 /** A chain whose blocks the test makes. */
 export interface ChainWorld {
-  /** The next block has the transfer. Returns the hash of its transaction. */
-  pay(payment: Payment): Promise<string>;
+  /** The next block has one transaction with these transfers. Returns its hash. */
+  pay(...payments: Payment[]): Promise<string>;
   mine(count?: number): Promise<void>;
   /** Replaces the newest blocks. */
   reorg(depth: number, payments: 'paid later' | 'dropped'): Promise<void>;
@@ -41,7 +41,7 @@ export interface Payment {
   token: string;
   to: string;
   units: bigint;
-  /** Joins the transaction of this hash. */
+  /** The hash of its transaction, where a chain can be told one. */
   tx_hash?: string;
 }
 
@@ -113,7 +113,11 @@ async function openPlay(
   const rpc = speak(play.rpc);
   const opened: Opened[] = [];
   return {
-    pay: async (payment) => play.pay(payment),
+    async pay(first, ...more) {
+      const tx_hash = play.pay(first!);
+      for (const each of more) play.pay({ ...each, tx_hash });
+      return tx_hash;
+    },
     mine: async (count) => mine(count),
     reorg: async (depth, payments) => play.reorg(depth, payments),
     head: async () => head(),

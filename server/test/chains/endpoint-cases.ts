@@ -78,6 +78,7 @@ export const endpointCases: Record<string, DepositCase> = {
   },
 
   'that the first endpoint leaves out is found an hour later by the second': {
+    needs: 'many blocks',
     async history(scene) {
       const gap = (await scene.world.head()) + 1n;
       const job = await scene.reader({ gap }, {});
@@ -152,6 +153,7 @@ export const endpointCases: Record<string, DepositCase> = {
   },
 
   'is found and held while the second endpoint is away, for however long': {
+    needs: 'many blocks',
     async history(scene) {
       const second: Faults = {};
       const job = await scene.reader({}, second);

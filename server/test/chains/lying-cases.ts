@@ -22,6 +22,7 @@ export const lyingCases: Record<string, DepositCase> = {
     address: usdc,
   })),
   'that the first endpoint gives to another account is credited to its own': {
+    needs: 'many blocks',
     async history(scene) {
       const other = await payer(scene.db, keyOf(scene.chain.family));
       await lied(scene, (log) => ({
@@ -109,6 +110,7 @@ function blockAt(rpc: Rpc, height: bigint): Promise<unknown> {
 /** The first endpoint changes the logs of a payment, and later does not. */
 function toldAs(change: (scene: Scene) => object, before = ['held unconfirmed']): DepositCase {
   return {
+    needs: 'many blocks',
     async history(scene) {
       await lied(scene, () => change(scene));
       assert.deepEqual(await scene.states(), before);

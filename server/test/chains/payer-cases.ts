@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import * as addresses from '../../src/db/deposits/addresses.ts';
 import { changeStatus, needAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import { keyOf, usdc } from '../operations/deposits-kit.ts';
 import type { DepositCase } from './deposit-cases.ts';
 import { payer, readerOf, type Scene } from './scene.ts';
@@ -9,11 +11,9 @@ import { payer, readerOf, type Scene } from './scene.ts';
 export const payerCases: Record<string, DepositCase> = {
   'of a transaction that pays many is found, and a second one too': {
     async history(scene) {
-      const stranger = { to: `0x${'cc'.repeat(20)}`, token: tokenOf(scene), units: scene.units };
-      const tx_hash = await scene.world.pay(stranger);
-      await scene.pay({ tx_hash });
-      await scene.world.pay({ ...stranger, tx_hash });
-      await scene.pay({ tx_hash });
+      const ours = { to: scene.who.address, token: tokenOf(scene), units: scene.units };
+      const stranger = { ...ours, to: `0x${'cc'.repeat(20)}` };
+      await scene.pay({}, { before: [stranger], after: [stranger, ours] });
       await readAll(scene);
     },
   },
@@ -83,11 +83,44 @@ export const payerCases: Record<string, DepositCase> = {
   },
 
   'of one contract and transaction on two chains is two': {
+    needs: 'hashes of choice',
     async history(scene) {
       const other = await scene.second({ name: `${scene.chain.name}-two`, chain_id: 9 });
       await other.pay({ tx_hash: await scene.pay() });
       await Promise.all([scene.settle(), other.settle()]);
       await scene.read(readerOf(scene.db, await scene.live(), await other.live()));
+    },
+  },
+
+  'of a token that the chain file names later is found when its block is read again': {
+    async history(scene) {
+      const { db, chain } = scene;
+      const live = await scene.live();
+      await scene.pay();
+      await scene.settle();
+      const tokens = chain.tokens.slice(1);
+      await scene.read(readerOf(db, { ...live, chain: { ...chain, tokens } }));
+      const job = readerOf(db, live);
+      await scene.read(job);
+      assert.deepEqual(await scene.states(), []);
+      await resumeChain(db, chain.name, 100n);
+      await scene.read(job);
+    },
+  },
+
+  'to an address before somebody gets it is found when its block is read again': {
+    async history(scene) {
+      const { db, chain, world, units } = scene;
+      const key = keyOf(chain.family);
+      const { next_index } = (await addresses.currentKey(db, chain.family))!;
+      await world.pay({ token: tokenOf(scene), to: key.addressAt(next_index), units });
+      await readAll(scene);
+      const late = await payer(db, key);
+      await readAll(scene);
+      assert.deepEqual(await scene.statesOf(late), []);
+      await resumeChain(db, chain.name, 100n);
+      await readAll(scene);
+      assert.deepEqual(await scene.statesOf(late), ['credited']);
     },
   },
 

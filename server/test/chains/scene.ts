@@ -124,8 +124,8 @@ export interface Scene {
   live(...faults: Faults[]): Promise<LiveChain>;
   reader(...faults: Faults[]): Promise<ChainJob>;
   read(job: ChainJob): Promise<chains.ChainRow>;
-  /** Pays the customer 5 dollars, or something else. */
-  pay(change?: Partial<Payment>): Promise<string>;
+  /** Pays the customer 5 dollars, or something else; beside others, in one transaction. */
+  pay(change?: Partial<Payment>, beside?: { before: Payment[]; after: Payment[] }): Promise<string>;
   /** Makes blocks until everything is final. */
   settle(): Promise<void>;
   states(): Promise<string[]>;
@@ -167,10 +167,11 @@ async function sceneOf(
     live,
     reader: async (...faults) => readerOf(db, await live(...faults)),
     read: (job) => readNow(db, job, chain.name),
-    pay(change) {
+    pay(change, { before, after } = { before: [], after: [] }) {
       const payment = { token, to: who.address, units, ...change };
-      paid.push(payment.units);
-      return world.pay(payment);
+      const all = [...before, payment, ...after];
+      paid.push(...all.filter(({ to }) => to === who.address).map((each) => each.units));
+      return world.pay(...all);
     },
     settle: () => world.mine(door.finalAfter + 1),
     states: () => statesOf(db, who),

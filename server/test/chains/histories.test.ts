@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { isLong } from '../kit/long.ts';
+import { play, step } from './histories.ts';
+
+/** `npm run test:full` plays more histories; HISTORY_RUNS=1000 many, HISTORY_SEED one run again. */
+const numRuns = Number(process.env.HISTORY_RUNS ?? (isLong ? 100 : 8));
+const seed = Number(process.env.HISTORY_SEED ?? Date.now() % 2 ** 31);
+
+let database: TestDatabase;
+before(async () => void (database = await testDatabase()));
+after(() => database.close());
+
+test(`the chain’s truth is credited, once: ${numRuns} histories, HISTORY_SEED=${seed}`, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }),
+      async (steps) => {
+        assert.deepEqual(await play(database.db, steps), []);
+      },
+    ),
+    { numRuns, seed },
+  );
+});
