@@ -35,6 +35,7 @@ const names = [
   'pages',
   'first-look',
   'start',
+  'deposits',
 ];
 const { values, positionals } = parseArgs({
   allowPositionals: true,

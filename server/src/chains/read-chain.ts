@@ -88,8 +88,7 @@ export async function readChain(
   const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
   const scanned = target < from ? null : await demandBlock(rpc, target);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
-  const witnesses = [new Witness(chain, rpc, newest), ...others];
-  const final = await checkedOf(found.filter(isFinal), endpoints[0], witnesses);
+  const final = await checkedOf(found.filter(isFinal), new Witness(chain, rpc, newest), others);
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
   return { start: from, final, seen, scanned, head };
 }
@@ -107,8 +106,8 @@ export async function rescanChain(
   const [asked = endpoints[0], ...others] = endpoints.toReversed();
   await demandBlock(asked.rpc, range.to);
   const found = await noted(chain, range, await load(), asked);
-  const witnesses = [asked, ...others].map(({ rpc }) => new Witness(chain, rpc));
-  return checkedOf(found, asked, witnesses);
+  const witnesses = others.map(({ rpc }) => new Witness(chain, rpc));
+  return checkedOf(found, new Witness(chain, asked.rpc), witnesses);
 }
 
 /** Those of these deposits that every endpoint knows by now. */
@@ -177,23 +176,21 @@ async function agreedFinal(others: Witness[], most: bigint, newest: Block | null
 /** Adds to each transfer what the endpoints know of it. The first one has found them. */
 async function checkedOf(
   found: readonly SeenTransfer[],
-  { rpc }: ChainEndpoint,
-  [first, ...others]: readonly Witness[],
+  first: Witness,
+  others: readonly Witness[],
 ): Promise<FinalTransfer[]> {
   const checked: FinalTransfer[] = [];
-  let block: Block | undefined;
   for (const transfer of found) {
-    const { block_height: height, tx_hash } = transfer;
-    if (block?.height !== height) block = await demandBlock(rpc, height);
     const [log_position, ...places] = await Promise.all([
-      first!.place(transfer),
+      first.place(transfer),
       ...others.map((each) => each.placeOrNull(transfer)),
     ]);
     if (log_position === null)
-      throw new BadAnswer(`the endpoint does not confirm its own transfer ${tx_hash}`);
+      throw new BadAnswer(`the endpoint does not confirm its own transfer ${transfer.tx_hash}`);
+    const { at } = await demandBlock(first.call, transfer.block_height);
     // guard: both-endpoints-asked (off: false)
     const isDoubted = places.some((place) => place !== log_position);
-    checked.push({ ...transfer, log_position, block_at: block.at, is_confirmed: !isDoubted });
+    checked.push({ ...transfer, log_position, block_at: at, is_confirmed: !isDoubted });
   }
   return checked;
 }

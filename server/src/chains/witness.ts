@@ -11,7 +11,8 @@ export type KnownTransfer = Parameters<typeof confirmTransfer>[1];
 export class Witness {
   readonly #chain: Chain;
   readonly #rpc: Rpc;
-  readonly #remembering: Rpc;
+  /** Repeats the last answer of each method. */
+  readonly call: Rpc;
   #final: Promise<Block | null> | undefined;
   #failure: Promise<never> | undefined;
 
@@ -19,7 +20,7 @@ export class Witness {
   constructor(chain: Chain, rpc: Rpc, final?: Block | null) {
     this.#chain = chain;
     this.#rpc = rpc;
-    this.#remembering = rememberLast(rpc);
+    this.call = rememberLast(rpc);
     if (final !== undefined) this.#final = Promise.resolve(final);
   }
 
@@ -36,7 +37,7 @@ export class Witness {
       const final = await this.final();
       // guard: both-endpoints-call-it-final
       if (final === null || transfer.block_height > final.height) return null;
-      return await confirmTransfer(this.#remembering, transfer);
+      return await confirmTransfer(this.call, transfer);
     } catch (error) {
       this.#failure = Promise.reject(error);
       return this.#failure;
@@ -49,7 +50,7 @@ export class Witness {
   }
 }
 
-/** Repeats the last answer of each method: transfers of one block or transaction come together. */
+/** Saves calls, since transfers of one block or transaction come together. */
 function rememberLast(rpc: Rpc): Rpc {
   const last = new Map<string, { asked: string; answer: Promise<unknown> }>();
   return (method, params = []) => {

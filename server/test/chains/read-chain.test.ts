@@ -16,6 +16,10 @@ import { endpointOf, playWorld, withFaults, type Faults, type PlayWorld } from '
 const ours = `0x${'0a'.repeat(20)}`;
 const others = Array.from({ length: 600 }, (_, i) => `0x${String(i).padStart(40, 'b')}`);
 const addresses = [ours, ...others];
+const many = (count: number) => [
+  ours,
+  ...Array.from({ length: count - 1 }, (_, i) => `0x${String(i).padStart(40, 'c')}`),
+];
 const units = 5n * 10n ** 18n;
 
 const read = (endpoints: [ChainEndpoint, ...ChainEndpoint[]], cursor: Cursor | null) =>
@@ -62,15 +66,28 @@ describe('a read', () => {
     assert.deepEqual([third.final, third.scanned!.height], [[], 118n]);
   });
 
-  test('of an idle chain asks at most five things', async () => {
+  test('of an idle chain with 1,000 addresses asks five things', async () => {
     const world = paid();
     const endpoint = endpointOf(world.play.rpc);
-    const load = () => Promise.resolve([ours]);
+    const load = () => Promise.resolve(many(1_000));
     const first = await readChain(chain, [endpoint], start, load);
     world.mine();
     endpoint.calls.length = 0;
     await readChain(chain, [endpoint], after(first), load);
-    assert.ok(endpoint.calls.length <= 5, endpoint.calls.join());
+    assert.equal(endpoint.calls.length, 5, endpoint.calls.join());
+  });
+
+  test('of 2,000 blocks with 10,000 addresses asks ten times for logs', async () => {
+    const world = paid();
+    world.mine(1_988);
+    const endpoint = endpointOf(world.play.rpc);
+    const load = () => Promise.resolve(many(10_000));
+    const { scanned } = await readChain(chain, [endpoint], start, load);
+    assert.equal(scanned!.height, 2_096n);
+    const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
+    assert.equal(questions.length, 10);
+    // Besides: each payment's block and receipt, and where the chain is.
+    assert.ok(endpoint.calls.length <= 25, endpoint.calls.join());
   });
 
   test('after long absence takes a part, and shows nothing above it yet', async () => {

@@ -458,4 +458,4 @@ const row = (name: string) => `
     upstreams: [{ upstream: remote_${name}, model: m, cost_usd: "0.004" }]
     input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
     example: { prompt: a cat }`;
-const catalog = `owned_by: chaos\nupstream: remote_a\nmodels:${['a', 'b', 'c'].map(row).join('')}\n`;
+export const catalog = `owned_by: chaos\nupstream: remote_a\nmodels:${['a', 'b', 'c'].map(row).join('')}\n`;

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { allScenes, chaosOfAdapters } from './adapters.ts';
 import { chaos, faults, type Fault } from './harness.ts';
+import { chaosOfDeposits } from './deposits.ts';
 import { storageOutage } from './storage.ts';
 
 /**
@@ -11,6 +12,7 @@ const { values } = parseArgs({
   options: {
     adapters: { type: 'boolean', default: false },
     storage: { type: 'boolean', default: false },
+    deposits: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '300' },
     rounds: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
@@ -37,6 +39,8 @@ const help = `npm run chaos -- [--rounds N] [--seed N] [--fault NAME]…
     NAME is one of ${faults.join(', ')}.
 npm run chaos -- --storage [--seconds N]
     Takes the storage away for N seconds under load, 300 if not said.
+npm run chaos -- --deposits [--rounds N] [--seed N]
+    Kills services, workers and PostgreSQL, N times, 12 if not said, while 500 deposits come in.
 npm run chaos -- --adapters [--rounds N] [--seed N] [--point TEXT]…
     Kills the service with its real adapters in each moment between intent and settlement, and at random; the upstreams
     are local stand-ins. A round goes through every moment, every second one with upstreams that call back; N rounds, 2
@@ -46,6 +50,15 @@ ${allScenes(false)
   .join('\n')}`;
 const log = (line: string) => console.log(line);
 if (values.help) console.log(help);
+else if (values.deposits)
+  show(
+    await chaosOfDeposits({
+      seed: Number(values.seed),
+      deposits: 500,
+      kills: Number(values.rounds ?? 12),
+      log,
+    }),
+  );
 else if (values.adapters) show(await adapters());
 else if (values.storage) {
   const outageSeconds = Number(values.seconds);

@@ -7,6 +7,10 @@ import * as keys from '../../src/db/accounts/keys.ts';
 import * as callers from '../../src/db/accounts/callers.ts';
 import * as people from '../../src/db/accounts/people.ts';
 import * as margins from '../../src/db/accounts/margins.ts';
+import * as depositAddresses from '../../src/db/deposits/addresses.ts';
+import * as chainDeposits from '../../src/db/deposits/chain-deposits.ts';
+import * as depositLists from '../../src/db/deposits/deposit-lists.ts';
+import * as sightings from '../../src/db/deposits/sightings.ts';
 import * as operatorKeys from '../../src/db/operator-keys.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/requests/queue.ts';
@@ -151,12 +155,28 @@ const growing = new Set([
   'spend_rollups',
   'people',
   'members',
+  'deposit_addresses',
+  'chain_deposits',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
 const everything = { kinds: [], from: null, to: null };
 const pageOfAll = { below_id: null, limit: 51, look: 1_000 };
+const txHash = `0x${'0'.repeat(60)}1234`;
+const depositAddress = `0x${'0'.repeat(36)}1234`;
 const asked: Record<string, Ask> = {
+  'the accounts of deposit addresses': (c) =>
+    depositAddresses.ownersOf(c, 'evm', [depositAddress, depositAddress]),
+  'the deposit address of an account': (c) => depositAddresses.currentOf(c, sample.account, 'evm'),
+  'note that a deposit address was shown': (c) =>
+    depositAddresses.noteShown(c, sample.account, ['evm']),
+  'whether a deposit address was shown lately': (c) => depositAddresses.areShown(c, 'evm'),
+  'deposits of some transactions': (c) => chainDeposits.lockMany(c, 'play', [txHash, txHash]),
+  'bookings that name a transaction': (c) => chainDeposits.findMentioned(c, [txHash, txHash]),
+  'deposits that one endpoint alone knows': (c) => chainDeposits.unconfirmed(c, 'play', 20),
+  'final deposits of an account': (c) =>
+    depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
+  'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n),
   'an operator key': (c) => operatorKeys.authenticate(c, Buffer.alloc(32), 600),
   'requests of all accounts': (c) =>
     lines.idsBelow(c, { ...pageFilter(sample.account), account_id: null }, pageOfAll),
@@ -580,6 +600,16 @@ async function fill(): Promise<void> {
       from n where n < 10000;
     insert into people (id, name, email) select uid(9, n), 'Person ' || n, 'p' || n || '@x.test' from n;
     insert into members (account_id, person_id, role) select uid(1, n), uid(9, n), 'owner' from n;
+    insert into chains (name, chain_id) values ('play', 7);
+    insert into deposit_keys (id, family, xpub, next_index) values (uid(10, 0), 'evm', 'xpub' || repeat('1', 107), 20000);
+    insert into deposit_addresses (family, address, account_id, key_id, index, shown_at)
+      select 'evm', '0x' || lpad(to_hex(n), 40, '0'), uid(1, n), uid(10, 0), n, ${at} from n;
+    insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash, block_at, token, from_address, to_address,
+        amount_units, amount_usd_micro, account_id, state, why)
+      select uid(11, n), 'play', '0x' || lpad(to_hex(n), 64, '0'), 0, n, '0x' || repeat('0', 64), ${at}, '0x' || repeat('0', 40),
+        '0x' || repeat('0', 40), '0x' || lpad(to_hex(n), 40, '0'), 5, 5, account,
+        case when n > 19800 then 'held' else 'ignored' end, case when n > 19800 then 'unconfirmed' else 'dust' end
+      from n;
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );

@@ -163,6 +163,7 @@ export async function noteShown(
 export async function areShown(db: Connection, family: Family): Promise<boolean> {
   const rows = await db.run(sql`
     select address from deposit_addresses
-    where family = ${family} and shown_at > now() - ${shownSeconds} * interval '1 s' limit 1`);
+    where family = ${family} and shown_at > now() - ${shownSeconds} * interval '1 s'
+    order by shown_at desc limit 1`);
   return rows.length > 0;
 }
