@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { LiveChain } from '../../src/chains/chains.ts';
+import type { Chain } from '../../src/core/deposit/chain.ts';
+import * as chains from '../../src/db/deposits/chains.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { playWorld, withFaults, type Faults } from '../chains/play-kit.ts';
+import { liveChain } from '../chains/scene.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { chain, keyOf } from '../operations/deposits-kit.ts';
+
+/** Chains with a wrong setting: what the operator reads, and that no customer gets an address. */
+
+const other = {
+  forge: (method: string, answer: unknown) => (method === 'eth_chainId' ? '0x38' : answer),
+};
+
+/** A chain with a name of its own, whose endpoints have these faults. */
+function wrong(name: string, change: Partial<Chain>, ...faults: Faults[]): LiveChain {
+  const world = playWorld(200);
+  const rpcs = faults.map((each) => withFaults(world.play.rpc, each));
+  return liveChain({ ...chain, name, ...change }, rpcs);
+}
+
+const decimals = chain.tokens.map((token) => ({ ...token, decimals: 6 }));
+const refused: Record<string, [live: LiveChain, why: RegExp]> = {
+  'whose endpoint is of another chain': [
+    wrong('other', {}, other),
+    /^The first endpoint is of the chain 56, but the chain file other says 7\. Set FAREBOX_RPC_OTHER to endpoints of that chain\.$/,
+  ],
+  'whose endpoints are of different chains': [
+    wrong('two', {}, {}, other),
+    /^The second endpoint is of the chain 56, but the chain file two says 7\. Set FAREBOX_RPC_TWO to endpoints of that chain\.$/,
+  ],
+  'whose file has the number of another chain': [
+    wrong('file', { chain_id: 56 }, {}),
+    /^The first endpoint is of the chain 7, but the chain file file says 56\. Set FAREBOX_RPC_FILE /,
+  ],
+  'whose token has other decimals': [
+    wrong('decimals', { tokens: decimals }, {}),
+    /^USDT has 18 decimals, but the chain file decimals says 6\. Correct decimals or address of that token\.$/,
+  ],
+};
+const good = wrong('good', {}, {});
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  const live = [good, ...Object.values(refused).map(([each]) => each)];
+  service = await startService({ chains: { live, play: null, hangUp: () => {} } });
+  await service.db.run(rawSql('update chains set wake_at = now()'));
+  await service.app.chains!.runOnce();
+  account = await service.account({ usd: 0 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+/** Names of the chains with an address: in the list, beside the balance, and in a refusal. */
+async function shown(): Promise<string[][]> {
+  const { key } = account;
+  const [list, balance, submit] = [
+    await service.call('GET', '/v1/deposit-addresses', { key }),
+    await service.call('GET', '/v1/balance', { key }),
+    await service.call('POST', '/v1/queue/fake/image', { key, body: { prompt: 'a cat' } }),
+  ];
+  const entries = [list.body.data, balance.body.top_up, submit.body.error.details.top_up];
+  return entries.map((each) => each.map((entry: { chain: string }) => entry.chain));
+}
+
+describe('a chain', () => {
+  for (const [outcome, [{ chain: file }, why]] of Object.entries(refused))
+    test(`${outcome} is refused with what to do, and shows no address`, async () => {
+      const row = (await chains.list(service.db)).find(({ name }) => name === file.name)!;
+      assert.match(row.refused_why!, why);
+      assert.equal(row.scanned_height, null);
+      for (const names of await shown()) assert.deepEqual(names, ['good']);
+    });
+
+  test('shows no address while the configured key is another than the stored one', async () => {
+    for (const names of await shown()) assert.deepEqual(names, ['good']);
+    const replace = 'update deposit_keys set xpub = $1';
+    await service.db.run(rawSql(replace, [keyOf('evm', 1).xpub]));
+    for (const names of await shown()) assert.deepEqual(names, []);
+    await service.db.run(rawSql(replace, [keyOf('evm').xpub]));
+    for (const names of await shown()) assert.deepEqual(names, ['good']);
+  });
+});
