@@ -35,6 +35,7 @@ import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
 import { readChainsNowAndThen, type ChainJob } from './worker/jobs/chains.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
+import { sendEvents, type EventJob } from './worker/jobs/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { fieldOf } from './lib/unknown.ts';
 
@@ -52,6 +53,8 @@ export interface App {
   worker: Worker | null;
   /** Reads blockchains; null without a worker. */
   chains: ChainJob | null;
+  /** Sends events to the operator. */
+  events: EventJob;
   catalog: CatalogStore;
   metrics: Metrics;
   /**
@@ -110,7 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     links.baseUrl = config.FAREBOX_BASE_URL ?? `http://localhost:${own}/v1`;
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
-    const jobs = startJobs(services, options, deps);
+    const jobs = await startJobs(services, options, deps);
 
     const stop = async (graceMs = 8_000) => {
       leaving.abort();
@@ -135,8 +138,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       await working;
       await close();
     };
-    const { chains } = jobs;
-    return { address, baseUrl: links.baseUrl, db, worker, chains, catalog, metrics, stop };
+    const { chains, events } = jobs;
+    return { address, baseUrl: links.baseUrl, db, worker, chains, events, catalog, metrics, stop };
   } catch (error) {
     await server?.close();
     await close();
@@ -201,7 +204,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
 }
 
 /** Work that a process repeats besides serving calls and requests. */
-function startJobs(
+async function startJobs(
   services: Services,
   { config, log, ...options }: AppOptions,
   { origin, settings: { times } }: HttpDeps,
@@ -229,8 +232,20 @@ function startJobs(
         reviewUsdMicro: config.FAREBOX_DEPOSIT_REVIEW_USD,
       })
     : null;
-  const stop = () => Promise.allSettled([auditor.stop(), balances.stop(), chains?.stop()]);
-  return { chains, stop };
+  const events = await sendEvents({
+    db,
+    log,
+    receiver: services.receiver,
+    fetch: services.fetches.trusted,
+    webhookMs: times.webhookMs,
+    mail: services.mail,
+    origin,
+    mayWork: installation.mayWork,
+    running: options.running !== false,
+  });
+  const stop = () =>
+    Promise.allSettled([auditor.stop(), balances.stop(), chains?.stop(), events.stop()]);
+  return { chains, events, stop };
 }
 
 function httpDeps(

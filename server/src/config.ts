@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
+import { isWebhookSecret } from './core/request/webhook.ts';
 import { isOneOf } from './lib/records.ts';
 import { messageOf } from './lib/unknown.ts';
 
@@ -86,6 +87,17 @@ const settings = {
     default: null,
     says: 'Deposits from blockchains above this amount wait until an operator credits them. Unset: none does.',
   },
+  FAREBOX_OPERATOR_WEBHOOK_URL: {
+    ...address(
+      ['https:', 'http:'],
+      'must be an https or http address, such as https://ops.example.com/farebox.',
+      'Address that gets the [events to the operator](operating/events.md).',
+    ),
+    secret: true as const,
+  },
+  FAREBOX_OPERATOR_WEBHOOK_SECRET: secret(
+    'Signs these events: `whsec_` and the base64 of 24 to 64 bytes. During a change the new and the old one, with a blank between.',
+  ),
   FAREBOX_TRUSTED_PROXIES: int(
     0,
     10,
@@ -352,6 +364,16 @@ function relations(config: Config): string[] {
     const account = config[`FAREBOX_ACCOUNT_${name}`];
     if (account !== null && account < config[`FAREBOX_${name}`])
       problems.push(`FAREBOX_ACCOUNT_${name} must be at least FAREBOX_${name}.`);
+  }
+  const { FAREBOX_OPERATOR_WEBHOOK_URL: receiver, FAREBOX_OPERATOR_WEBHOOK_SECRET: signing } =
+    config;
+  if (receiver !== null && signing === null) {
+    problems.push('FAREBOX_OPERATOR_WEBHOOK_URL needs FAREBOX_OPERATOR_WEBHOOK_SECRET.');
+  }
+  if (signing !== null && !signing.split(/\s+/).every(isWebhookSecret)) {
+    problems.push(
+      'FAREBOX_OPERATOR_WEBHOOK_SECRET must be whsec_ and the base64 of 24 to 64 bytes.',
+    );
   }
   if (config.FAREBOX_OIDC_ISSUER !== null && config.FAREBOX_OIDC_CLIENT_ID === null) {
     problems.push('FAREBOX_OIDC_ISSUER needs FAREBOX_OIDC_CLIENT_ID.');

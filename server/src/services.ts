@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { parse } from 'node:path';
 import type { Logger } from 'pino';
 import type { Chains } from './chains/chains.ts';
@@ -23,6 +24,7 @@ import {
 } from './operations/requests/batched.ts';
 import { openCircuit, type Circuit } from './operations/upstreams/circuit.ts';
 import { openEvents, type Events } from './operations/events.ts';
+import { openReports, type ReportEvent } from './operations/operator-events.ts';
 import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
@@ -37,6 +39,7 @@ import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
 import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
 import { addFigures } from './worker/jobs/gauges.ts';
+import type { EventReceiver } from './worker/jobs/operator-events.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 
 /** Clients for outbound calls, by who gives the addresses. */
@@ -76,6 +79,8 @@ export interface Services {
   chains: Chains;
   /** Sends e-mail; null if no server is configured. */
   mail: Mail['send'] | null;
+  /** Gets events to the operator; null if none is configured. */
+  receiver: EventReceiver | null;
   /** Detects a restored copy. */
   installation: InstallationWatch;
   blocked: BlockedUpstream;
@@ -140,7 +145,8 @@ export async function openServices({
   const everyMs = options.beatMs;
   const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
   addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation });
-  const events = openEvents(metrics, log, upstreams);
+  const report = openReports(db, log);
+  const events = openEvents(metrics, log, upstreams, report);
   const operations = batchOperations({
     db,
     hints,
@@ -157,7 +163,7 @@ export async function openServices({
     throttled((told) => log.warn(told, 'could not count refused calls')),
   );
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
-  const space = watchSpace(disks, log);
+  const space = watchSpace(disks, log, lowDisk(report));
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
   const mail = url === null ? null : createMail({ url, from });
   const asked = mail && askMail(mail, log);
@@ -178,7 +184,16 @@ export async function openServices({
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
-  return { ...shared, ...more, links, fetches, installation, blocked, close };
+  const rest = { links, fetches, receiver: receiverOf(config), installation, blocked, close };
+  return { ...shared, ...more, ...rest };
+}
+
+/** Other processes on this machine may notice the same disk. */
+function lowDisk(report: ReportEvent): Parameters<typeof watchSpace>[2] {
+  return (disk, free_bytes) => {
+    const data = { host: hostname(), disk, free_bytes };
+    report({ type: 'disk.low', account_id: null, data }, `${disk} ${data.host}`);
+  };
 }
 
 /**
@@ -194,6 +209,15 @@ function disksOf(config: Config, storage: Storage, cluster: string | null): Disk
   };
   const media: Disk = { holds: 'media', isGuarded: true, free: () => storage.freeBytes() };
   return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
+}
+
+/** The operator's webhook. Its address may hold a password, so neither is logged. */
+function receiverOf(config: Config): EventReceiver | null {
+  const { FAREBOX_OPERATOR_WEBHOOK_URL: url, FAREBOX_OPERATOR_WEBHOOK_SECRET: secret } = config;
+  if (url === null || secret === null) return null;
+  const secrets = secret.split(/\s+/);
+  [url, ...secrets].forEach(hideInLogs);
+  return { url, secrets };
 }
 
 /** The configured chains. The libraries of addresses are loaded only if there are some. */

@@ -1127,7 +1127,7 @@ export type AuditResult = {
 
 export type AttentionLine = {
   /** A kind of problem. */
-  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
+  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
   count: number;
   /** The first ones that have this problem. */
   of: Array<string>;

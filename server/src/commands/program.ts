@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config.ts';
+import { eventTypes } from '../core/operator-event.ts';
 import type { Context, Terminal } from './output.ts';
 import { tell } from './tell.ts';
 
@@ -64,6 +65,7 @@ export function commandLine(terminal: Terminal): { program: Command; exitCode():
     addUpstreams,
     addChains,
     addDeposits,
+    addEvents,
     addRequests,
     addUnknown,
     addCatalog,
@@ -345,6 +347,17 @@ function addDeposits(program: Command, run: Run): void {
       example('deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'),
     )
     .action(run(async () => (await import('./deposit.ts')).rescan));
+}
+
+function addEvents(program: Command, run: Run): void {
+  const event = program.command('event').description('events to the operator');
+  verb(event, 'list', 'list events, newest first, and whether the webhook got them')
+    .addOption(new Option('--type <type>', 'only of this type').choices(eventTypes))
+    .option('--limit <n>', 'how many', count, 50)
+    .action(run(async () => (await import('./event.ts')).list));
+  verb(event, 'resend', 'send an event to the webhook again')
+    .argument('<event-id>')
+    .action(run(async () => (await import('./event.ts')).resend));
 }
 
 function addRequests(program: Command, run: Run): void {

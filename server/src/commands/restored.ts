@@ -49,7 +49,8 @@ const words: Partial<Record<Step, string>> = {
 };
 
 /** A table of the steps that a worker would take, by upstream. */
-export function workLines({ work, to_notify, to_notify_later }: UnfinishedWork): string[] {
+export function workLines(unfinished: UnfinishedWork): string[] {
+  const { work, to_notify, to_notify_later, events_to_send } = unfinished;
   const cells = work.map(({ upstream, does, jobs, reserved_usd_micro }) => [
     upstream,
     words[does] ?? does,
@@ -60,5 +61,6 @@ export function workLines({ work, to_notify, to_notify_later }: UnfinishedWork):
   return [
     ...(work.length > 0 ? [table(['UPSTREAM', 'NEXT', 'JOBS', 'RESERVED USD'], cells)] : []),
     `Notifications to send: ${to_notify}${later}.`,
+    ...(events_to_send === 0 ? [] : [`Events to the operator to send: ${events_to_send}.`]),
   ];
 }

@@ -109,7 +109,8 @@ function whileTrial(emails: readonly string[]): string[] {
 
 /** A copy and its original would both carry out the unfinished work. */
 function whileOpen(unfinished: UnfinishedWork, advice: string): string[] {
-  if (unfinished.work.length + unfinished.to_notify === 0) return [];
+  const { work, to_notify, events_to_send } = unfinished;
+  if (work.length + to_notify + events_to_send === 0) return [];
   return [
     'There is unfinished work. Next steps once it continues:',
     ...workLines(unfinished),

@@ -35,6 +35,7 @@ export const reasons = [
   'email_taken',
   'end_passed',
   'end_without_bonus',
+  'event_unknown',
   'field_missing',
   'field_needed',
   'field_unknown',

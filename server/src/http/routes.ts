@@ -97,6 +97,7 @@ const operatorCalls: [Scope, Row<OperatorRequest>][] = [
   ['money', row('POST', '/operator/requests/:request_id/refunds', docs.refund, api.refund)],
   ['read', row('GET', '/operator/transfers', docs.listTransfers, api.listTransfers)],
   ['read', row('GET', '/operator/usage', docs.readUsage, api.readUsage)],
+  ['read', row('GET', '/operator/events', docs.listEvents, api.listEvents)],
 ];
 
 /** Below /v1, with a key or a signed link. */

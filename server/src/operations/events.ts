@@ -4,8 +4,9 @@ import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
+import type { ReportEvent } from './operator-events.ts';
 
-/** Reports events to the operator, in the log and in metrics. */
+/** Reports events to the operator: in the log, in metrics and as events of the operator. */
 export type Events = ReturnType<typeof openEvents>;
 
 interface Log {
@@ -24,26 +25,20 @@ const operatorFaults: Partial<Record<Refusal, string>> = {
 const errorMax = 300;
 /** Starts that fail within this time of each other may each find the upstream not yet paused. */
 const sameMomentMs = 5_000;
+/** Shorter pauses are those of rate limits, which need no operator. */
+const longPauseSeconds = 20;
 
 /**
  * `known`: the upstreams that get a metrics label of their own; all others are counted as `other`.
  */
-export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
+export function openEvents(
+  metrics: Metrics,
+  log: Log,
+  known: ReadonlyMap<string, unknown>,
+  report: ReportEvent,
+) {
   const label = (name = '') => (known.has(name) ? name : 'other');
-  const faults = new LogThrottle();
-  /**
-   * Logs a failure that only the operator can fix, even if nothing is paused yet. Returns true if
-   * it was logged now, false if it is another kind or was logged recently.
-   */
-  const operatorFault = ({ why, ...failure }: UpstreamFailure, more: object): boolean => {
-    const sentence = operatorFaults[why];
-    // Key and credit belong to the whole upstream, so the model is ignored for them.
-    const { upstream, key = '', model } = failure;
-    const subject = JSON.stringify([upstream, key, why, why === 'model' ? model : '']);
-    if (sentence === undefined || faults.due(subject) === null) return false;
-    log.error({ ...failure, ...more }, sentence);
-    return true;
-  };
+  const operatorFault = logFaults(log, report);
   const pauses = logPauses(log);
   const throttle = new LogThrottle();
   const loss = logLosses(metrics, log);
@@ -74,12 +69,18 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
       const seconds = Math.ceil(paused_seconds);
       const begins = seconds > 0 && pauses.begins(failure, record);
       const isLogged = operatorFault(failure, { call: 'start', ...(seconds > 0 && { seconds }) });
+      if (begins && why !== 'account' && why !== 'credential') reportPause(failure, record, report);
       if (!begins || isLogged) return;
       const message = key === undefined ? pausedMessage(model) : 'upstream key paused';
       log.warn({ ...failure, failures, seconds }, message);
     },
 
-    keysPaused: pauses.keysPaused,
+    keysPaused(failure: UpstreamFailure, record: PauseRecord): void {
+      if (!pauses.begins(failure, record)) return;
+      const seconds = Math.ceil(record.paused_seconds);
+      log.warn({ ...failure, seconds, keys: 'all paused' }, pausedMessage(record.model));
+      reportPause(failure, record, report);
+    },
 
     /** The failure could not be written to the upstream's row. */
     failureNotRecorded(upstream: string, err: unknown): void {
@@ -98,8 +99,54 @@ export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string
   };
 }
 
+/**
+ * Logs a failure that only the operator can fix, even if nothing is paused yet. Returns true if it
+ * was logged now, false if it is another kind or was logged recently.
+ */
+function logFaults(log: Log, report: ReportEvent) {
+  const throttle = new LogThrottle();
+  return (whole: UpstreamFailure, more: object): boolean => {
+    const { why, ...failure } = whole;
+    const sentence = operatorFaults[why];
+    // Key and credit belong to the whole upstream, so the model is ignored for them.
+    const { upstream, key = '', model } = failure;
+    const subject = JSON.stringify([upstream, key, why, why === 'model' ? model : '']);
+    if (sentence === undefined || throttle.due(subject) === null) return false;
+    log.error({ ...failure, ...more }, sentence);
+    if (why !== 'model') reportFault(whole, report);
+    return true;
+  };
+}
+
 function pausedMessage(model: string): string {
   return model === '' ? 'upstream paused' : 'model paused';
+}
+
+function reportPause(
+  { upstream, key: named, why, cause }: UpstreamFailure,
+  record: PauseRecord,
+  report: ReportEvent,
+): void {
+  const key = named ?? null;
+  const seconds = Math.ceil(record.paused_seconds);
+  if (seconds < longPauseSeconds) return;
+  const model = record.model === '' ? null : record.model.slice(0, errorMax);
+  const data = { upstream, model, key, why, cause: cause.slice(0, errorMax), seconds };
+  report({ type: 'upstream.paused', account_id: null, data }, subjectOf(upstream, key, model));
+}
+
+/** Key and credit belong to the whole upstream. */
+function reportFault(
+  { upstream, key: named, why, cause }: UpstreamFailure,
+  report: ReportEvent,
+): void {
+  const key = named ?? null;
+  const data = { upstream, model: null, key, why, cause: cause.slice(0, errorMax) };
+  report({ type: 'upstream.credential', account_id: null, data }, subjectOf(upstream, key, why));
+}
+
+function subjectOf(...of: (string | null)[]): string {
+  return JSON.stringify(of).slice(0, 500);
 }
 
 /** Logs a line when a pause begins and one when it ends. */
@@ -124,12 +171,6 @@ function logPauses(log: Log) {
   };
   return {
     begins,
-
-    keysPaused(failure: UpstreamFailure, record: PauseRecord): void {
-      if (!begins(failure, record)) return;
-      const seconds = Math.ceil(record.paused_seconds);
-      log.warn({ ...failure, seconds, keys: 'all paused' }, pausedMessage(record.model));
-    },
 
     startSucceeded({ upstream, model, key }: UpstreamCall, resumed: readonly string[]): void {
       // Even if another process has logged it already.

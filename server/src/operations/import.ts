@@ -104,7 +104,8 @@ async function load(
     await snapshot.settleTables(tx, tables);
     const released = options.releaseOpen ? await releaseOpen(within(db, tx)) : 0;
     const left = await unfinished(tx);
-    const held = !options.releaseOpen && left.work.length + left.to_notify > 0;
+    const toSend = left.to_notify + left.events_to_send;
+    const held = !options.releaseOpen && left.work.length + toSend > 0;
     if (held) await installation.holdImported(tx);
     options.tell('checking the books');
     const { checked } = await proven(tx);

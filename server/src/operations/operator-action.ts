@@ -62,6 +62,7 @@ export type OperatorAction =
   | 'deposit.credit'
   | 'deposit.ignore'
   | 'deposit.rotate'
+  | 'event.resend'
   | 'upstream.wake'
   | 'upstream.test'
   | 'request.cancel'

@@ -20,6 +20,7 @@ import type { LogThrottle } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { recordRead, type ChainRead } from '../operations/deposits/record-read.ts';
+import { noteFailedRead } from '../operations/operator-events.ts';
 
 /** Reads the blockchains that are due: asks their endpoints, then writes what was found. */
 
@@ -258,5 +259,5 @@ async function note(
   const stopped_why = isReplaced ? short : null;
   if (isReplaced) log.error({ chain: name, err: error }, 'a final block was replaced: stopped');
   else log.warn({ chain: name, err: error, failures }, 'a chain could not be read');
-  await chains.noteFailure(db, claim, { message, wake_seconds, refused_why, stopped_why });
+  await noteFailedRead(db, claim, { message, wake_seconds, refused_why, stopped_why });
 }

@@ -37,6 +37,7 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
 /** Problems that always list all their names, although the count may be of something else. */
 const namesAll = new Set<AttentionLine['what']>([
   'catalog_problems',
+  'events_unsent',
   'jobs_stranded',
   'unknown_outcomes',
 ]);

@@ -49,6 +49,15 @@ export function signWebhook(
   };
 }
 
+/** Whether webhooks can be signed with this secret. */
+export function isWebhookSecret(secret: string): boolean {
+  try {
+    return secretBytes(secret).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * The key bytes of a secret; 24 to 64 bytes, as the standard requires. Error messages never contain
  * the secret.

@@ -222,6 +222,16 @@ export async function payersOf(db: Connection, accountId: string): Promise<strin
   return rows.map(({ email }) => email);
 }
 
+/** The confirmed addresses of the people who run the service. */
+export async function operatorEmails(db: Connection): Promise<string[]> {
+  const rows = await db.run<{ email: string }>(sql`
+    select distinct p.email from members m join people p on p.id = m.person_id
+      join accounts a on a.id = m.account_id
+    where a.is_operator and a.status = 'active' and m.role = 'owner' and p.email_verified
+    order by p.email`);
+  return rows.map(({ email }) => email);
+}
+
 /** Whether a person runs the service, as an owner of an operator's account does. */
 export async function isOperator(db: Connection, personId: string): Promise<boolean> {
   const rows = await db.run(sql`

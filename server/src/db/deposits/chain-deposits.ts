@@ -39,13 +39,14 @@ export function lockMany(
 
 /** A deposit as an operator decides on it. */
 export interface OpenDeposit extends KnownDeposit {
+  token: string;
   account_id: string | null;
   amount_usd_micro: bigint;
 }
 
 export async function find(db: Connection, id: string): Promise<OpenDeposit | null> {
   const [row] = await db.run<OpenDeposit>(sql`
-    select id, chain, tx_hash, log_position, state, why, account_id, amount_usd_micro
+    select id, chain, tx_hash, log_position, token, state, why, account_id, amount_usd_micro
     from chain_deposits where id = ${id}`);
   return row ?? null;
 }
@@ -53,7 +54,7 @@ export async function find(db: Connection, id: string): Promise<OpenDeposit | nu
 /** As `find`, and locks the row. The balance of its account was locked before. */
 export async function lock(db: Connection, id: string): Promise<OpenDeposit | null> {
   const [row] = await db.run<OpenDeposit>(sql`
-    select id, chain, tx_hash, log_position, state, why, account_id, amount_usd_micro
+    select id, chain, tx_hash, log_position, token, state, why, account_id, amount_usd_micro
     from chain_deposits where id = ${id} for update`);
   return row ?? null;
 }

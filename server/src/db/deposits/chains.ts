@@ -215,17 +215,19 @@ export interface ReadFailure {
   stopped_why: string | null;
 }
 
+/** Returns false if a newer attempt has begun, and nothing was written. */
 export async function noteFailure(
   db: Connection,
   { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
   failure: ReadFailure,
-): Promise<void> {
-  await db.run(sql`
+): Promise<boolean> {
+  const rows = await db.run(sql`
     update chains set
       failures = failures + 1,
       last_error = ${failure.message.slice(0, 2000)},
       refused_why = coalesce(${failure.refused_why}::text, refused_why),
       stopped_why = ${failure.stopped_why},
       wake_at = now() + ${failure.wake_seconds}::float8 * interval '1 s'
-    where name = ${name} and attempt = ${attempt}`);
+    where name = ${name} and attempt = ${attempt} returning name`);
+  return rows.length > 0;
 }

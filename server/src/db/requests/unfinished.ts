@@ -16,6 +16,8 @@ export interface UnfinishedWork {
   to_notify: number;
   /** Open requests that will send a notification at their end. */
   to_notify_later: number;
+  /** Events to the operator that are not sent yet. */
+  events_to_send: number;
 }
 
 interface Group extends Omit<Work, 'does'> {
@@ -42,8 +44,10 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
     ) a on true
     where r.status in ('IN_QUEUE', 'IN_PROGRESS')
     group by 1, 2, 3, 4, 5, 6, 7, 8`);
-  const [ended] = await db.run<{ to_notify: number }>(sql`
-    select count(*)::int as to_notify from requests
+  const [ended] = await db.run<{ to_notify: number; events_to_send: number }>(sql`
+    select count(*)::int as to_notify, (
+      select count(*)::int from operator_events where wake_at is not null or letter_due
+    ) as events_to_send from requests
     where status not in ('IN_QUEUE', 'IN_PROGRESS') and webhook_state = 'pending'`);
   const work = new Map<string, Work>();
   for (const { upstream, jobs, reserved_usd_micro, ...group } of groups) {
@@ -61,12 +65,12 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
   }
   const to_notify_later = groups.reduce((sum, each) => sum + each.to_notify_later, 0);
   const sorted = [...work].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return { work: sorted.map(([, each]) => each), to_notify: ended!.to_notify, to_notify_later };
+  return { work: sorted.map(([, each]) => each), ...ended!, to_notify_later };
 }
 
 /** The same work after all open requests were released. */
-export function afterRelease({ to_notify, to_notify_later }: UnfinishedWork): UnfinishedWork {
-  return { work: [], to_notify: to_notify + to_notify_later, to_notify_later: 0 };
+export function afterRelease({ to_notify_later, ...left }: UnfinishedWork): UnfinishedWork {
+  return { ...left, work: [], to_notify: left.to_notify + to_notify_later, to_notify_later: 0 };
 }
 
 /** The number of requests, and the amount reserved for them. */

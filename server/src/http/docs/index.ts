@@ -16,6 +16,7 @@ export {
   credit,
   listAccounts,
   listAllRequests,
+  listEvents,
   listTransfers,
   readAccount,
   readUsage,

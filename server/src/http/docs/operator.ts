@@ -369,3 +369,36 @@ export const readUsage: RouteDocs = {
   },
   errors: ['bad_request'],
 };
+
+export const listEvents: RouteDocs = {
+  operationId: 'listEvents',
+  tag,
+  summary: 'List events to the operator',
+  description:
+    'Newest first, of the last 30 days, also those that a webhook has delivered: a receiver that ' +
+    'lost some catches up here.',
+  replies: {
+    200: page({
+      event_id: exampleTransferId,
+      type: 'deposit.credited',
+      account_id: exampleAccountId,
+      created_at,
+      data: {
+        deposit_id: exampleId,
+        chain: 'tron',
+        token: `0x${'a6'.repeat(20)}`,
+        tx_hash: `0x${'5e'.repeat(32)}`,
+        log_position: 0,
+        amount_usd_micro: '25000000',
+        transfer_id: exampleTransferId,
+      },
+      state: 'sent',
+      sent_at: created_at,
+      wake_at: null,
+      failures: 0,
+      last_status: 200,
+      last_error: null,
+    }),
+  },
+  errors: ['bad_request'],
+};

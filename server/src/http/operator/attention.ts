@@ -7,6 +7,7 @@ import { lossesOfDay } from '../../db/requests/losses.ts';
 import { openByUpstream, type DoubtSum } from '../../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/audit-results.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
 import { choice, integer, list as listOf, named, object, optional, text, time } from '../schema.ts';
@@ -35,6 +36,7 @@ const problems = [
   'models_stopped',
   'costs_exceed_charges',
   'unknown_outcomes',
+  'events_unsent',
   'catalog_problems',
   'rows_left_out',
   'sold_below_cost',
@@ -53,6 +55,7 @@ const AttentionLine = named(
 type Line = Sendable<Static<typeof AttentionLine>>;
 
 const namedMax = 5;
+const unsentMs = 5 * 60_000;
 const proofMaxMs = 2 * 3_600_000;
 /** A queue counts as old at this share of the age at which submits are refused. */
 const oldShare = 0.5;
@@ -62,12 +65,13 @@ export const list = endpoint(
   { reply: object({ data: listOf(AttentionLine) }) },
   async (_call, deps) => {
     const { db } = deps;
-    const [unknown, losses, verdict, upstreams, stops] = await Promise.all([
+    const [unknown, losses, verdict, upstreams, stops, unsent] = await Promise.all([
       openByUpstream(db),
       lossesOfDay(db),
       verdicts.newest(db),
       ofUpstreams(db, deps),
       stopped.list(db),
+      operatorEvents.unsent(db),
     ]);
     const rows = new Set(deps.files.contents().rows.map(({ model }) => model.id));
     const stoppedRows = stops.map(({ model_id }) => model_id).filter((id) => rows.has(id));
@@ -84,6 +88,7 @@ export const list = endpoint(
         losses.map(({ model_id }) => model_id).filter((id) => !stoppedRows.includes(id)),
       ),
       ofDoubts(unknown),
+      ofEvents(unsent),
       ...ofCatalog(deps),
     ];
     return { data: lines.filter(({ count }) => count > 0) };
@@ -100,6 +105,14 @@ function ofDoubts(sums: DoubtSum[]): Line {
   const of = sums.map((each) => `${each.upstream} ${each.count}`).slice(0, namedMax);
   const oldest = Math.min(...sums.map(({ oldest_id }) => timeOfId(oldest_id)));
   return { what: 'unknown_outcomes', count, of, ...(count > 0 && { since: new Date(oldest) }) };
+}
+
+/** Events whose webhook has failed for some minutes, or for so long that it was given up. */
+function ofEvents({ waiting, given_up, oldest_at, last_error }: operatorEvents.UnsentEvents): Line {
+  const isOld = oldest_at !== null && Date.now() - oldest_at.getTime() > unsentMs;
+  const count = isOld ? waiting + given_up : given_up;
+  const of = last_error === null ? [] : [last_error];
+  return { what: 'events_unsent', count, of, ...(isOld && { since: oldest_at }) };
 }
 
 function ofBooks(verdict: verdicts.Verdict | null): Line[] {

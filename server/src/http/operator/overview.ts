@@ -1,6 +1,7 @@
 import * as accounts from '../../db/accounts/accounts.ts';
 import { revenue, topAccounts, type RevenueRow } from '../../db/accounts/revenue.ts';
 import * as verdicts from '../../db/audit-results.ts';
+import { keepAudit } from '../../operations/operator-events.ts';
 import { auditAlone } from '../../ledger/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
@@ -181,7 +182,7 @@ export const prove = action(
       if (performance.now() - startedAt >= proofMs) return null;
       throw error;
     });
-    if (report) await verdicts.keep(db, report, performance.now() - startedAt);
+    if (report) await keepAudit(db, report, performance.now() - startedAt);
     return async (same) => {
       const answer = { proved: report !== null, books: resultOf(await verdicts.newest(same)) };
       const laws = report?.violations.map(({ law }) => law) ?? [];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
@@ -35,6 +36,7 @@ export async function createAccount(
   const { is_operator, first_deposit = 0n } = account;
   const made = await db.tx(async (tx) => {
     const inserted = await accounts.insert(tx, { id, email, is_operator, webhook_secret });
+    if (inserted) await reportAccount(tx, id, email);
     if (inserted && first_deposit > 0n) {
       const books = await openBooks(tx, [id]);
       const made = { transfer_id: newId(), reference: `first deposit of ${id}` };
@@ -52,6 +54,11 @@ export async function createAccount(
       email,
     });
   return needAccount(db, email);
+}
+
+/** Writes the event that this account was created. */
+export function reportAccount(tx: Connection, account_id: string, email: string): Promise<void> {
+  return operatorEvents.addMany(tx, [{ type: 'account.created', account_id, data: { email } }]);
 }
 
 /** The account with this e-mail address or id. Throws `Refused` if there is none. */

@@ -10,7 +10,7 @@ import * as sessions from '../../db/accounts/sessions.ts';
 import { newId } from '../../lib/id.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
-import { emailOf } from './account.ts';
+import { emailOf, reportAccount } from './account.ts';
 import { Refused } from '../refused.ts';
 import { logTeamChange } from '../operator-action.ts';
 
@@ -141,6 +141,7 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
     await accounts.setName(tx, account_id, person.email.slice(0, nameMax));
   }
   await people.join(tx, { account_id, person_id: person.id, role: 'owner' });
+  await reportAccount(tx, account_id, person.email);
   return account_id;
 }
 

@@ -1,6 +1,8 @@
 import { chainReference } from '../../core/deposit/deposit.ts';
+import type { NewEvent } from '../../core/operator-event.ts';
 import { formatUsd, USD } from '../../core/price/money.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { isUuid, newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
@@ -76,6 +78,7 @@ export function creditDeposit(
     books.deposit(transfer_id, account_id, amount_usd_micro, reference, 'chain');
     await chainDeposits.credit(tx, { id: deposit_id, account_id, transfer_id });
     writeBooks(tx, books);
+    await operatorEvents.addMany(tx, [creditedEvent(deposit, account_id, transfer_id)]);
     return {
       answer: { deposit_id, state: 'credited', account_id, amount_usd_micro, transfer_id },
       account_id,
@@ -89,6 +92,20 @@ export function creditDeposit(
       },
     };
   });
+}
+
+function creditedEvent(
+  { id: deposit_id, chain, token, tx_hash, log_position, ...deposit }: chainDeposits.OpenDeposit,
+  account_id: string,
+  transfer_id: string,
+): NewEvent {
+  const amount_usd_micro = String(deposit.amount_usd_micro);
+  const place = { deposit_id, chain, token, tx_hash, log_position };
+  return {
+    type: 'deposit.credited',
+    account_id,
+    data: { ...place, amount_usd_micro, transfer_id },
+  };
 }
 
 /** Ignores a held deposit. It may still be credited later. Throws `Refused`. */

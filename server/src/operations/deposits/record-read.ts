@@ -9,10 +9,12 @@ import {
   type Verdict,
 } from '../../core/deposit/deposit.ts';
 import type { FinalTransfer, SeenTransfer } from '../../core/deposit/transfer.ts';
+import type { NewEvent } from '../../core/operator-event.ts';
 import { COLUMN_MAX } from '../../core/price/money.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import * as chains from '../../db/deposits/chains.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import * as sightings from '../../db/deposits/sightings.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
@@ -86,6 +88,7 @@ export function recordRead(
     if (added.length > 0) await chainDeposits.insertMany(tx, added);
     if (changed.length > 0) await chainDeposits.decideMany(tx, changed);
     writeBooks(tx, books);
+    await operatorEvents.addMany(tx, eventsOf(decided));
     if (read.seen !== null)
       await sightings.replace(
         tx,
@@ -127,6 +130,21 @@ function decide(
     (earlier ? changed : added).push(row);
   }
   return { added, changed };
+}
+
+/** Credited and held deposits; what is ignored concerns nobody. */
+function eventsOf(decided: chainDeposits.NewDeposit[]): NewEvent[] {
+  return decided.flatMap((each): NewEvent[] => {
+    const { id: deposit_id, chain, tx_hash, log_position, account_id, state, why } = each;
+    const { token, transfer_id } = each;
+    const amount_usd_micro = String(each.amount_usd_micro);
+    const data = { deposit_id, chain, token, tx_hash, log_position, amount_usd_micro };
+    if (transfer_id !== null)
+      return [{ type: 'deposit.credited', account_id, data: { ...data, transfer_id } }];
+    return state === 'held' && why !== null
+      ? [{ type: 'deposit.held', account_id, data: { ...data, why } }]
+      : [];
+  });
 }
 
 /** The deposits above the final block, as the pages show them: dust is left out. */

@@ -4,6 +4,7 @@ import { auditAlone } from '../../ledger/audit.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
+import { keepAudit } from '../../operations/operator-events.ts';
 
 /** How often each process checks whether an audit is due. */
 const checkMs = 60_000;
@@ -53,7 +54,7 @@ export async function auditWhenDue(
     const report = await auditAlone(db, stopping);
     if (report === null) return checkMs;
     if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
-    await verdicts.keep(db, report, performance.now() - startedAt);
+    await keepAudit(db, report, performance.now() - startedAt);
     show(metrics, (await verdicts.newest(db))!);
     // Sums up past days, which makes the operator's overview fast.
     await rollUpDays(db);

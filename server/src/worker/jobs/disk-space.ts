@@ -21,8 +21,15 @@ export interface Space {
   stop: () => void;
 }
 
-/** Checks each guarded disk separately, because a check may hang. */
-export function watchSpace(disks: Disk[], log: Logger): Space {
+/**
+ * Checks each guarded disk separately, because a check may hang. `onLow` is called when a disk
+ * becomes nearly full.
+ */
+export function watchSpace(
+  disks: Disk[],
+  log: Logger,
+  onLow: (holds: Disk['holds'], freeBytes: number) => void,
+): Space {
   const low = new Set<Disk>();
   const throttle = new LogThrottle();
   const look = async (disk: Disk) => {
@@ -33,6 +40,7 @@ export function watchSpace(disks: Disk[], log: Logger): Space {
     else low.delete(disk);
     const what = isLow ? 'disk space is low: taking no new work' : 'disk space is back';
     log.warn({ disk: disk.holds, free_bytes }, what);
+    if (isLow) onLow(disk.holds, free_bytes);
   };
   const checkAll = () =>
     disks

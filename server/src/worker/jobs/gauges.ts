@@ -1,4 +1,5 @@
 import { countLeft } from '../../db/requests/left-starts.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import { pausedModels, upstreamStates } from '../../db/upstreams/states.ts';
 import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from '../../lib/metrics.ts';
@@ -95,8 +96,25 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
     read: () => catalog.problems().length,
   });
   disks.forEach((disk) => addFree(metrics, disk));
+  addEvents(metrics, sources);
   addStored(metrics, sources);
   addInstallation(metrics, sources);
+}
+
+function addEvents({ registry }: Metrics, { db }: Sources): void {
+  const waiting = 'farebox_operator_events_waiting';
+  const givenUp = 'farebox_operator_events_given_up';
+  const gauges = [
+    { name: waiting, help: "Events to the operator that the operator's webhook has yet to get." },
+    {
+      name: givenUp,
+      help: 'Events that it did not accept for 3 days, and that are not sent again.',
+    },
+  ];
+  addShared(registry, gauges, async () => {
+    const unsent = await operatorEvents.unsent(db);
+    return { [waiting]: [[[], unsent.waiting]], [givenUp]: [[[], unsent.given_up]] };
+  });
 }
 
 function addInstallation({ registry }: Metrics, { installation }: Sources): void {

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import type { NewEvent } from '../../core/operator-event.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Fetch } from '../../lib/outbound/fetch.ts';
@@ -57,9 +59,22 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
 
 /** One check. Returns how many accounts were notified. */
 export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
-  const low = await alerts.claimLow(deps.db, { limit, leaseSeconds, triesMax });
+  const low = await deps.db.tx(async (tx) => {
+    const claimed = await alerts.claimLow(tx, { limit, leaseSeconds, triesMax });
+    const isNew = ({ tries }: alerts.Low) => tries === 1;
+    await operatorEvents.addMany(tx, claimed.filter(isNew).map(eventOf));
+    return claimed;
+  });
   const told = await Promise.all(low.map((account) => tell(account, deps)));
   return told.filter(Boolean).length;
+}
+
+function eventOf({ account_id, ...low }: alerts.Low): NewEvent {
+  const data = {
+    available_usd_micro: String(low.available_usd_micro),
+    low_balance_usd_micro: String(low.low_balance_usd_micro),
+  };
+  return { type: 'balance.low', account_id, data };
 }
 
 /** Returns false if the alert has to be tried again. */

@@ -1,4 +1,5 @@
 import * as deliveries from '../../db/requests/deliveries.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import * as files from '../../db/accounts/files.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { expireBonuses } from '../../operations/accounts/bonus.ts';
@@ -12,6 +13,8 @@ const limit = 500;
  * whole batch. A file that could not be removed is tried again after this time.
  */
 const putOffSeconds = 3600;
+/** Days that events to the operator are kept. */
+const eventDays = 30;
 
 export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'spool' | 'settings'> {
   /** False while nothing may be removed, for example on a restored copy. */
@@ -45,6 +48,7 @@ export async function sweep(
   await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
   await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
+  await inBatches(() => operatorEvents.clear(db, eventDays, limit));
 }
 
 /** Removes the bytes before the row, because without their row they could not be found again. */

@@ -20,6 +20,7 @@ const matrix = `
   GET    /v1/operator/requests                           200 403 403 403
   GET    /v1/operator/transfers                          200 403 403 403
   GET    /v1/operator/usage                              200 403 403 403
+  GET    /v1/operator/events                             200 403 403 403
   POST   /v1/operator/accounts                           403 201 403 403
   POST   /v1/operator/accounts/:account_id/suspend       403 200 403 403
   POST   /v1/operator/accounts/:account_id/resume        403 200 403 403

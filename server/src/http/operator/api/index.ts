@@ -7,6 +7,7 @@ export {
   resume,
   suspend,
 } from './accounts.ts';
+export { list as listEvents } from './events.ts';
 export { change as changeKey, create as createKey, revoke as revokeKey } from './keys.ts';
 export { correct as adjust, credit, refund } from './money.ts';
 export { list as listRequests } from './requests.ts';

@@ -1,0 +1,135 @@
+import { formatUsd } from './price/money.ts';
+
+/** Events to the operator: their types, their form on the wire, and letters about them. Pure. */
+
+/** The facts of each type of event. Amounts are decimal strings, as on the wire. */
+export interface EventFacts {
+  'deposit.credited': DepositFacts & { transfer_id: string };
+  'deposit.held': DepositFacts & { why: string };
+  'account.created': { email: string };
+  'balance.low': { available_usd_micro: string; low_balance_usd_micro: string };
+  'upstream.paused': UpstreamFacts & { seconds: number };
+  'upstream.credential': UpstreamFacts;
+  'chain.stopped': { chain: string; why: string };
+  'books.broken': { laws: string[] };
+  'disk.low': { host: string; disk: 'data' | 'media'; free_bytes: number };
+  'outcome.unknown': {
+    count: number;
+    /** The first of them. */
+    request_ids: string[];
+    since: string;
+    until: string;
+  };
+}
+
+interface DepositFacts {
+  deposit_id: string;
+  chain: string;
+  token: string;
+  tx_hash: string;
+  log_position: number;
+  amount_usd_micro: string;
+}
+
+interface UpstreamFacts {
+  upstream: string;
+  /** Null: the whole upstream. */
+  model: string | null;
+  /** The name of one of several keys; null: the upstream has one, or all are concerned. */
+  key: string | null;
+  why: string;
+  /** The upstream's own words. */
+  cause: string;
+}
+
+export type EventType = keyof EventFacts;
+
+/** An event before it is written. */
+export type NewEvent = {
+  [Type in EventType]: { type: Type; account_id: string | null; data: EventFacts[Type] };
+}[EventType];
+
+export const eventTypes = [
+  'deposit.credited',
+  'deposit.held',
+  'account.created',
+  'balance.low',
+  'upstream.paused',
+  'upstream.credential',
+  'chain.stopped',
+  'books.broken',
+  'disk.low',
+  'outcome.unknown',
+] as const satisfies readonly EventType[];
+
+/** Events that come with ordinary business, of which no letter is sent. */
+const withoutLetter = new Set<EventType>(['deposit.credited', 'account.created', 'balance.low']);
+
+export function needsLetter(type: EventType): boolean {
+  return !withoutLetter.has(type);
+}
+
+/** An event as its row has it. */
+export interface StoredEvent {
+  id: string;
+  type: EventType;
+  account_id: string | null;
+  data: Record<string, unknown>;
+  created_at: Date;
+}
+
+/** An event as the webhook and the operator's API show it. */
+export function eventView({ id, type, account_id, data, created_at }: StoredEvent) {
+  return { event_id: id, type, account_id, created_at, data };
+}
+
+/** The letter about these events; `count` is how many there are, also those that are not named. */
+export function eventLetter(
+  events: readonly StoredEvent[],
+  count: number,
+  origin: string,
+): { subject: string; text: string } {
+  const lines = events.map(
+    (event) => `- ${event.created_at.toISOString().slice(0, 16)}Z: ${sentenceOf(event)}`,
+  );
+  const more = count - events.length;
+  const subject =
+    count === 1 ? sentenceOf(events[0]!).slice(0, 120) : `${count} events need attention`;
+  const text = [
+    [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n'),
+    `The console:\n${origin}/operator`,
+    '',
+  ].join('\n\n');
+  return { subject: `Farebox: ${subject}`, text };
+}
+
+/** The event in one sentence. Rows are older than the code, so no field is taken for granted. */
+function sentenceOf({ type, data }: StoredEvent): string {
+  const of = (name: string) => String(data[name] ?? '');
+  const usd = (name: string) => {
+    const amount = of(name);
+    return /^\d{1,18}$/.test(amount) ? formatUsd(BigInt(amount)) : '?';
+  };
+  const model = data['model'] === null ? '' : ` for the model ${of('model')}`;
+  const key = data['key'] === null ? '' : ` with the key ${of('key')}`;
+  const sentences: Record<EventType, () => string> = {
+    'deposit.credited': () =>
+      `A deposit of ${usd('amount_usd_micro')} USD on ${of('chain')} was credited.`,
+    'deposit.held': () =>
+      `A deposit of ${usd('amount_usd_micro')} USD on ${of('chain')} is held (${of('why')}).`,
+    'account.created': () => `The account ${of('email')} was created.`,
+    'balance.low': () => `An account has ${usd('available_usd_micro')} USD left.`,
+    'upstream.paused': () =>
+      `The upstream ${of('upstream')} is paused${model}${key} (${of('why')}): ${of('cause')}`,
+    'upstream.credential': () =>
+      data['why'] === 'account'
+        ? `Your account at the upstream ${of('upstream')} is out of credit${key}.`
+        : `The upstream ${of('upstream')} rejects your key${key}.`,
+    'chain.stopped': () => `The chain ${of('chain')} is not read: ${of('why')}`,
+    'books.broken': () => `The books do not balance: ${[data['laws']].flat().join(', ')}`,
+    'disk.low': () =>
+      `The disk of ${of('disk')} on ${of('host')} is nearly full: ${of('free_bytes')} bytes free.`,
+    'outcome.unknown': () => `Requests whose outcome is unknown: ${of('count')}.`,
+  };
+  return sentences[type]();
+}

@@ -1,0 +1,100 @@
+import type { NewEvent } from '../core/operator-event.ts';
+import * as audits from '../db/audit-results.ts';
+import * as chains from '../db/deposits/chains.ts';
+import * as operatorEvents from '../db/operator-events.ts';
+import { inDoubt } from '../db/requests/unknown-outcomes.ts';
+import { throttled } from '../lib/log-throttle.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import type { ActionResult } from './operator-action.ts';
+import { Refused } from './refused.ts';
+
+/**
+ * Events to the operator that are written with a fact of their own. Deposits, accounts and low
+ * balances write theirs in their own transactions.
+ */
+
+/** A pause or a full disk is announced once in this time, however often it ends and begins. */
+const quietSeconds = 3600;
+/** Unknown outcomes of so much time share an event, from the second on. */
+const bundleSeconds = 600;
+const namedMax = 20;
+/** Maximum number of outcomes that an event counts. */
+const countMax = 1000;
+
+/** Writes an event without delaying the caller; an error is only logged. */
+export type ReportEvent = (event: NewEvent, subject: string) => void;
+
+export function openReports(
+  db: Database,
+  log: { warn(fields: object, message: string): void },
+): ReportEvent {
+  const warn = throttled((told) => log.warn(told, 'an event to the operator could not be written'));
+  return (event, subject) =>
+    void operatorEvents.addOnce(db, event, subject, quietSeconds).catch(warn);
+}
+
+/** Keeps the result of an audit. Other broken laws than before are an event. */
+export async function keepAudit(
+  db: Database,
+  report: Parameters<typeof audits.keep>[1],
+  tookMs: number,
+): Promise<void> {
+  const lawsOf = (found: { violations: { law: string }[] } | null) =>
+    (found?.violations ?? []).map(({ law }) => law);
+  await db.tx(async (tx) => {
+    const before = new Set(lawsOf(await audits.newest(tx)));
+    const laws = lawsOf(report);
+    await audits.keep(tx, report, tookMs);
+    if (laws.every((law) => before.has(law))) return;
+    const named = laws.slice(0, namedMax);
+    const event = { type: 'books.broken', account_id: null, data: { laws: named } } as const;
+    await operatorEvents.addMany(tx, [event]);
+  });
+}
+
+/** Notes that a read of a chain failed. That it is not read until it is resumed is an event. */
+export async function noteFailedRead(
+  db: Database,
+  claim: Pick<chains.ChainClaim, 'name' | 'attempt'>,
+  failure: chains.ReadFailure,
+): Promise<void> {
+  const { name: chain } = claim;
+  const { stopped_why: why } = failure;
+  await db.tx(async (tx) => {
+    const isNoted = await chains.noteFailure(tx, claim, failure);
+    if (!isNoted || why === null) return;
+    const event = { type: 'chain.stopped', account_id: null, data: { chain, why } } as const;
+    await operatorEvents.addMany(tx, [event]);
+  });
+}
+
+/** Writes one event about the unknown outcomes since the last one, if there are any. */
+export async function bundleUnknown(db: Database): Promise<void> {
+  await db.tx(async (tx) => {
+    await operatorEvents.lockSubjects(tx);
+    const period = await operatorEvents.unannounced(tx, bundleSeconds);
+    if (period === null) return;
+    const page = { upstream: null, below: null, limit: countMax };
+    const found = await inDoubt(tx, { ...page, ...period });
+    if (found.length === 0) return;
+    const data = {
+      count: found.length,
+      request_ids: found.slice(0, namedMax).map(({ request_id }) => request_id),
+      since: period.since.toISOString(),
+      until: period.until.toISOString(),
+    };
+    await operatorEvents.addMany(tx, [{ type: 'outcome.unknown', account_id: null, data }]);
+  });
+}
+
+/** Sends an event again, whether it was sent or given up. Throws `Refused` if there is none. */
+export async function resendEvent(
+  db: Database,
+  id: string | null,
+): Promise<ActionResult<{ event_id: string }>> {
+  if (id === null || !(await operatorEvents.resend(db, id)))
+    throw new Refused('There is no event with this id. Events are deleted after 30 days.', {
+      reason: 'event_unknown',
+    });
+  return { answer: { event_id: id }, target: id };
+}

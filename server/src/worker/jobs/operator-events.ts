@@ -1,0 +1,172 @@
+import type { Logger } from 'pino';
+import { eventLetter, eventView } from '../../core/operator-event.ts';
+import * as people from '../../db/accounts/people.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
+import { throttled } from '../../lib/log-throttle.ts';
+import type { Letter } from '../../lib/mail.ts';
+import type { Fetch } from '../../lib/outbound/fetch.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { bundleUnknown } from '../../operations/operator-events.ts';
+import { sendNotification } from '../../operations/requests/notification.ts';
+
+/** Sends events to the operator: each to the webhook, in order per account, and some in letters. */
+
+const checkMs = 1_000;
+/** How often letters and unknown outcomes are due, and the channels are noted. */
+const roundMs = 30_000;
+/** Longer than a delivery may take. After it another process sends the event. */
+const leaseSeconds = 60;
+const retryMaxSeconds = 600;
+/** Deliveries of one process at the same time. */
+const sendersMax = 8;
+const letterPauseSeconds = 300;
+/** Maximum number of events that a letter counts, and that it names. */
+const letterMax = 500;
+const namedMax = 20;
+
+/** The operator's webhook. */
+export interface EventReceiver {
+  url: string;
+  /** The current one first. */
+  secrets: readonly string[];
+}
+
+export interface EventJob {
+  /** Sends what is due, to the end. Rejects if the database is away. */
+  runOnce(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface EventDeps {
+  db: Database;
+  log: Logger;
+  receiver: EventReceiver | null;
+  /** Calls the operator's address, which may be on a private network. */
+  fetch: Fetch;
+  webhookMs: number;
+  /** Null if no mail server is set up. */
+  mail: ((letter: Letter) => Promise<void>) | null;
+  /** Base address of the web pages. */
+  origin: () => string;
+  /** False, for example on a restored copy: nothing is sent. */
+  mayWork: () => boolean;
+  /** False: events are sent only by `runOnce`. */
+  running: boolean;
+}
+
+/** Resolves after the channels were noted, so that later events are written. */
+export async function sendEvents(deps: EventDeps): Promise<EventJob> {
+  const job = new Job(deps);
+  await job.begin();
+  return job;
+}
+
+class Job implements EventJob {
+  readonly #deps: EventDeps;
+  readonly #channels: operatorEvents.Channel[];
+  readonly #stopping = new AbortController();
+  readonly #senders = new Set<Promise<void>>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #warn: (err: unknown) => void;
+  #round: Promise<void> = Promise.resolve();
+
+  constructor(deps: EventDeps) {
+    this.#deps = deps;
+    this.#channels = [
+      ...(deps.receiver === null ? [] : ['webhook' as const]),
+      ...(deps.mail === null ? [] : ['letters' as const]),
+    ];
+    this.#warn = throttled((told) =>
+      deps.log.warn(told, 'events to the operator could not be sent'),
+    );
+  }
+
+  async begin(): Promise<void> {
+    if (this.#channels.length === 0) return;
+    await operatorEvents.noteChannels(this.#deps.db, this.#channels).catch(this.#warn);
+    if (!this.#deps.running) return;
+    const every = (ms: number, work: () => void) =>
+      this.#timers.push(setInterval(work, ms).unref());
+    if (this.#deps.receiver !== null) every(checkMs, () => this.#addSender());
+    every(roundMs, () => {
+      this.#round = this.#round.then(() => this.#runRound()).catch(this.#warn);
+    });
+  }
+
+  async runOnce(): Promise<void> {
+    if (this.#channels.length === 0) return;
+    await this.#runRound();
+    await this.#sendDue();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#timers.forEach((timer) => clearInterval(timer));
+    await Promise.all([this.#round, ...this.#senders]);
+  }
+
+  #mayWork(): boolean {
+    return !this.#stopping.signal.aborted && this.#deps.mayWork();
+  }
+
+  async #runRound(): Promise<void> {
+    const { db } = this.#deps;
+    if (this.#stopping.signal.aborted) return;
+    await operatorEvents.noteChannels(db, this.#channels);
+    if (!this.#mayWork()) return;
+    await bundleUnknown(db);
+    await this.#writeLetter();
+  }
+
+  #addSender(): void {
+    if (this.#senders.size >= sendersMax || !this.#mayWork()) return;
+    const sender = this.#sendDue(() => this.#addSender())
+      .catch(this.#warn)
+      .finally(() => this.#senders.delete(sender));
+    this.#senders.add(sender);
+  }
+
+  /** Sends event after event until none is due. `onFound`: there was one, so there may be more. */
+  async #sendDue(onFound = () => {}): Promise<void> {
+    const { receiver, db } = this.#deps;
+    while (receiver !== null && this.#mayWork()) {
+      const claim = await operatorEvents.claimNext(db, leaseSeconds);
+      if (claim === null) return;
+      onFound();
+      await this.#send(claim, receiver);
+    }
+  }
+
+  async #send(claim: operatorEvents.EventClaim, receiver: EventReceiver): Promise<void> {
+    const { db, log, fetch, webhookMs: timeoutMs } = this.#deps;
+    const { id, failures } = claim;
+    const notification = { ...receiver, id, body: JSON.stringify(eventView(claim)) };
+    const { signal } = this.#stopping;
+    const { status, error } = await sendNotification(notification, { fetch, timeoutMs }, signal);
+    if (status !== null && error === null) return operatorEvents.noteSent(db, claim, status);
+    const usual = Math.min(retryMaxSeconds, 5 * 2 ** Math.min(failures, 10));
+    // A delivery that our own stop has cut off is repeated at once.
+    const wake_seconds = signal.aborted ? 0 : usual * (0.75 + Math.random() / 2);
+    const failure = { status, error: error ?? '', wake_seconds };
+    log.info({ event_id: id, type: claim.type, failures, status, error }, 'event not accepted');
+    await operatorEvents.noteFailure(db, claim, failure);
+  }
+
+  /** One letter to each operator. If none could be sent, the events stay due. */
+  async #writeLetter(): Promise<void> {
+    const { db, log, mail, origin } = this.#deps;
+    if (mail === null || !(await operatorEvents.claimLetter(db, letterPauseSeconds))) return;
+    const events = await operatorEvents.letterEvents(db, letterMax);
+    const letter = eventLetter(events.slice(0, namedMax), events.length, origin());
+    const to = await people.operatorEmails(db);
+    const sent = await Promise.allSettled(to.map((each) => mail({ to: each, ...letter })));
+    const failed = sent.filter((each) => each.status === 'rejected');
+    for (const { reason: err } of failed)
+      log.warn({ err }, 'an e-mail to an operator could not be sent');
+    if (failed.length > 0 && failed.length === sent.length) return;
+    await operatorEvents.noteLetter(
+      db,
+      events.map(({ id }) => id),
+    );
+  }
+}

@@ -1,0 +1,245 @@
+/** Each fact that the operator is notified of is an event, once, with its facts. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { showAddress } from '../../src/core/deposit/address.ts';
+import { eventTypes, type EventType } from '../../src/core/operator-event.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { openReports } from '../../src/operations/operator-events.ts';
+import { signUp } from '../../src/operations/accounts/person.ts';
+import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
+import { watchSpace } from '../../src/worker/jobs/disk-space.ts';
+import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
+import { endpointOf, playWorld } from '../chains/play-kit.ts';
+import { openReceiver, receiverEnv, webhookSecret, type Receiver } from '../kit/receiver.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
+import { rounds, submitted } from './floor.ts';
+
+const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+const isHash = /^0x[0-9a-f]{64}$/;
+const world = playWorld();
+const key = keyOf('evm');
+let receiver: Receiver;
+let service: Service;
+let account: TestAccount;
+let address: string;
+before(async () => {
+  receiver = await openReceiver();
+  const endpoints = [endpointOf(world.play.rpc)] as const;
+  const file = { ...chain, start_height: null };
+  const live = [{ chain: file, endpoints, key, show: (raw: string) => showAddress(raw, 'evm') }];
+  service = await startService({
+    env: { ...receiverEnv(receiver), FAREBOX_DEPOSIT_REVIEW_USD: '100' },
+    chains: { live, play: null, hangUp: () => {} },
+  });
+  service.fake.class = 'C';
+  account = await service.account();
+  await read();
+  const { body } = await service.call('GET', '/v1/deposit-addresses', { key: account.key });
+  ({ address } = body.data[0]);
+});
+after(async () => {
+  await service.audit().finally(() => service.stop());
+  await receiver.away(true);
+});
+
+const change = (text: string) => service.db.run(rawSql(text));
+
+async function read(): Promise<void> {
+  await change('update chains set wake_at = now()');
+  await service.app.chains!.runOnce();
+}
+
+async function pay(usd: bigint): Promise<void> {
+  world.play.pay({ token: usdt, to: address.toLowerCase(), units: usd * 10n ** 18n });
+  world.mine(4);
+  await read();
+}
+
+/** Starts of requests fail like this. */
+async function refuse(why: 'credential' | 'unreachable'): Promise<void> {
+  service.fake.behave.start = () => ({ outcome: 'not_accepted', why, message: 'no such thing' });
+  await submitted(service, account);
+  await rounds(service, 3);
+  await change('delete from upstreams');
+  service.fake.behave = {};
+  await rounds(service, 2);
+}
+
+const log = createLog('silent');
+/** Audits as if the newest audit were old. */
+async function audit(): Promise<void> {
+  await change(`update audit_results set created_at = now() - interval '1 day'`);
+  await auditWhenDue(service.db, service.app.metrics, log, new AbortController().signal);
+}
+
+/** The actions after which each event is written, and its facts. */
+const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<string, unknown> }> = {
+  'account.created': {
+    act: async () => {
+      const person = { name: 'Ana', email: 'ana@example.com', password: 'correct horse battery' };
+      await signUp(service.db, { ...person, token: null, email_verified: true, has_mail: false });
+    },
+    facts: { email: 'ana@example.com' },
+  },
+  'deposit.credited': {
+    act: async () => {
+      await pay(25n);
+      await read();
+    },
+    facts: {
+      deposit_id: isId,
+      chain: 'play',
+      token: usdt,
+      tx_hash: isHash,
+      log_position: 0,
+      amount_usd_micro: '25000000',
+      transfer_id: isId,
+    },
+  },
+  'deposit.held': {
+    act: async () => {
+      await pay(200n);
+      await read();
+      // Dust concerns nobody.
+      await pay(0n);
+    },
+    facts: {
+      deposit_id: isId,
+      chain: 'play',
+      token: usdt,
+      tx_hash: isHash,
+      log_position: 0,
+      amount_usd_micro: '200000000',
+      why: 'review',
+    },
+  },
+  'balance.low': {
+    act: async () => {
+      await change(`insert into alerts (account_id, low_balance_usd_micro, emails)
+        values ('${account.account_id}', 1000000000, false)`);
+      const deps = { db: service.db, log, mail: null, webhookMs: 1_000, origin: () => '' };
+      const look = () => tellLowBalances({ ...deps, webhooks: null as never });
+      await Promise.all([look(), look(), look()]);
+      await look();
+    },
+    facts: { available_usd_micro: /^\d+$/, low_balance_usd_micro: '1000000000' },
+  },
+  'upstream.credential': {
+    act: async () => {
+      await refuse('credential');
+      await refuse('credential');
+    },
+    facts: {
+      upstream: 'fake',
+      model: null,
+      key: null,
+      why: 'credential',
+      cause: 'no such thing',
+    },
+  },
+  'upstream.paused': {
+    act: async () => {
+      await refuse('unreachable');
+      await refuse('unreachable');
+    },
+    facts: {
+      upstream: 'fake',
+      model: 'image',
+      key: null,
+      why: 'unreachable',
+      cause: 'no such thing',
+      seconds: 30,
+    },
+  },
+  'chain.stopped': {
+    act: async () => {
+      await change(`update chains set scanned_hash = '0x' || repeat('7', 64)`);
+      await read();
+      await read();
+      await change('update chains set stopped_why = null, scanned_hash = null');
+      await read();
+    },
+    facts: { chain: 'play', why: /^block \d+ was 0x7+ and is 0x[0-9a-f]+ now$/ },
+  },
+  'books.broken': {
+    act: async () => {
+      await audit();
+      const one = `account_id = '${account.account_id}'`;
+      await change(`update balances set credits_posted = credits_posted + 1 where ${one}`);
+      await audit();
+      await audit();
+      await change(`update balances set credits_posted = credits_posted - 1 where ${one}`);
+      await audit();
+    },
+    facts: { laws: /./ },
+  },
+  'disk.low': {
+    act: async () => {
+      const report = openReports(service.db, log);
+      const data = { host: 'box', disk: 'data', free_bytes: 5 } as const;
+      const disk = { holds: 'data', isGuarded: true, free: async () => 5 } as const;
+      const watch = () =>
+        watchSpace([disk], log, (_holds, free_bytes) =>
+          report({ type: 'disk.low', account_id: null, data: { ...data, free_bytes } }, 'box'),
+        );
+      const [one, other] = [watch(), watch()];
+      await until('both have noticed', () => one.low() && other.low());
+      one.stop();
+      other.stop();
+    },
+    facts: { host: 'box', disk: 'data', free_bytes: 5 },
+  },
+  'outcome.unknown': {
+    act: async () => {
+      service.fake.behave.start = () => ({ outcome: 'unknown', message: 'lost' });
+      for (let n = 0; n < 2; n++) await submitted(service, account);
+      await rounds(service, 3);
+      service.fake.behave = {};
+      await change(`update request_results set created_at = now() - interval '1 minute'`);
+      await change(`update operator_channels set began_at = now() - interval '1 hour'`);
+      await service.app.events.runOnce();
+      await service.app.events.runOnce();
+    },
+    facts: { count: 2, request_ids: /^[0-9a-f-]{36},[0-9a-f-]{36}$/, since: /Z$/, until: /Z$/ },
+  },
+};
+
+const ofAccount = new Set<EventType>(['deposit.credited', 'deposit.held', 'balance.low']);
+
+describe('an event', () => {
+  for (const type of eventTypes) {
+    test(`${type} comes once, with its facts`, async () => {
+      await service.app.events.runOnce();
+      receiver.posts = [];
+      const { act, facts } = scenes[type];
+      await act();
+      await until('it was sent', async () => {
+        await service.app.events.runOnce();
+        return receiver.posts.length > 0;
+      });
+      const [{ event, body }, ...more] = receiver.posts as [Receiver['posts'][number]];
+      assert.deepEqual(
+        more.map(({ event: { type: other, data } }) => [other, data]),
+        [],
+      );
+      assert.equal(event.type, type);
+      if (ofAccount.has(type)) assert.equal(event.account_id, account.account_id);
+      else assert.equal(event.account_id === null, type !== 'account.created');
+      assert.deepEqual(Object.keys(event.data).toSorted(), Object.keys(facts).toSorted());
+      for (const [name, wanted] of Object.entries(facts))
+        if (wanted instanceof RegExp) assert.match(String(event.data[name]), wanted, name);
+        else assert.deepEqual(event.data[name], wanted, name);
+      for (const secret of [webhookSecret, receiver.url, account.key, key.xpub])
+        assert.ok(!body.includes(secret));
+    });
+  }
+
+  test('shows neither the address nor the secret of its webhook in the log', () => {
+    const lines = service.log.join('\n');
+    assert.ok(!lines.includes(receiver.url));
+    assert.ok(!lines.includes(webhookSecret));
+  });
+});
