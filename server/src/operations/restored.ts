@@ -1,4 +1,5 @@
 import type { RestoredWhy } from '../core/restored.ts';
+import * as addresses from '../db/deposits/addresses.ts';
 import * as installation from '../db/installation.ts';
 import { afterRelease, unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { within, type Database } from '../lib/sql/sql.ts';
@@ -18,6 +19,9 @@ export interface ResumeResult {
   unfinished: UnfinishedWork;
 }
 
+/** More than a service gives to customers from one backup to the next. */
+const addressesLost = 1_000;
+
 /** Lets a restored copy continue as a database of its own. With `look` it only reports. */
 export function resumeAfterRestore(
   db: Database,
@@ -34,6 +38,7 @@ export function resumeAfterRestore(
     if (options.look || why === null) return told;
     const timeline = await installation.currentTimeline(db).catch(() => null);
     if (isReleased) await releaseOpen(within(db, tx));
+    await addresses.leaveOut(tx, addressesLost);
     await installation.resume(tx, timeline);
     return told;
   });

@@ -70,6 +70,9 @@ export const guards: Tests = {
   'test/operations/deposit-keys.test.ts': {
     'new-addresses-a-day': 'at most four times in a day',
   },
+  'test/operations/restored.test.ts': {
+    'restored-copy-issues-new-addresses': 'given to nobody else',
+  },
   'test/operations/deposits.test.ts': {
     'deposit-credited-once': 'is credited once, under the name of its place',
     'newest-read-writes': 'found by an attempt that another has overtaken',

@@ -7,6 +7,8 @@ import { after, afterEach, before, describe, mock, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { resumeAfterRestore, type ResumeResult } from '../../src/operations/restored.ts';
+import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { keyOf } from './deposits-kit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -76,6 +78,22 @@ async function stranger(): Promise<string> {
   const dir = mkdtempSync(join(service.dir, 'stranger-'));
   return (await service.another({ FAREBOX_DATA_DIR: dir })).base;
 }
+
+test('an address that was given away after the backup is given to nobody else', async () => {
+  const key = keyOf('evm');
+  const [late, next] = [await service.account(), await service.account()];
+  const one = await depositAddress(service.db, account.account_id, key);
+  const lost = await depositAddress(service.db, late.account_id, key);
+  await fromDump();
+  // The backup knows nothing of that address.
+  await change(`delete from deposit_addresses where account_id = '${late.account_id}'`);
+  await change('update deposit_keys set next_index = next_index - 1');
+  await held();
+  await resume();
+  const issued = await depositAddress(service.db, next.account_id, key);
+  assert.notEqual(issued.address, lost.address);
+  assert.deepEqual(await depositAddress(service.db, account.account_id, key), one);
+});
 
 describe('a database restored from a dump', () => {
   test('starts no job, sends no notification and takes nothing new, until told to', async () => {
