@@ -82,6 +82,7 @@ const matrix = `
   GET  /v1/operator/requests                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/transfers                          401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/usage                              401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/events                             401 401 401 401 401 401 | 401 401 401 | 401 401 401
   POST /v1/operator/accounts                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
   POST /v1/operator/accounts/:account_id/suspend       401 401 401 401 401 401 | 401 401 401 | 401 401 401
   POST /v1/operator/accounts/:account_id/resume        401 401 401 401 401 401 | 401 401 401 | 401 401 401

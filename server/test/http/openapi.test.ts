@@ -73,6 +73,7 @@ const parameters: Record<string, string[]> = {
     'query cursor',
   ],
   'GET /operator/usage': ['query by', 'query from', 'query to', 'query limit', 'query cursor'],
+  'GET /operator/events': ['query type', 'query limit', 'query cursor'],
   'POST /operator/accounts': [],
   'POST /operator/accounts/{account_id}/suspend': ['path account_id'],
   'POST /operator/accounts/{account_id}/resume': ['path account_id'],
