@@ -68,6 +68,21 @@ const settings = {
     ),
     long: true as const,
   },
+  FAREBOX_LEGAL_NAME: matching(
+    /^\S.{0,199}$/u,
+    'must be one line of at most 200 characters.',
+    null,
+    'Your name on [receipts](operating/accounts.md#receipts). Unset: the host of the web pages.',
+  ),
+  FAREBOX_RECEIPT_TEXT: {
+    ...matching(
+      /^[^]{1,1000}$/u,
+      'must have at most 1,000 characters.',
+      null,
+      'Further lines about you on receipts: address, tax id. Or a file: `FAREBOX_RECEIPT_TEXT_FILE`.',
+    ),
+    long: true as const,
+  },
   FAREBOX_CHAINS: text(
     null,
     'Folder of [chain files](deposits.md#chain-files). Default: the `chains` of Farebox.',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { sellerText } from './core/account/receipt.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { createAuth } from './http/session/auth.ts';
 import type { Oidc } from './http/session/oidc.ts';
@@ -46,7 +47,9 @@ export function openWeb(
   const thumbnails = createThumbnails(deps.storage);
   const topUpText = config.FAREBOX_TOP_UP_TEXT;
   const hasMail = mail !== null;
-  const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
+  const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
+  const seller = () => sellerText(name, lines, new URL(origin()).host);
+  const web = { origin, signUp, hasMail, oidcName, topUpText, seller, sendMail: mail, post };
   const { webhooks, trusted } = fetches;
   const { catalog: files, connected, hints, events } = services;
   const calls = { webhooks, trusted, thumbnails };

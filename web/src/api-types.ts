@@ -40,6 +40,10 @@ export interface Calls {
   'GET /api/accounts/:account_id/balance': { reply: Funds };
   'GET /api/accounts/:account_id/team': { reply: Team };
   'PATCH /api/accounts/:account_id/account': { body: { name: string }; reply: { name: string } };
+  'PUT /api/accounts/:account_id/billed-to': {
+    body: { billed_to: string };
+    reply: { billed_to: string | null };
+  };
   'PATCH /api/accounts/:account_id/members/:person_id': {
     body: { role: Role };
     reply: { person_id: string; role: Role };
@@ -168,6 +172,7 @@ export interface Calls {
     };
     reply: unknown;
   };
+  'GET /api/accounts/:account_id/receipts/:transfer_id': { reply: Receipt };
   'GET /api/accounts/:account_id/top-up': {
     reply: {
       /** How to pay, in the operator's words. */
@@ -294,6 +299,7 @@ export interface Calls {
     query: { cursor?: string };
     reply: { data: Array<AccountMovement>; next_cursor: string | null };
   };
+  'GET /api/operator/accounts/:account_id/receipts/:transfer_id': { reply: Receipt };
   'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
   'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
   'GET /api/operator/references': {
@@ -636,6 +642,8 @@ export type Team = {
   is_operator: boolean;
   members: Array<Member>;
   invitations: Array<Invitee>;
+  /** Further lines about the account on its receipts. */
+  billed_to: string | null;
 };
 
 export type Member = {
@@ -877,12 +885,25 @@ export type Movement = {
   source: SourceName | null;
   reference: string | null;
   reason: string | null;
+  /** Whether `/receipts/{transfer_id}` exists. */
+  has_receipt: boolean;
+  /** Its number, once it was issued. An export issues all of its rows. */
+  receipt: string | null;
+  transaction: ChainTransaction | null;
   created_at: string;
 };
 
 export type MovementKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release' | 'debt' | 'expiry';
 
 export type SourceName = 'paid' | 'chain' | 'voucher' | 'bonus' | 'refund';
+
+export type ChainTransaction = {
+  /** Chain and token, such as `BNB Chain, USDT`. */
+  network: string;
+  tx_hash: string;
+  /** A page that shows the transaction. */
+  explorer_url: string | null;
+};
 
 /** A top-up, a correction, or a request with its cost. */
 export type StatementLine = {
@@ -907,6 +928,9 @@ export type StatementLine = {
   source: SourceName | null;
   reference: string | null;
   reason: string | null;
+  /** Whether `/receipts/{id}` exists. */
+  has_receipt: boolean;
+  transaction: ChainTransaction | null;
   created_at: string;
 };
 
@@ -924,6 +948,24 @@ export type StatementTotals = {
 };
 
 export type SourceSum = { source: SourceName; amount_usd_micro: string };
+
+export type Receipt = {
+  /** Its number, such as `R-000123`. */
+  number: string;
+  transfer_id: string;
+  /** When it was first asked for. Its texts are of that time. */
+  issued_at: string;
+  /** When the deposit was booked. */
+  paid_at: string;
+  /** The operator, in lines; the name is the first. */
+  seller: string;
+  /** The account, in lines; the name is the first. */
+  buyer: string;
+  amount_usd_micro: string;
+  source: SourceName;
+  reference: string | null;
+  transaction: ChainTransaction | null;
+};
 
 export type AlertSettings = {
   /** Null if no alert is set. */
@@ -1253,6 +1295,8 @@ export type AccountMovement = {
   source: SourceName | null;
   reference: string | null;
   reason: string | null;
+  has_receipt: boolean;
+  transaction: ChainTransaction | null;
   created_at: string;
 };
 

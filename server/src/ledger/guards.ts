@@ -33,6 +33,14 @@ export const guards = {
       operator_log_target_check: 'CHECK ((length(target) <= 300))',
       person_or_key: 'CHECK (((person_id IS NULL) OR (operator_key_id IS NULL)))',
     },
+    receipts: {
+      receipts_buyer_check: 'CHECK (((length(buyer) >= 1) AND (length(buyer) <= 1000)))',
+      receipts_network_check: 'CHECK (((length(network) >= 1) AND (length(network) <= 200)))',
+      receipts_number_check: 'CHECK ((number > 0))',
+      receipts_pkey: 'PRIMARY KEY (number)',
+      receipts_seller_check: 'CHECK (((length(seller) >= 1) AND (length(seller) <= 1300)))',
+      receipts_transfer_id_key: 'UNIQUE (transfer_id)',
+    },
     requests: {
       charge_within_quote:
         'CHECK (((charged_usd_micro >= 0) AND (charged_usd_micro <= quoted_usd_micro)))',
@@ -127,6 +135,7 @@ export const guards = {
   /** Each with the source of its function. */
   trigger: {
     operator_log: appendOnly('operator_log'),
+    receipts: appendOnly('receipts'),
     resolutions: appendOnly('resolutions'),
     transfers: appendOnly('transfers'),
   },

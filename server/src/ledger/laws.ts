@@ -152,6 +152,15 @@ export const laws: Law[] = [
           or e.amount_usd_micro > t.amount_usd_micro or e.created_at < b.expires_at)`,
   },
   {
+    name: 'receipts_are_paid_deposits',
+    says: 'receipts are numbered without a gap, and each is for a deposit of its account that was paid',
+    broken: `
+      select r.number, r.n as expected, r.transfer_id, r.account_id, t.kind, t.source
+      from (select *, row_number() over (order by number) as n from receipts) r
+        left join transfers t on t.id = r.transfer_id and t.account_id = r.account_id
+      where r.number <> r.n or (t.kind = 'deposit' and t.source in ('paid', 'chain')) is not true`,
+  },
+  {
     name: 'one_settlement_a_reserve',
     says: 'a reserve is settled at most once',
     broken: `select pending_id, count(*) as settlements from transfers where pending_id is not null

@@ -55,6 +55,12 @@ export interface Movement extends StatementRow {
   /** For a charge or release: the amount that was reserved. */
   reserved_usd_micro: bigint | null;
   model_id: string | null;
+  /** Set once its receipt was issued. */
+  receipt_number: bigint | null;
+  /** Set for a deposit from a chain. */
+  chain: string | null;
+  token: string | null;
+  tx_hash: string | null;
 }
 
 export interface MovementFilter {
@@ -161,7 +167,8 @@ function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
       t.reason, t.created_at, r.amount_usd_micro as reserved_usd_micro, q.model_id,
       case when t.kind = 'charge' then r.amount_usd_micro - t.amount_usd_micro
         when t.kind = 'release' or t.credit_account_id = t.account_id then t.amount_usd_micro
-        else -t.amount_usd_micro end as change_usd_micro
+        else -t.amount_usd_micro end as change_usd_micro,
+      f.number as receipt_number, c.chain, c.token, c.tx_hash
     from (
       select *, case when kind = 'reserve' then id else coalesce(pending_id, refunded_id) end
         as request_id
@@ -172,6 +179,8 @@ function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
         and created_at < coalesce($8::timestamptz, 'infinity')
       order by seq ${order} limit $6
     ) t left join transfers r on r.id = t.pending_id left join requests q on q.id = t.request_id
+      left join receipts f on f.transfer_id = t.id and t.kind = 'deposit'
+      left join chain_deposits c on c.transfer_id = t.id and t.source = 'chain'
     order by t.seq ${order}`,
     [account_id, from_seq, below_seq, kinds.length === 0, arrayLiteral(kinds), limit, from, to],
   );
@@ -198,6 +207,10 @@ export interface StatementLine {
   source: Source | null;
   reference: string | null;
   reason: string | null;
+  /** Set for a deposit from a chain. */
+  chain: string | null;
+  token: string | null;
+  tx_hash: string | null;
   created_at: Date;
 }
 
@@ -244,8 +257,9 @@ export function statementLines(
       case when l.kind = 'reserve' then l.amount_usd_micro end as held_usd_micro,
       l.request_id, q.model_id, q.status, i.quote ->> 'unit' as unit,
       coalesce(o.quantity, (i.quote ->> 'quantity')::float8) as quantity,
-      l.source, l.reference, l.reason, l.created_at
+      l.source, l.reference, l.reason, l.created_at, c.chain, c.token, c.tx_hash
     from lines l cross join newest n
+      left join chain_deposits c on c.transfer_id = l.id and l.source = 'chain'
       left join requests q on q.id = l.request_id
       left join request_inputs i on i.request_id = l.request_id
       left join request_results o on o.request_id = l.request_id

@@ -107,6 +107,7 @@ const done: [law: string, what: string, sql: string][] = [
     "the trigger that keeps the operator's log as it is, dropped",
     'drop trigger operator_log_append_only on operator_log',
   ],
+  ['guards_stand', 'the same of receipts', 'drop trigger receipts_append_only on receipts'],
   [
     'guards_stand',
     'the same of what became of unknown outcomes, disabled',

@@ -50,6 +50,7 @@ const tables = [
   'balances',
   'transfers',
   'bonuses',
+  'receipts',
   'key_usage',
   'requests',
   'request_inputs',
@@ -440,6 +441,22 @@ const sabotages: Sabotage[] = [
     breaks: ['deposits_are_logged'],
   },
   {
+    what: 'a receipt for a bonus, with a number left out before it',
+    sql: `
+      insert into receipts (number, transfer_id, account_id, seller, buyer)
+      select 2, id, account_id, 's', 'b' from transfers
+      where kind = 'deposit' and account_id = :sixth`,
+    breaks: ['receipts_are_paid_deposits'],
+  },
+  {
+    what: 'a receipt of another account',
+    sql: `
+      insert into receipts (number, transfer_id, account_id, seller, buyer)
+      select 1, id, :other, 's', 'b' from transfers
+      where kind = 'deposit' and account_id = :who`,
+    breaks: ['receipts_are_paid_deposits'],
+  },
+  {
     what: 'a deposit of another day',
     sql: `update transfers set created_at = created_at - interval '3 days' where kind = 'deposit' and account_id = :other`,
     breaks: ['deposits_are_logged'],
@@ -683,6 +700,7 @@ async function disarm(third: Customer): Promise<void> {
     'alter table transfers disable trigger transfers_append_only',
     'alter table operator_log disable trigger operator_log_append_only',
     'alter table resolutions disable trigger resolutions_append_only',
+    'alter table receipts disable trigger receipts_append_only',
     ...guards.map(({ text }) => text),
   ];
   await db.run(rawSql(texts.join(';')));

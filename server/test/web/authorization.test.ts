@@ -68,6 +68,7 @@ const table: Record<Need, string> = {
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/overview · GET account/spend · GET account/statement
     GET account/statement/lines · GET account/statement/totals · GET account/statement/export · GET account/top-up · GET account/alerts
+    GET account/receipts/:transfer_id
     GET account/keys · GET account/keys/:key_id
     GET account/studio/allowance · GET account/studio/models
     POST account/studio/chat-price · GET account/v1/files/:file_id
@@ -92,11 +93,12 @@ const table: Record<Need, string> = {
   pay: `
     POST account/vouchers · POST account/play-deposits · PUT account/alerts`,
   own: `
-    PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
+    PATCH account/account · PUT account/billed-to · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   operate: `
     GET /api/operator/overview · GET /api/operator/attention · GET /api/operator/accounts
     GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
+    GET /api/operator/accounts/:account_id/receipts/:transfer_id
     GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
     GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log
     POST /api/operator/audit · POST /api/operator/accounts

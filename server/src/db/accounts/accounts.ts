@@ -140,6 +140,27 @@ export async function dropOlderSecret(db: Connection, id: string): Promise<strin
   return row?.webhook_secrets ?? null;
 }
 
+/** How receipts name the account. */
+export interface BilledAccount {
+  name: string | null;
+  email: string;
+  billed_to: string | null;
+}
+
+export async function findBilled(db: Connection, id: string): Promise<BilledAccount> {
+  const [row] = await db.run<BilledAccount>(sql`
+    select name, email, billed_to from accounts where id = ${id}`);
+  return row!;
+}
+
+export async function setBilledTo(
+  db: Connection,
+  id: string,
+  billed_to: string | null,
+): Promise<void> {
+  await db.run(sql`update accounts set billed_to = ${billed_to} where id = ${id}`);
+}
+
 /** Sets the display name; if it is null, the e-mail address is shown. */
 export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
   await db.run(sql`update accounts set name = ${name} where id = ${id}`);

@@ -6,6 +6,7 @@ import * as alerts from './alerts.ts';
 import * as keys from './keys.ts';
 import * as overview from './overview.ts';
 import * as playDeposit from './play-deposit.ts';
+import * as receipts from './receipts.ts';
 import * as team from './team.ts';
 import * as statement from './statement.ts';
 import * as topUp from './top-up.ts';
@@ -16,6 +17,7 @@ export const dashboardRoutes: VisitRow[] = [
   row('GET', '/balance', 'view', overview.balance),
   row('GET', '/team', 'view', team.team),
   row('PATCH', '/account', 'own', team.rename),
+  row('PUT', '/billed-to', 'own', team.setBilledTo),
   row('PATCH', '/members/:person_id', 'own', team.setRole),
   row('DELETE', '/members/:person_id', 'own', team.remove),
   row('POST', '/leave', 'view', team.leave),
@@ -39,6 +41,7 @@ export const dashboardRoutes: VisitRow[] = [
   row('GET', '/statement/lines', 'view', statement.lines),
   row('GET', '/statement/totals', 'view', statement.totals),
   row('GET', '/statement/export', 'view', statement.exportFile),
+  row('GET', '/receipts/:transfer_id', 'view', receipts.read),
   row('GET', '/top-up', 'view', topUp.read),
   row('POST', '/vouchers', 'pay', topUp.redeem),
   row('POST', '/play-deposits', 'pay', playDeposit.send),

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { hasReceipt, receiptNumber } from '../../core/account/receipt.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import {
   movements,
@@ -8,12 +9,15 @@ import {
   statementLines,
   type Movement as MovementRow,
   type MovementFilter,
+  type StatementLine as LineRow,
 } from '../../ledger/statement.ts';
 import { csvLine, type Cell } from '../../lib/csv.ts';
+import { issueReceipts } from '../../operations/accounts/receipt.ts';
 import { UnitName } from '../api/model-schema.ts';
 import { StatusName } from '../api/request-schema.ts';
 import { pageFrom } from '../form.ts';
 import {
+  boolean,
   choice,
   cursorRule,
   id,
@@ -37,6 +41,7 @@ import { serialize } from '../serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../validate.ts';
+import { ChainTransaction, issuerOf, transactionOf } from './receipts.ts';
 import { SourceName, SourceSum } from './views.ts';
 
 /** Every movement of an account's money: on pages, and as a file. */
@@ -65,6 +70,9 @@ const Movement = named(
     source: nullable(SourceName),
     reference: nullable(text()),
     reason: nullable(text()),
+    has_receipt: boolean('Whether `/receipts/{transfer_id}` exists.'),
+    receipt: nullable(text('Its number, once it was issued. An export issues all of its rows.')),
+    transaction: nullable(ChainTransaction),
     created_at: time(),
   }),
 );
@@ -92,6 +100,8 @@ const StatementLine = named(
       source: nullable(SourceName),
       reference: nullable(text()),
       reason: nullable(text()),
+      has_receipt: boolean('Whether `/receipts/{id}` exists.'),
+      transaction: nullable(ChainTransaction),
       created_at: time(),
     },
     { description: 'A top-up, a correction, or a request with its cost.' },
@@ -113,23 +123,23 @@ const PageFilter = object({
 /** GET /statement: newest first. */
 export const list = endpoint(
   { query: PageFilter, reply: pageOf(Movement) },
-  async ({ visit, query }, { db }) => {
-    const page = await pageFilterOf(visit.account_id, query, { db });
-    return pageFrom(await movements(db, page), query, view, cursorOf);
+  async ({ visit, query }, deps) => {
+    const page = await pageFilterOf(visit.account_id, query, deps);
+    return pageFrom(await movements(deps.db, page), query, (row) => view(row, deps), cursorOf);
   },
 );
 
 /** GET /statement/lines: one line for each top-up, correction and request, newest first. */
 export const lines = endpoint(
   { query: PageFilter, reply: pageOf(StatementLine) },
-  async ({ visit, query }, { db, catalog }) => {
-    const page = await pageFilterOf(visit.account_id, query, { db });
-    const { models } = catalog();
+  async ({ visit, query }, deps) => {
+    const page = await pageFilterOf(visit.account_id, query, deps);
+    const { models } = deps.catalog();
     const nameOf = (model_id: string) => models.get(model_id)?.name ?? model_id;
     return pageFrom(
-      await statementLines(db, page),
+      await statementLines(deps.db, page),
       query,
-      (row) => ({ ...row, model_name: row.model_id && nameOf(row.model_id) }),
+      (row) => ({ ...about(row, deps), model_name: row.model_id && nameOf(row.model_id) }),
       cursorOf,
     );
   },
@@ -176,18 +186,18 @@ export const totals = endpoint(
 /** GET /statement/export: all movements that match, oldest first, sent while they are read. */
 export const exportFile = endpoint(
   { query: object({ format: optional(choice(['csv', 'json'])), ...Filter.properties }) },
-  async ({ visit, reply, query }, { db }) => {
+  async ({ visit, reply, query }, deps) => {
     const { account_id } = visit;
     const { format = 'csv' } = query;
-    const filter = await filterOf(account_id, query, { db });
-    const pages = readPages({ db }, filter);
+    const filter = await filterOf(account_id, query, deps);
+    const pages = readPages(deps, filter);
     const days = [dayOf(filter.from), dayOf(filter.to)];
     const name = ['farebox-statement', ...filter.kinds, ...days].filter(Boolean);
     reply
       .type(format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json')
       .header('content-disposition', `attachment; filename="${name.join('-')}.${format}"`);
     if (visit.method === 'HEAD') return reply.send();
-    const text = format === 'csv' ? csvText(pages) : jsonText(pages, account_id, filter);
+    const text = format === 'csv' ? csvText(pages) : jsonText(pages, filter, deps);
     // Text is made only when the reader takes it, so a slow reader holds no memory and no
     // connection.
     return reply.send(Readable.from(text, { highWaterMark: 1 }));
@@ -216,15 +226,19 @@ export function kindsIn(given: string | undefined): MovementFilter['kinds'] {
   });
 }
 
-/** A transfer booked while this runs has a higher number and is left out. */
-async function* readPages(
-  { db }: Pick<WebDeps, 'db'>,
-  filter: MovementFilter,
-): AsyncGenerator<MovementRow[]> {
+/**
+ * A transfer booked while this runs has a higher number and is left out. Deposits without a receipt
+ * get one.
+ */
+async function* readPages(deps: WebDeps, filter: MovementFilter): AsyncGenerator<MovementRow[]> {
+  const { account_id } = filter;
   let { from_seq } = filter;
   for (;;) {
-    const rows = await movementsUpwards(db, { ...filter, from_seq, limit: exportRows });
-    if (rows.length > 0) yield rows;
+    const rows = await movementsUpwards(deps.db, { ...filter, from_seq, limit: exportRows });
+    const paid = rows.filter(({ source }) => hasReceipt(source)).map(({ id }) => id);
+    const numbers = await issueReceipts(deps.db, account_id, paid, issuerOf(deps));
+    if (rows.length > 0)
+      yield rows.map((row) => ({ ...row, receipt_number: numbers.get(row.id) ?? null }));
     if (rows.length < exportRows) return;
     from_seq = rows.at(-1)!.seq + 1n;
   }
@@ -242,6 +256,9 @@ const columns: [name: string, cell: (row: MovementRow) => Cell][] = [
   ['request_id', (row) => row.request_id],
   ['reference', (row) => row.reference],
   ['reason', (row) => row.reason],
+  ['receipt', (row) => row.receipt_number && receiptNumber(row.receipt_number)],
+  ['chain', (row) => row.chain],
+  ['tx_hash', (row) => row.tx_hash],
   ['transfer_id', (row) => row.id],
 ];
 
@@ -253,13 +270,13 @@ async function* csvText(pages: AsyncIterable<MovementRow[]>): AsyncGenerator<str
 
 async function* jsonText(
   pages: AsyncIterable<MovementRow[]>,
-  account_id: string,
-  { kinds: kind, from, to }: MovementFilter,
+  { account_id, kinds: kind, from, to }: MovementFilter,
+  deps: WebDeps,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify({ account_id, kind, from, to }).slice(0, -1)},"data":[`;
   let between = '\n';
   for await (const rows of pages) {
-    yield between + rows.map((row) => serialize(Movement, view(row))).join(',\n');
+    yield between + rows.map((row) => serialize(Movement, view(row, deps))).join(',\n');
     between = ',\n';
   }
   yield '\n]}\n';
@@ -269,6 +286,13 @@ function dayOf(date: Date | null): string | undefined {
   return date?.toISOString().slice(0, 10);
 }
 
-function view({ id: transfer_id, ...row }: MovementRow) {
-  return { transfer_id, ...row };
+function view(row: MovementRow, deps: WebDeps) {
+  const { id: transfer_id, receipt_number: number } = row;
+  return { ...about(row, deps), transfer_id, receipt: number && receiptNumber(number) };
+}
+
+/** A row with its transaction, and whether it has a receipt. */
+function about<Row extends MovementRow | LineRow>(row: Row, deps: WebDeps) {
+  const transaction = transactionOf(row, deps);
+  return { ...row, has_receipt: hasReceipt(row.source), transaction };
 }

@@ -13,7 +13,20 @@ import {
   setRole as giveRole,
   withdrawInvitation,
 } from '../../operations/accounts/team.ts';
-import { boolean, form, id, list, named, object, optional, text, time, url } from '../schema.ts';
+import { changeBilledTo } from '../../operations/accounts/receipt.ts';
+import {
+  boolean,
+  form,
+  id,
+  list,
+  named,
+  nullable,
+  object,
+  optional,
+  text,
+  time,
+  url,
+} from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { throttle } from '../session/throttle.ts';
@@ -48,19 +61,26 @@ export const team = endpoint(
   {
     reply: named(
       'Team',
-      object({ is_operator: boolean(), members: list(Member), invitations: list(Invitee) }),
+      object({
+        is_operator: boolean(),
+        members: list(Member),
+        invitations: list(Invitee),
+        billed_to: nullable(text('Further lines about the account on its receipts.')),
+      }),
     ),
   },
   async ({ visit }, { db }) => {
     const { account_id, role } = visit;
     const owns = may(role, 'own');
-    const [account, belonging, open] = await Promise.all([
+    const [account, { billed_to }, belonging, open] = await Promise.all([
       accounts.find(db, account_id),
+      accounts.findBilled(db, account_id),
       members.list(db, account_id),
       owns ? invitations.listOpen(db, account_id) : [],
     ]);
     return {
       is_operator: account!.is_operator,
+      billed_to,
       members: belonging.map(({ created_at: joined_at, two_factor_enabled, ...member }) => ({
         ...member,
         is_me: member.person_id === visit.session.person_id,
@@ -81,6 +101,17 @@ export const rename = endpoint(
     await renameAccount(deps.db, visit.account_id, body.name);
     return { name: body.name.trim() };
   },
+);
+
+/** PUT /billed-to: an empty text removes it. */
+export const setBilledTo = endpoint(
+  {
+    body: form({ billed_to: text(undefined, { maxLength: 500 }) }),
+    reply: object({ billed_to: nullable(text()) }),
+  },
+  async ({ visit, body }, deps) => ({
+    billed_to: await changeBilledTo(deps.db, visit.account_id, body.billed_to),
+  }),
 );
 
 /** PATCH /members/:person_id */

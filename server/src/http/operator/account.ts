@@ -1,3 +1,4 @@
+import { hasReceipt } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
@@ -18,6 +19,7 @@ import { changeLimits } from '../../operations/accounts/key-actions.ts';
 import { invite, resetLink } from '../../operations/accounts/person.ts';
 import { Refused } from '../../operations/refused.ts';
 import { Ceilings, limitsOf } from '../dashboard/keys.ts';
+import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idOf, pageFrom } from '../form.ts';
@@ -161,6 +163,8 @@ const AccountMovement = named(
     source: nullable(SourceName),
     reference: nullable(text()),
     reason: nullable(text()),
+    has_receipt: boolean(),
+    transaction: nullable(ChainTransaction),
     created_at: time(),
   }),
 );
@@ -179,9 +183,9 @@ export const movements = endpoint(
     query: object({ cursor: optional(movementNumber) }),
     reply: pageOf(AccountMovement),
   },
-  async ({ params, query: { cursor } }, { db }) => {
+  async ({ params, query: { cursor } }, deps) => {
     const limit = 50;
-    const rows = await movementsOf(db, {
+    const rows = await movementsOf(deps.db, {
       account_id: idOf(params.account_id),
       kinds: [],
       from_seq: 1n,
@@ -190,8 +194,22 @@ export const movements = endpoint(
       to: null,
       limit: limit + 1,
     });
-    const view = ({ id: transfer_id, ...row }: Movement) => ({ transfer_id, ...row });
+    const view = (row: Movement) => ({
+      ...row,
+      transfer_id: row.id,
+      has_receipt: hasReceipt(row.source),
+      transaction: transactionOf(row, deps),
+    });
     return pageFrom(rows, { limit }, view, ({ seq }) => String(seq));
+  },
+);
+
+/** GET /receipts/:transfer_id */
+export const receipt = endpoint(
+  { params: ['account_id', 'transfer_id'], reply: Receipt },
+  async ({ params }, deps) => {
+    const { id: account_id } = await need(deps.db, params);
+    return receiptFor(account_id, params.transfer_id, deps);
   },
 );
 

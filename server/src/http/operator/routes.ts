@@ -23,6 +23,7 @@ export const operatorRoutes: VisitRow[] = [
   read('/accounts/:account_id', account.read),
   read('/accounts/:account_id/requests', requests.list),
   read('/accounts/:account_id/statement', account.movements),
+  read('/accounts/:account_id/receipts/:transfer_id', account.receipt),
   read('/requests/:request_id', requests.read),
   read('/requests/:request_id/input', requests.input),
   read('/references', money.reference),

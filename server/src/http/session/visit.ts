@@ -54,6 +54,8 @@ export interface WebSettings {
   oidcName: string | null;
   /** How to pay, in the operator's words; null: not shown. */
   topUpText: string | null;
+  /** The operator, as receipts name them. */
+  seller: () => string;
   sendMail: ((letter: Letter) => Promise<void>) | null;
   /** Sends mail without waiting for it; a failure is logged. */
   post: ((letter: Letter) => void) | null;

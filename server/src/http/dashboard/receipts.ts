@@ -1,0 +1,85 @@
+import { receiptNumber } from '../../core/account/receipt.ts';
+import { ApiError } from '../../core/errors.ts';
+import { receiptOf, type Issuer } from '../../operations/accounts/receipt.ts';
+import { idOf } from '../form.ts';
+import { id, microUsd, named, nullable, object, text, time, url } from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import type { WebDeps } from '../session/visit.ts';
+import { SourceName } from './views.ts';
+
+/** Receipts for deposits that were paid, and the transactions that brought them. */
+
+export const ChainTransaction = named(
+  'ChainTransaction',
+  object({
+    network: text('Chain and token, such as `BNB Chain, USDT`.'),
+    tx_hash: text(),
+    explorer_url: nullable(url('A page that shows the transaction.')),
+  }),
+);
+
+/** A deposit of a chain as `ChainTransaction`; null for other rows. */
+export function transactionOf(
+  row: { chain: string | null; token: string | null; tx_hash: string | null },
+  { chains }: Pick<WebDeps, 'chains'>,
+) {
+  const { chain: name, token, tx_hash } = row;
+  if (name === null || tx_hash === null) return null;
+  const chain = chains.live.find((each) => each.chain.name === name)?.chain;
+  const known = networks({ chains }).find((each) => each.chain === name && each.token === token);
+  return {
+    network: known?.title ?? name,
+    tx_hash,
+    explorer_url: chain?.explorer ? chain.explorer.tx + tx_hash : null,
+  };
+}
+
+function networks({ chains }: Pick<WebDeps, 'chains'>): Issuer['networks'] {
+  return chains.live.flatMap(({ chain }) =>
+    chain.tokens.map(({ address, symbol }) => {
+      return { chain: chain.name, token: address, title: `${chain.title}, ${symbol}` };
+    }),
+  );
+}
+
+/** The texts of a receipt that is issued now. */
+export function issuerOf(deps: Pick<WebDeps, 'chains' | 'web'>): Issuer {
+  return { seller: deps.web.seller(), networks: networks(deps) };
+}
+
+export const Receipt = named(
+  'Receipt',
+  object({
+    number: text('Its number, such as `R-000123`.'),
+    transfer_id: id(),
+    issued_at: time('When it was first asked for. Its texts are of that time.'),
+    paid_at: time('When the deposit was booked.'),
+    seller: text('The operator, in lines; the name is the first.'),
+    buyer: text('The account, in lines; the name is the first.'),
+    amount_usd_micro: microUsd(),
+    source: SourceName,
+    reference: nullable(text()),
+    transaction: nullable(ChainTransaction),
+  }),
+);
+
+/** The receipt of a deposit, as `Receipt`. Throws `not_found`. */
+export async function receiptFor(account_id: string, transferId: string, deps: WebDeps) {
+  const row = await receiptOf(deps.db, account_id, idOf(transferId), issuerOf(deps));
+  if (!row) throw new ApiError('not_found');
+  const { number, created_at: issued_at, network, reference, ...shown } = row;
+  const transaction = transactionOf(row, deps);
+  return {
+    ...shown,
+    number: receiptNumber(number),
+    issued_at,
+    reference: transaction ? null : reference,
+    transaction: transaction && { ...transaction, network: network ?? transaction.network },
+  };
+}
+
+/** GET /receipts/:transfer_id: issued at the first call. */
+export const read = endpoint(
+  { params: ['transfer_id'], reply: Receipt },
+  async ({ visit, params }, deps) => receiptFor(visit.account_id, params.transfer_id, deps),
+);
