@@ -141,7 +141,7 @@ export type DepositAddress = {
     /** Decimals of its amounts on the chain. */
     decimals: number;
   };
-  /** The account's own address, for any amount at any time. It never changes. */
+  /** The account's own address, for any amount at any time, for ever. */
   address: string;
   /** Smaller deposits are not credited. */
   minimum_usd_micro: bigint;
@@ -151,6 +151,8 @@ export type DepositAddress = {
   confirmations: number | null;
   /** Usual seconds between two blocks, rounded up. */
   block_seconds: number | null;
+  /** Usual time until a deposit is credited. */
+  usual_seconds: number | null;
   /** A page that shows the address. */
   explorer_url: string | null;
 };

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Chains } from './chains/chains.ts';
 import { ceilings, type Config } from './config.ts';
 import { ping } from './db/migrate.ts';
+import * as depositLists from './db/deposits/deposit-lists.ts';
 import * as keys from './db/accounts/keys.ts';
 import * as people from './db/accounts/people.ts';
 import * as queue from './db/requests/queue.ts';
@@ -334,13 +335,15 @@ function budgets(config: Config) {
   };
 }
 
-function pageEvents({ db, hints, links, log }: Services, times: Times): PageEvents {
+function pageEvents({ db, hints, links, log, chains }: Services, times: Times): PageEvents {
   return createPageEvents(
     hints,
     {
       entries: (ids, accountIds) => pages.findEntries(db, ids, accountIds),
       moved: (known, limit) => movedSince(db, known, limit),
       open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
+      deposits: async (accountIds, newest) =>
+        chains.live.length === 0 ? [] : depositLists.versionsOf(db, accountIds, newest),
     },
     {
       links,

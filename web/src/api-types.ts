@@ -193,6 +193,7 @@ export interface Calls {
       reserved_usd_micro: string;
     };
   };
+  'POST /api/accounts/:account_id/deposit-addresses': { body: { chain: string }; reply: { address: string } };
   'POST /api/accounts/:account_id/play-deposits': { reply: Record<string, unknown> };
   'GET /api/accounts/:account_id/alerts': { reply: AlertSettings };
   'PUT /api/accounts/:account_id/alerts': {

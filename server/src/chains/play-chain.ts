@@ -21,6 +21,7 @@ const chain: Chain = {
   chain_id: 1_000_000_007,
   block_seconds: 1,
   finality: { confirmations },
+  final_seconds: null,
   start_height: null,
   minimum_usd_micro: 1_000_000n,
   explorer: null,

@@ -1,5 +1,6 @@
 import type { Links } from '../core/request/views.ts';
 import type { Hints } from '../db/hints.ts';
+import type { DepositVersion } from '../db/deposits/deposit-lists.ts';
 import type { EntryRow } from '../db/requests/request-pages.ts';
 import type { AccountMovement } from '../ledger/statement.ts';
 import { entryOf, Funds, RequestEntry } from './dashboard/views.ts';
@@ -18,8 +19,10 @@ export interface PageEvents {
 }
 
 export interface Page {
-  send(event: 'requests' | 'balance' | 'changed', data: string): void;
+  send(event: PageEvent, data: string): void;
 }
+
+export type PageEvent = 'requests' | 'balance' | 'deposits' | 'changed';
 
 export interface PageEventReads {
   /** Requests among these ids that belong to these accounts. */
@@ -29,10 +32,12 @@ export interface PageEventReads {
     limit: number,
   ) => Promise<AccountMovement[]>;
   open: (accountIds: string[], newest: number) => Promise<{ account_id: string; id: string }[]>;
+  /** Empty if there are no chains. */
+  deposits: (accountIds: string[], newest: number) => Promise<DepositVersion[]>;
 }
 
 /**
- * Pause between two checks. A check sends a page at most two events, so a page gets at most four
+ * Pause between two checks. A check sends a page at most three events, so a page gets at most six
  * events a second.
  */
 const pauseMs = 500;
@@ -52,6 +57,8 @@ const movementsMax = 2 * entriesMax;
  * page shows.
  */
 const openMax = 50;
+/** Deposits of an account whose changes are noticed: about as many as a page shows. */
+const depositsMax = 20;
 /**
  * Maximum number of open requests, of all accounts, in one slow check; the next one takes the
  * others.
@@ -64,6 +71,8 @@ interface Account {
   /** Movements up to here were sent; null: not known yet. */
   seq: bigint | null;
   balance: string;
+  /** The version of the deposits that the pages know; null: not known yet. */
+  deposits: string | null;
   /**
    * The last state sent of each request: of open ones in `open`, of all since the last slow check
    * in `sent`, of all between the two last slow checks in `sentBefore`.
@@ -180,10 +189,12 @@ class AccountWatcher implements PageEvents {
     if (fresh.length === 0) return;
     const ids = fresh.map(({ id }) => id);
     const from = ids.map((account_id) => ({ account_id, seq: -1n }));
-    const [standing, open] = await Promise.all([
+    const [standing, open, deposits] = await Promise.all([
       this.#reads.moved(from, 0),
       this.#reads.open(ids, openMax),
+      this.#reads.deposits(ids, depositsMax),
     ]);
+    this.#noteDeposits(deposits);
     for (const { account_id, id } of open) this.#accounts.get(account_id)?.open.set(id, null);
     for (const row of standing) this.#stand(row);
   }
@@ -197,11 +208,22 @@ class AccountWatcher implements PageEvents {
     return account;
   }
 
+  /** Tells pages whose deposits have changed. */
+  #noteDeposits(versions: DepositVersion[]): void {
+    for (const { account_id, version } of versions) {
+      const account = this.#accounts.get(account_id);
+      if (account === undefined || account.deposits === version) continue;
+      if (account.deposits !== null) tell(account, 'deposits', '{}');
+      account.deposits = version;
+    }
+  }
+
   async #check(ids: Set<string>, all: boolean): Promise<void> {
     // Accounts with more changes than are sent one by one.
     const many = new Set<Account>();
     if (all) {
       await this.#checkMovements(ids, many);
+      this.#noteDeposits(await this.#reads.deposits(this.#names(), depositsMax));
       for (const id of this.#someOpen()) ids.add(id);
     }
     const rows = ids.size === 0 ? [] : await this.#reads.entries([...ids], this.#names());
@@ -259,7 +281,7 @@ const ChangedRequests = object({ data: list(RequestEntry) });
 
 function newAccount(id: string): Account {
   const empty = { open: new Map(), sent: new Map(), sentBefore: new Map() };
-  return { id, pages: new Set(), seq: null, balance: '', ...empty };
+  return { id, pages: new Set(), seq: null, balance: '', deposits: null, ...empty };
 }
 
 /** Remembers what the pages know about a request; false if they know it already. */
@@ -283,6 +305,6 @@ function tellBalance(account: Account, row: AccountFunds): void {
   for (const page of account.pages) page.send('balance', balance);
 }
 
-function tell({ pages }: Account, event: 'requests' | 'changed', data: string): void {
+function tell({ pages }: Account, event: PageEvent, data: string): void {
   for (const page of pages) page.send(event, data);
 }

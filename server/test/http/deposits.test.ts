@@ -78,6 +78,7 @@ describe('an address', () => {
       finality: 'confirmations',
       confirmations: 3,
       block_seconds: 1,
+      usual_seconds: 3,
       explorer_url: `https://play.example/address/${address}`,
     });
     assert.equal(data.length, 1, 'a token that is not credited is offered');

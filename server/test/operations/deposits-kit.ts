@@ -15,6 +15,7 @@ export const chain: Chain = {
   chain_id: 7,
   block_seconds: 1,
   finality: { confirmations: 3 },
+  final_seconds: null,
   start_height: 100,
   minimum_usd_micro: 1_000_000n,
   explorer: null,

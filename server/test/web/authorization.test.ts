@@ -76,7 +76,7 @@ const table: Record<Need, string> = {
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
-    GET account/v1/balance · GET account/v1/deposit-addresses · GET account/v1/deposits
+    GET account/v1/balance · GET account/v1/deposits
     POST account/v1/estimate · GET account/v1/requests
     GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
@@ -91,7 +91,8 @@ const table: Record<Need, string> = {
     POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
     POST account/requests/:request_id/resend`,
   pay: `
-    POST account/vouchers · POST account/play-deposits · PUT account/alerts`,
+    POST account/vouchers · POST account/play-deposits
+    GET account/v1/deposit-addresses · POST account/deposit-addresses · PUT account/alerts`,
   own: `
     PATCH account/account · PUT account/billed-to · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,

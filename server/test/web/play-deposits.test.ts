@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { showAddress } from '../../src/core/deposit/address.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
+import { openEvents } from '../kit/events.ts';
 import type { Service } from '../kit/service.ts';
 import { person, startWebService } from '../kit/web.ts';
-import { chain, keyOf } from '../operations/deposits-kit.ts';
+import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
 
 /** Play money of the trial's chain. */
 
@@ -20,7 +22,9 @@ let trial: Service;
 let real: Service;
 before(async () => {
   [trial, real] = (await Promise.all(
-    [world.play, null].map((play) => startWebService({ chains: { live, play, hangUp: () => {} } })),
+    [world.play, null].map((play) =>
+      startWebService({ chains: { live, play, hangUp: () => {} }, times: { checkMs: 100 } }),
+    ),
   )) as [Service, Service];
 });
 after(async () => {
@@ -48,6 +52,86 @@ async function read(service: Service): Promise<void> {
 
 test('play tokens are credited to who asks for them in the trial', async () => {
   assert.deepEqual(await asked(trial), [200, 25_000_000n]);
+});
+
+test('a page hears of a deposit when it is seen and when it is credited', async () => {
+  const [own, other] = [await trial.account({ usd: 0 }), await trial.account({ usd: 0 })];
+  await read(trial);
+  const streams = await Promise.all(
+    [own, other].map(async ({ account_id }) => {
+      const who = await person(trial, { [account_id]: 'owner' });
+      const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+      const path = `/api/accounts/${account_id}/events`;
+      const events = await openEvents(trial.base, path, { headers: { cookie } });
+      const next = async (wanted: string) => {
+        for (let found = await events.next(); found; found = await events.next())
+          if (found.event === wanted) return found.event;
+        return null;
+      };
+      assert.equal(await next('balance'), 'balance');
+      return { ...who.of(account_id), events, next };
+    }),
+  );
+  const [mine, theirs] = streams as [(typeof streams)[0], (typeof streams)[0]];
+  assert.equal((await mine.call('POST', '/play-deposits', {})).status, 200);
+  world.mine(2);
+  await read(trial);
+  assert.equal(await mine.next('deposits'), 'deposits');
+  const states = async () =>
+    (await mine.call('GET', '/v1/deposits')).body.data.map((each: any) => [
+      each.state,
+      each.confirmations,
+    ]);
+  assert.deepEqual(await states(), [['seen', 1]]);
+  world.mine(1);
+  await read(trial);
+  assert.equal(await mine.next('deposits'), 'deposits');
+  assert.deepEqual(await states(), [['seen', 2]]);
+  world.mine(2);
+  await read(trial);
+  assert.equal(await mine.next('deposits'), 'deposits');
+  assert.equal((await states())[0][0], 'credited');
+  mine.events.leave();
+  // Only what the other account heard before its end.
+  await deposit(trial.db, { account_id: other.account_id, amount: 1n, reference: 'the end' });
+  const heard: (string | undefined)[] = [];
+  for (let found = await theirs.events.next(); found; found = await theirs.events.next()) {
+    heard.push(found.event);
+    if (found.event === 'balance') break;
+  }
+  theirs.events.leave();
+  assert.ok(!heard.includes('deposits'), String(heard));
+});
+
+test('a new address is shown from then on, and the one before is still credited', async () => {
+  const account = await trial.account({ usd: 0 });
+  const { account_id } = account;
+  const owner = (await person(trial, { [account_id]: 'billing' })).of(account_id);
+  await read(trial);
+  const shown = async () => {
+    const { body } = await owner.call('GET', '/v1/deposit-addresses');
+    return body.data[0].address as string;
+  };
+  const before = await shown();
+  const renewed = await owner.call('POST', '/deposit-addresses', { chain: 'play' });
+  assert.equal(renewed.status, 200, renewed.text);
+  assert.equal(await shown(), renewed.body.address);
+  assert.notEqual(renewed.body.address, before);
+  for (const to of [before, renewed.body.address])
+    world.play.pay({ token: usdt, to: to.toLowerCase(), units: 2_000_000n });
+  world.mine(4);
+  await read(trial);
+  assert.equal((await trial.balance(account)).available, 4_000_000n);
+  assert.equal((await owner.call('POST', '/deposit-addresses', { chain: 'moon' })).status, 404);
+  const more = [];
+  for (let i = 0; i < 3; i++)
+    more.push((await owner.call('POST', '/deposit-addresses', { chain: 'play' })).status);
+  assert.deepEqual(more, [200, 200, 429]);
+  const last = await shown();
+  const reader = (await person(trial, { [account_id]: 'read_only' })).of(account_id);
+  assert.equal((await reader.call('GET', '/v1/deposit-addresses')).status, 403);
+  assert.equal((await reader.call('POST', '/deposit-addresses', { chain: 'play' })).status, 403);
+  assert.equal(await shown(), last);
 });
 
 test('play tokens are paid nowhere but in the trial', async () => {

@@ -14,6 +14,7 @@ interface ChainForm {
   chain_id: number;
   block_seconds: number;
   finality: Chain['finality'];
+  final_seconds?: number;
   start_height?: number;
   minimum_usd: string;
   explorer?: { tx: string; address: string };
@@ -29,6 +30,7 @@ export function parseChainFile(content: unknown): { chain: Chain | null; faults:
   const {
     name,
     title = name,
+    final_seconds = null,
     start_height = null,
     explorer = null,
     minimum_usd,
@@ -55,8 +57,8 @@ export function parseChainFile(content: unknown): { chain: Chain | null; faults:
       message: 'minimum_usd must be an amount above 0 in US dollars, such as "1".',
     });
   if (minimum_usd_micro === null || faults.length > 0) return { chain: null, faults };
-  const chain = { ...rest, name, title, start_height, explorer, minimum_usd_micro, tokens };
-  return { chain, faults };
+  const form = { ...rest, name, title, final_seconds, start_height, explorer };
+  return { chain: { ...form, minimum_usd_micro, tokens }, faults };
 }
 
 function usdOf(text: string): bigint | null {

@@ -21,6 +21,8 @@ export interface Chain {
   block_seconds: number;
   /** `finalized`: the block that the endpoint calls so; else one with so many blocks on top. */
   finality: 'finalized' | { confirmations: number };
+  /** The usual time until a block is `finalized`; null: not known. */
+  final_seconds: number | null;
   /** The first block that is read; null: the newest one at the first start. */
   start_height: number | null;
   minimum_usd_micro: bigint;
@@ -32,6 +34,12 @@ export interface Chain {
 /** The tokens whose deposits are added to balances. */
 export function creditedTokens({ tokens }: Pick<Chain, 'tokens'>): Token[] {
   return tokens.filter(({ credit }) => credit);
+}
+
+/** The usual time from a deposit's block to its credit; null: not known. */
+export function usualSeconds({ finality, block_seconds, final_seconds }: Chain): number | null {
+  if (finality === 'finalized') return final_seconds;
+  return Math.ceil(finality.confirmations * block_seconds);
 }
 
 /** The setting with the addresses of the endpoints of a chain. */

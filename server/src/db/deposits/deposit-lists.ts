@@ -32,6 +32,33 @@ export function finalDeposits(
     order by id desc limit ${limit}`);
 }
 
+/** A text that changes with what an account sees of its deposits. */
+export interface DepositVersion {
+  account_id: string;
+  version: string;
+}
+
+/** The versions of these accounts. `newest`: so many final deposits of each are looked at. */
+export function versionsOf(
+  db: Connection,
+  accountIds: readonly string[],
+  newest: number,
+): Promise<DepositVersion[]> {
+  return db.run<DepositVersion>(sql`
+    select a.account_id, md5(concat_ws(';', (
+        select string_agg(concat_ws(' ', s.chain, s.tx_hash, s.block_log_index, s.block_height,
+          coalesce(s.gone_at::text, c.head_height::text)), ','
+          order by s.chain, s.tx_hash, s.block_log_index)
+        from chain_sightings s join chains c on c.name = s.chain
+        where s.account_id = a.account_id
+      ), (
+        select string_agg(d.id || d.state, ',' order by d.id)
+        from (select id, state from chain_deposits where account_id = a.account_id
+          order by id desc limit ${newest}) d
+      ))) as version
+    from unnest(${accountIds}::uuid[]) as a (account_id)`);
+}
+
 /** The newest deposits in blocks that are not final, and those that the chain has dropped. */
 export function sightings(
   db: Connection,

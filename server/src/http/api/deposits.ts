@@ -1,4 +1,4 @@
-import { creditedTokens, type Chain } from '../../core/deposit/chain.ts';
+import { creditedTokens, usualSeconds, type Chain } from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import * as lists from '../../db/deposits/deposit-lists.ts';
@@ -40,7 +40,7 @@ const DepositAddress = named(
       address: text('Its contract. Other tokens of that name are not credited.'),
       decimals: integer('Decimals of its amounts on the chain.'),
     }),
-    address: text("The account's own address, for any amount at any time. It never changes."),
+    address: text("The account's own address, for any amount at any time, for ever."),
     minimum_usd_micro: microUsd('Smaller deposits are not credited.'),
     finality: choice(
       ['finalized', 'confirmations'],
@@ -48,6 +48,7 @@ const DepositAddress = named(
     ),
     confirmations: nullable(integer('Blocks on top of it before a deposit is credited.')),
     block_seconds: nullable(integer('Usual seconds between two blocks, rounded up.')),
+    usual_seconds: nullable(integer('Usual time until a deposit is credited.')),
     explorer_url: nullable(text('A page that shows the address.')),
   }),
 );
@@ -81,6 +82,7 @@ function addressesOf(
     finality: finality === 'finalized' ? finality : 'confirmations',
     confirmations: requiredBy(chain),
     block_seconds: Math.ceil(chain.block_seconds),
+    usual_seconds: usualSeconds(chain),
     explorer_url: explorer && explorer.address + address,
   }));
 }

@@ -4,7 +4,8 @@ import type { Visit, WebDeps } from '../session/visit.ts';
 
 /**
  * GET /events: changes in the account, as server-sent events: `requests` {data} with their entries,
- * `balance`, `changed` if there is too much to send, and `end` {reason, message}.
+ * `balance`, `deposits` if a deposit from a chain has changed, `changed` if there is too much to
+ * send, and `end` {reason, message}.
  */
 export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();

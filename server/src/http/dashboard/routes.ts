@@ -3,6 +3,7 @@ import { events } from './events.ts';
 import * as requests from './requests.ts';
 import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
+import * as depositAddress from './deposit-address.ts';
 import * as keys from './keys.ts';
 import * as overview from './overview.ts';
 import * as playDeposit from './play-deposit.ts';
@@ -44,6 +45,7 @@ export const dashboardRoutes: VisitRow[] = [
   row('GET', '/receipts/:transfer_id', 'view', receipts.read),
   row('GET', '/top-up', 'view', topUp.read),
   row('POST', '/vouchers', 'pay', topUp.redeem),
+  row('POST', '/deposit-addresses', 'pay', depositAddress.renew),
   row('POST', '/play-deposits', 'pay', playDeposit.send),
   row('GET', '/alerts', 'view', alerts.read),
   row('PUT', '/alerts', 'pay', alerts.write),

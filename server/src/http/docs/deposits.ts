@@ -33,6 +33,7 @@ export const depositAddresses: RouteDocs = {
             finality: 'finalized',
             confirmations: null,
             block_seconds: 1,
+            usual_seconds: 4,
             explorer_url: `https://bscscan.com/address/${address}`,
           },
         ],

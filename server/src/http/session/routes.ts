@@ -63,12 +63,15 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
   return { method, path, need: 'anyone', handler };
 }
 
+/** A call that shows where to pay, so it needs the right to do so. */
+const payAddresses = '/deposit-addresses';
+
 /** The API's calls for the people of an account. Calls that spend count against the studio key. */
 function studioRows(): VisitRow[] {
   const calls = keyedCalls.map(([method, path, , { shapes, handle }]): VisitRow => {
     const looks = method === 'GET' || path === '/estimate';
     const [right, make] = looks
-      ? (['view', studioRead] as const)
+      ? ([path === payAddresses ? 'pay' : 'view', studioRead] as const)
       : (['build', studioCall] as const);
     const call: Endpoint = {
       shapes: { ...shapes, reply: shapes.reply ?? shapes.written },

@@ -1,0 +1,16 @@
+import { ApiError } from '../../core/errors.ts';
+import { renewAddress } from '../../operations/deposits/deposit-address.ts';
+import { form, object, text } from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+
+/** POST /deposit-addresses: a new address on this chain and those of its family. */
+export const renew = endpoint(
+  { body: form({ chain: text() }), reply: object({ address: text() }) },
+  async ({ visit, body }, deps) => {
+    const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);
+    if (!live) throw new ApiError('not_found');
+    const { address } = await renewAddress(deps.db, visit.account_id, live.key);
+    if (address === null) throw new ApiError('capacity_unavailable');
+    return { address: live.show(address) };
+  },
+);
