@@ -36,6 +36,7 @@ const afterGap: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /requests',
   'GET /requests/:request_id',
   'GET /spend',
+  'GET /v1/deposits',
 ]);
 
 const state = createStore<LiveState>('waiting');
@@ -73,6 +74,10 @@ function follow(account_id: string, queries: QueryClient): () => void {
       refresh.soon();
     });
     listen('changed', () => refresh.soon(true));
+    listen('deposits', () => {
+      void queries.invalidateQueries({ queryKey: ['account', account_id, 'GET /v1/deposits'] });
+      refresh.soon();
+    });
     listen<{ reason: string }>('end', ({ reason }) => {
       close();
       if (reason === 'access') void queries.invalidateQueries({ queryKey: meQuery.queryKey });

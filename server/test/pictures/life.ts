@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Trial } from './run.ts';
 
 /** The data of an account that has been used for a while, so that its pages show something. */
@@ -5,6 +6,8 @@ export interface Life {
   account_id: string;
   image: string;
   failed: string;
+  /** The deposit whose receipt is shown. */
+  transfer_id: string;
   /** The path of an invitation to the account. */
   invitation: string;
 }
@@ -62,12 +65,25 @@ async function seedPages({ url, password }: Trial['web']) {
   const operator = await visit(url, 'operator@farebox.local', password);
   const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041' };
   await operator('POST', `/api/operator/accounts/${account_id}/credit`, credit);
+  await demo('POST', `${of}/play-deposits`);
+  const transfer_id = await creditedDeposit(() => demo('GET', `${of}/v1/deposits`));
+  await demo('PUT', `${of}/billed-to`, { billed_to: 'Demo Works GmbH\n20457 Hamburg\nDE 123456' });
   const voucher = { amount_usd_micro: '10000000', count: 3, note: 'for the workshop' };
   const { data } = await operator('POST', '/api/operator/vouchers', voucher);
   await demo('POST', `${of}/vouchers`, { code: (data as { code: string }[])[0]!.code });
   await operator('POST', '/api/operator/invitations', { email: 'grace@example.com' });
   const { pathname, search } = new URL(invited.url as string);
-  return { account_id, invitation: pathname + search };
+  return { account_id, transfer_id, invitation: pathname + search };
+}
+
+/** The transfer of the newest deposit, once it is credited. */
+async function creditedDeposit(read: () => Promise<Record<string, unknown>>): Promise<string> {
+  for (;;) {
+    const { data } = (await read()) as { data: { transfer_id: string | null }[] };
+    const id = data[0]?.transfer_id;
+    if (id) return id;
+    await setTimeout(500);
+  }
 }
 
 async function visit(url: string, email: string, password: string) {

@@ -51,6 +51,11 @@ const looks: Look[] = [
   { name: 'request-failed', path: (life) => `/dashboard/requests/${life.failed}`, who: demo },
   { name: 'money', path: '/dashboard/money', who: demo },
   { name: 'top-up', path: '/dashboard/money/top-up', who: demo },
+  {
+    name: 'receipt',
+    path: (life) => `/dashboard/money/receipts/${life.transfer_id}`,
+    who: demo,
+  },
   { name: 'alerts', path: '/dashboard/money/alerts', who: demo },
   { name: 'webhooks', path: '/dashboard/webhooks', who: demo },
   { name: 'team', path: '/dashboard/team', who: demo },
@@ -163,6 +168,8 @@ async function startTrial(): Promise<{ trial: Trial; stop: () => Promise<void> }
       PORT: '8080',
       FAREBOX_DATA_DIR: join(dir, 'data'),
       FAREBOX_SANDBOX_SPEED: '4',
+      FAREBOX_LEGAL_NAME: 'Harbour Media Ltd',
+      FAREBOX_RECEIPT_TEXT: 'Harbour Street 1, London\nCompany 0123456',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

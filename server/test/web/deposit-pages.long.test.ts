@@ -1,13 +1,21 @@
 /** Deposits from a chain in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { showAddress } from '../../src/core/deposit/address.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
-import { assertClear, enter, openBrowser, sizes, withoutBrowser } from '../kit/browser.ts';
+import {
+  assertClear,
+  barriers,
+  enter,
+  openBrowser,
+  picture,
+  sizes,
+  withoutBrowser,
+} from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
-import { originOf, person, startWebService } from '../kit/web.ts';
+import { operatorOf, originOf, person, startWebService } from '../kit/web.ts';
 import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
 
 const explorer = { tx: 'https://play.example/tx/', address: 'https://play.example/address/' };
@@ -23,7 +31,10 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
   before(async () => {
     const endpoints = [endpointOf(world.play.rpc)] as const;
     const live = [{ chain: file, endpoints, key: keyOf('evm'), show }];
-    service = await startWebService({ chains: { live, play: world.play, hangUp: () => {} } });
+    service = await startWebService({
+      chains: { live, play: world.play, hangUp: () => {} },
+      env: { FAREBOX_LEGAL_NAME: 'Harbour Media Ltd' },
+    });
     await read();
     browser = await openBrowser();
     base = originOf(service);
@@ -69,9 +80,68 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
       await assertClear(page, `deposit-credited-${size}`);
       await page.goto(`${base}/dashboard/money`);
       await page.getByText('On-chain top-up').waitFor();
+      await page.getByText('Play chain, USDT').waitFor();
+      await assertClear(page, `deposit-line-${size}`);
+      await page.getByRole('link', { name: 'Receipt' }).click();
+      const sheet = page.locator('[data-receipt]');
+      await sheet.getByText('Harbour Media Ltd').waitFor();
+      const number = await sheet.getAttribute('data-receipt');
+      await page.getByRole('heading', { name: `Receipt ${number}` }).waitFor();
+      const { data } = (await who.of(account.account_id).call('GET', '/statement')).body;
+      const link = sheet.getByRole('link', { name: data[0].transaction.tx_hash });
+      assert.equal(await link.getAttribute('href'), data[0].transaction.explorer_url);
+      await assertClear(page, `receipt-${size}`);
+      await assertPrints(page, `receipt-${size}`);
       assert.deepEqual(faults, []);
       await context.close();
     });
+
+  test('prints a receipt in dark as in light, and shows it to operators', async () => {
+    const { account_id } = await service.account({ usd: 3 });
+    const owner = await person(service, { [account_id]: 'owner' });
+    const { data } = (await owner.of(account_id).call('GET', '/statement')).body;
+    const path = `receipts/${data[0].transfer_id}`;
+    for (const [who, to] of [
+      [owner, `${base}/dashboard/money/${path}`],
+      [await operatorOf(service), `${base}/operator/accounts/${account_id}/${path}`],
+    ] as const) {
+      const { page, context, faults } = await enter(browser, base, who, {
+        scheme: 'dark',
+        language: 'ru',
+      });
+      await page.goto(to);
+      await page.getByRole('heading', { name: /Квитанция R-/ }).waitFor();
+      await assertPrints(page, `receipt-dark-${who.email}`);
+      assert.deepEqual(faults, []);
+      await context.close();
+    }
+  });
+
+  test('shows a new address only after a question, and the receipt lines of the account', async () => {
+    const account = await service.account({ usd: 1 });
+    const who = await person(service, { [account.account_id]: 'owner' });
+    const { page, context, faults } = await enter(browser, base, who);
+    await page.goto(`${base}/dashboard/money/top-up`);
+    const address = page.locator('[data-address]');
+    const before = await address.innerText();
+    await page.getByRole('button', { name: 'New address' }).click();
+    await page.getByText('what comes to it is still credited').waitFor();
+    await assertClear(page, 'deposit-renew');
+    await page.getByRole('dialog').getByRole('button', { name: 'New address' }).click();
+    await page.locator(`[data-address]:not([data-address="${before}"])`).waitFor();
+    await page.goto(`${base}/dashboard/team`);
+    await page.getByLabel('Company, address and tax id').fill('Acme GmbH\nVAT 99');
+    const section = page.locator('section', { hasText: 'On receipts' });
+    await section.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved for new receipts.').waitFor();
+    const { data } = (await who.of(account.account_id).call('GET', '/statement')).body;
+    await page.goto(`${base}/dashboard/money/receipts/${data[0].transfer_id}`);
+    await page.getByText('VAT 99').waitFor();
+    await page.goto(`${base}/dashboard/money/receipts/${account.account_id}`);
+    await page.getByText('Page not found').waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
 
   test('says in Russian what it says in English', async () => {
     const account = await service.account({ usd: 0 });
@@ -94,3 +164,16 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 });
+
+/** Asserts that on paper there is one page of black on white, without the frame around it. */
+async function assertPrints(page: Page, name: string): Promise<void> {
+  await page.emulateMedia({ media: 'print' });
+  for (const each of ['header', '.mantine-AppShell-navbar', 'main button'])
+    for (const hidden of await page.locator(each).all())
+      assert.ok(!(await hidden.isVisible()), each);
+  assert.deepEqual(await barriers(page), [], name);
+  const pdf = await page.pdf({ format: 'A4' });
+  assert.equal(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length, 1, 'one page');
+  await picture(page, `${name}-print`);
+  await page.emulateMedia({ media: null });
+}

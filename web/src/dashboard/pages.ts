@@ -25,6 +25,7 @@ const pages = {
     strictly(statementSearch),
   ],
   '/money/top-up': [lazyPage(() => import('./money/TopUp.tsx'), 'TopUp')],
+  '/money/receipts/$transfer_id': [lazyPage(() => import('./money/Receipt.tsx'), 'Receipt')],
   '/money/alerts': [lazyPage(() => import('./money/Alerts.tsx'), 'Alerts')],
   '/webhooks': [
     lazyPage(() => import('./webhooks/Webhooks.tsx'), 'Webhooks'),

@@ -8,6 +8,10 @@ const components: Record<Page, ReturnType<typeof lazyPage>> = {
   '/operator': lazyPage(() => import('./Overview.tsx'), 'Overview'),
   '/operator/accounts': lazyPage(() => import('./accounts/Accounts.tsx'), 'Accounts'),
   '/operator/accounts/$account_id': lazyPage(() => import('./accounts/Account.tsx'), 'Account'),
+  '/operator/accounts/$account_id/receipts/$transfer_id': lazyPage(
+    () => import('./accounts/AccountReceipt.tsx'),
+    'AccountReceipt',
+  ),
   '/operator/catalog': lazyPage(() => import('./models/Catalog.tsx'), 'Catalog'),
   // A model's id contains slashes.
   '/operator/catalog/row/$': lazyPage(() => import('./models/CatalogRow.tsx'), 'CatalogRow'),

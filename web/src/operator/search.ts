@@ -20,6 +20,7 @@ export const searches = {
   '/operator': { days: oneOf(offered.periods) },
   '/operator/accounts': { q: anyText, only: oneOf(offered.accounts) },
   '/operator/accounts/$account_id': { tab: oneOf(offered.tabs), status: oneOf(offered.statuses) },
+  '/operator/accounts/$account_id/receipts/$transfer_id': {},
   '/operator/catalog': {
     q: anyText,
     kind: oneOf(kinds),

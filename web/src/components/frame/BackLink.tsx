@@ -17,6 +17,7 @@ export function BackLink(props: {
       size="sm"
       c="dimmed"
       underline="hover"
+      className="no-print"
     >
       <Group gap={4} mb="xs" component="span" display="inline-flex">
         <IconArrowLeft size={15} />

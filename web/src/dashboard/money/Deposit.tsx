@@ -11,56 +11,68 @@ import {
   Stack,
   Text,
 } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCoins, IconExternalLink } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DepositAddressList, DepositList } from '../../api-types.ts';
+import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
 import { Facts } from '../../components/Facts.tsx';
-import { messageOf } from '../../components/Failure.tsx';
+import { Failure, messageOf } from '../../components/Failure.tsx';
 import { DataList, whenColumn, type Column } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
-import { Dimmed, Dot, Heading, Note } from '../../components/styles.ts';
+import { Dimmed, Dot, Heading, Note, RowButton } from '../../components/styles.ts';
 import { Usd } from '../../components/text.tsx';
+import { Transaction } from '../../components/Transaction.tsx';
 import { formatUsd } from '../../money.ts';
 import { useAccountQuery, useReload } from '../../queries.ts';
 import { useAccountApi } from '../../session.tsx';
+import { ReceiptLink } from './Paid.tsx';
 
 type DepositAddress = DepositAddressList['data'][number];
 type DepositRow = DepositList['data'][number];
 
-const liveMs = 2_000;
 /** Characters at each end of an address that people compare. */
 const comparedChars = 6;
 
 /** Where the account sends USDT, and what arrived. Nothing if no chain is set up. */
 export function Deposit() {
-  const { t } = useTranslation('deposit');
-  const { data } = useAccountQuery('GET /v1/deposit-addresses', {});
-  const [chosen, setChosen] = useState('');
-  if (!data || data.data.length === 0) return null;
-  const shown = data.data.find((each) => nameOf(each) === chosen) ?? data.data[0]!;
+  const { data, error, refetch } = useAccountQuery('GET /v1/deposit-addresses', {});
+  const deposits = useAccountQuery('GET /v1/deposits', { query: {} });
+  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  const addresses = data?.data ?? [];
+  const rows = deposits.data?.data;
+  if (addresses.length === 0 && !rows?.length) return null;
   return (
     <Stack gap="lg" mb="lg">
-      <Card withBorder padding="lg">
-        <Heading mb="md">{t('title')}</Heading>
-        {data.data.length > 1 && (
-          <NativeSelect
-            label={t('network')}
-            mb="md"
-            maw={320}
-            value={nameOf(shown)}
-            onChange={(event) => setChosen(event.currentTarget.value)}
-            data={data.data.map(nameOf)}
-          />
-        )}
-        <Address of={shown} />
-        {shown.chain === 'play' && <Play />}
-      </Card>
-      <Deposits />
+      {addresses.length > 0 && <Send addresses={addresses} />}
+      <Deposits rows={rows} addresses={addresses} />
     </Stack>
+  );
+}
+
+function Send({ addresses }: { addresses: DepositAddress[] }) {
+  const { t } = useTranslation('deposit');
+  const [chosen, setChosen] = useState('');
+  const shown = addresses.find((each) => nameOf(each) === chosen) ?? addresses[0]!;
+  return (
+    <Card withBorder padding="lg">
+      <Heading mb="md">{t('title')}</Heading>
+      <NativeSelect
+        label={t('network')}
+        description={t('network_text')}
+        mb="md"
+        maw={420}
+        value={nameOf(shown)}
+        onChange={(event) => setChosen(event.currentTarget.value)}
+        data={addresses.map(nameOf)}
+      />
+      <Address of={shown} />
+      {shown.chain === 'play' && <Play />}
+    </Card>
   );
 }
 
@@ -70,7 +82,8 @@ function nameOf({ title, token }: DepositAddress): string {
 
 function Address({ of }: { of: DepositAddress }) {
   const { t } = useTranslation('deposit');
-  const { address, title: network, token, minimum_usd_micro, confirmations } = of;
+  const { address, title: network, token, minimum_usd_micro, explorer_url } = of;
+  const timing = useTiming();
   const label = t('address', { network });
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
@@ -89,6 +102,14 @@ function Address({ of }: { of: DepositAddress }) {
             <Copy text={address} what={label} />
           </Group>
           <Dimmed>{t('yours')}</Dimmed>
+          <Group gap="sm" mt="xs">
+            <Renew of={of} />
+            {explorer_url !== null && (
+              <Anchor href={explorer_url} target="_blank" rel="noreferrer" size="sm">
+                {t('explorer')} <IconExternalLink size={14} />
+              </Anchor>
+            )}
+          </Group>
         </div>
       </Stack>
       <Stack gap="sm">
@@ -98,12 +119,7 @@ function Address({ of }: { of: DepositAddress }) {
         <Facts
           rows={[
             [t('minimum'), `${formatUsd(minimum_usd_micro)} ${token.symbol}`],
-            [
-              t('credited'),
-              confirmations === null
-                ? t('when_final')
-                : t('after_blocks', { count: confirmations }),
-            ],
+            [t('credited'), timing(of)],
             [
               t('contract'),
               <Text key="contract" span size="xs" ff="monospace" className="wrap">
@@ -116,6 +132,47 @@ function Address({ of }: { of: DepositAddress }) {
       </Stack>
     </SimpleGrid>
   );
+}
+
+/** Gives the account another address. The present one stays valid. */
+function Renew({ of: { chain, title: network } }: { of: DepositAddress }) {
+  const { t } = useTranslation('deposit');
+  const api = useAccountApi();
+  const reload = useReload();
+  const [asks, { open, close }] = useDisclosure(false);
+  const renew = async () => {
+    await api('POST /deposit-addresses', { body: { chain } });
+    await reload('GET /v1/deposit-addresses');
+  };
+  return (
+    <>
+      <RowButton onClick={open}>{t('renew')}</RowButton>
+      <Confirm
+        opened={asks}
+        title={t('renew_title', { network })}
+        action={t('renew')}
+        onConfirm={renew}
+        onClose={close}
+      >
+        {t('renew_text')}
+      </Confirm>
+    </>
+  );
+}
+
+/** When a deposit is credited, and how long that usually takes. */
+function useTiming(): (of: DepositAddress) => string {
+  const { t } = useTranslation('deposit');
+  return ({ confirmations, usual_seconds: seconds }) => {
+    const when =
+      confirmations === null ? t('when_final') : t('after_blocks', { count: confirmations });
+    if (seconds === null) return when;
+    const isShort = seconds < 60;
+    const usual = t(isShort ? 'about_seconds' : 'about_minutes', {
+      count: isShort ? seconds : Math.ceil(seconds / 60),
+    });
+    return `${when}, ${usual}`;
+  };
 }
 
 /** Pays play money in the trial. */
@@ -151,29 +208,38 @@ const colors = {
   dropped: 'red',
 } as const;
 
-function Deposits() {
+/** The newest deposits. The event stream keeps them up to date. */
+function Deposits(props: { rows: DepositRow[] | undefined; addresses: DepositAddress[] }) {
   const { t } = useTranslation('deposit');
-  const { data } = useAccountQuery('GET /v1/deposits', { query: {} }, { refetchInterval: liveMs });
+  const { rows, addresses } = props;
+  const titles = new Map(addresses.map(({ chain, title }) => [chain, title]));
   const columns: Column<DepositRow>[] = [
     {
       label: t('amount'),
       cell: ({ amount_usd_micro }) => <Usd micro={amount_usd_micro} />,
     },
     { label: t('state'), cell: (row) => <State of={row} /> },
-    { label: t('network'), cell: ({ chain, token }) => `${chain}, ${token}` },
+    {
+      label: t('network'),
+      cell: ({ chain, token }) => `${titles.get(chain) ?? chain}, ${token}`,
+    },
     { label: t('transaction'), cell: (row) => <Transaction of={row} /> },
     whenColumn(t('when'), ({ credited_at, seen_at }) => credited_at ?? seen_at),
+    {
+      label: t('receipt:receipt'),
+      cell: ({ transfer_id }) => transfer_id !== null && <ReceiptLink id={transfer_id} />,
+    },
   ];
   return (
     <section>
       <Heading mb="md">{t('list')}</Heading>
-      {data?.data.length === 0 ? (
+      {rows?.length === 0 ? (
         <Empty icon={<IconCoins />} title={t('none')} text={t('none_text')} />
       ) : (
         <DataList
           label={t('list')}
           columns={columns}
-          rows={data?.data}
+          rows={rows}
           keyOf={({ tx_hash, log_position, state }) => `${tx_hash} ${log_position} ${state}`}
         />
       )}
@@ -188,31 +254,5 @@ function State({ of: { state, confirmations, required } }: { of: DepositRow }) {
     <Dot color={colors[state]} miw="max-content" data-deposit={state}>
       {counts ? t('seen_of', { confirmations, required }) : t(`states.${state}`)}
     </Dot>
-  );
-}
-
-function Transaction({ of: { tx_hash, explorer_url } }: { of: DepositRow }) {
-  const { t } = useTranslation('deposit');
-  const short = `${tx_hash.slice(0, 10)}…${tx_hash.slice(-8)}`;
-  return (
-    <Group gap={4} wrap="nowrap">
-      {explorer_url === null ? (
-        <Text span size="sm" ff="monospace">
-          {short}
-        </Text>
-      ) : (
-        <Anchor
-          href={explorer_url}
-          target="_blank"
-          rel="noreferrer"
-          size="sm"
-          ff="monospace"
-          title={t('explorer')}
-        >
-          {short} <IconExternalLink size={14} />
-        </Anchor>
-      )}
-      <Copy text={tx_hash} what={t('transaction')} />
-    </Group>
   );
 }

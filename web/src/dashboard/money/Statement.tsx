@@ -25,6 +25,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
+import { Paid } from './Paid.tsx';
 import { dayOf, kinds, statementSearch, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
@@ -333,7 +334,8 @@ function About({ row }: { row: Movement }) {
       {kind === 'release' && <div>{t('returned')}</div>}
       {kind === 'debt' && <div>{t(`debt_${row.direction}`)}</div>}
       {reason && <div>{reason}</div>}
-      {reference && source !== 'voucher' && <div>{reference}</div>}
+      {reference && source !== 'voucher' && row.transaction === null && <div>{reference}</div>}
+      <Paid transferId={row.transfer_id} of={row} />
     </Note>
   );
 }

@@ -11,6 +11,7 @@ import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
 import { More } from '../../components/list/PagedList.tsx';
+import { Paid } from './Paid.tsx';
 
 /** The cost of each request, by day. `empty` is shown when there is none. */
 export function StatementLines({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
@@ -70,7 +71,11 @@ function LineOf({ line }: { line: StatementLine }) {
           {line.reason && ` · ${line.reason}`}
           {line.kind === 'debt' &&
             ` · ${t(line.effect_usd_micro.startsWith('-') ? 'debt_out' : 'debt_in')}`}
-          {line.reference && line.source !== 'voucher' && ` · ${line.reference}`}
+          {line.reference &&
+            line.source !== 'voucher' &&
+            line.transaction === null &&
+            ` · ${line.reference}`}
+          <Paid transferId={line.id} of={line} />
         </Note>
       </div>
       {held === null ? (

@@ -4,6 +4,7 @@ addWords('deposit', {
   en: {
     title: 'Send USDT',
     network: 'Network',
+    network_text: 'Choose the same network in your wallet or at your exchange.',
     address: 'Your address on {{network}}',
     yours: 'It is yours for ever: send any amount at any time.',
     warning: 'Send only {{token}} on {{network}}. Other tokens and other networks may be lost.',
@@ -13,6 +14,10 @@ addWords('deposit', {
     after_blocks_one: 'after {{count}} block',
     after_blocks_other: 'after {{count}} blocks',
     when_final: 'when the network calls it final',
+    about_seconds_one: 'about {{count}} second',
+    about_seconds_other: 'about {{count}} seconds',
+    about_minutes_one: 'about {{count}} minute',
+    about_minutes_other: 'about {{count}} minutes',
     contract: 'Token contract',
     fees: 'Exchanges may take a fee. The amount that arrives is credited.',
     play: 'Send me 25 test USDT',
@@ -33,10 +38,15 @@ addWords('deposit', {
     },
     seen_of: 'Seen, {{confirmations}} of {{required}}',
     explorer: 'Open in the explorer',
+    renew: 'New address',
+    renew_title: 'A new address on {{network}}?',
+    renew_text:
+      'The page shows a new address from then on, also on networks of the same kind. The present address stays yours, and what comes to it is still credited.',
   },
   ru: {
     title: 'Отправить USDT',
     network: 'Сеть',
+    network_text: 'Выберите ту же сеть в кошельке или на бирже.',
     address: 'Ваш адрес в сети {{network}}',
     yours: 'Он ваш навсегда: отправляйте любую сумму в любое время.',
     warning:
@@ -48,6 +58,12 @@ addWords('deposit', {
     after_blocks_few: 'после {{count}} блоков',
     after_blocks_many: 'после {{count}} блоков',
     when_final: 'когда сеть назовёт блок окончательным',
+    about_seconds_one: 'примерно {{count}} секунда',
+    about_seconds_few: 'примерно {{count}} секунды',
+    about_seconds_many: 'примерно {{count}} секунд',
+    about_minutes_one: 'примерно {{count}} минута',
+    about_minutes_few: 'примерно {{count}} минуты',
+    about_minutes_many: 'примерно {{count}} минут',
     contract: 'Контракт токена',
     fees: 'Биржи могут удержать комиссию. Зачисляется то, что дошло.',
     play: 'Прислать мне 25 пробных USDT',
@@ -68,5 +84,9 @@ addWords('deposit', {
     },
     seen_of: 'Замечено, {{confirmations}} из {{required}}',
     explorer: 'Открыть в обозревателе',
+    renew: 'Новый адрес',
+    renew_title: 'Новый адрес в сети {{network}}?',
+    renew_text:
+      'Страница будет показывать новый адрес, и в сетях того же вида тоже. Нынешний адрес остаётся вашим: то, что придёт на него, тоже будет зачислено.',
   },
 });

@@ -10,6 +10,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { useAccount, useMay } from '../../session.tsx';
 import { AccountName } from './AccountName.tsx';
+import { BilledTo } from './BilledTo.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Invite } from './Invite.tsx';
 import { Members } from './Members.tsx';
@@ -57,6 +58,7 @@ function People({ team }: { team: UseQueryResult<TeamReply> }) {
       {team.data && <Members members={team.data.members} />}
       {team.data && owns && <Invitations invitations={team.data.invitations} />}
       {owns && <AccountName key={account_id} />}
+      {team.data && owns && <BilledTo key={`billed ${account_id}`} before={team.data.billed_to} />}
       <Roles />
     </Stack>
   );

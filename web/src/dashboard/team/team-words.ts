@@ -41,6 +41,11 @@ addWords('team', {
     account_name: 'Account name',
     account_name_text: 'Shown in the account menu and in invitations.',
     name_saved: 'Account name saved.',
+    billed_to: 'On receipts',
+    billed_to_label: 'Company, address and tax id',
+    billed_to_text:
+      'Added below the account name on new receipts. Receipts that were issued stay as they are.',
+    billed_to_saved: 'Saved for new receipts.',
   },
   ru: {
     text: 'Кто и для чего пользуется этим аккаунтом на страницах. Ключи API принадлежат аккаунту и работают дальше, когда кто-то уходит.',
@@ -85,5 +90,10 @@ addWords('team', {
     account_name: 'Название аккаунта',
     account_name_text: 'Видно при выборе аккаунта и в приглашениях.',
     name_saved: 'Название сохранено.',
+    billed_to: 'На квитанциях',
+    billed_to_label: 'Компания, адрес и налоговый номер',
+    billed_to_text:
+      'Добавляется под названием аккаунта на новых квитанциях. Выданные квитанции не меняются.',
+    billed_to_saved: 'Сохранено для новых квитанций.',
   },
 });

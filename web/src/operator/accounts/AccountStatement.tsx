@@ -2,11 +2,12 @@ import { Anchor, Stack, Text } from '@mantine/core';
 import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { RequestLink } from '../links.tsx';
+import { PlainLink, RequestLink } from '../links.tsx';
 import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
+import { Transaction } from '../../components/Transaction.tsx';
 import { formatUsd } from '../../money.ts';
 import './account-words.ts';
 import { useOperatorPages } from '../../queries.ts';
@@ -23,6 +24,7 @@ export function AccountStatement({ account_id }: { account_id: string }) {
         <>
           <RowName>{t(`moved.${row.kind}`)}</RowName>
           {row.source !== null && <Dimmed>{t(`common:source.${row.source}`)}</Dimmed>}
+          {row.transaction !== null && <Dimmed>{row.transaction.network}</Dimmed>}
         </>
       ),
     },
@@ -38,10 +40,16 @@ export function AccountStatement({ account_id }: { account_id: string }) {
           {row.request_id !== null && (
             <RequestLink id={row.request_id}>{row.request_id}</RequestLink>
           )}
-          {row.reference !== null && (
+          {row.transaction !== null && <Transaction of={row.transaction} />}
+          {row.reference !== null && row.transaction === null && (
             <Text fz="sm" className="wrap">
               {row.reference}
             </Text>
+          )}
+          {row.has_receipt && (
+            <PlainLink to={`/operator/accounts/${account_id}/receipts/${row.transfer_id}`}>
+              {t('receipt:receipt')}
+            </PlainLink>
           )}
           {row.kind === 'charge' && (
             <Text fz="sm" c="dimmed">
