@@ -210,7 +210,7 @@ async function startJobs(
   { config, log, ...options }: AppOptions,
   { origin, settings: { times } }: HttpDeps,
 ) {
-  const { db, metrics, installation } = services;
+  const { db, metrics, installation, hints } = services;
   const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
   const balances = watchBalances({
     db,
@@ -228,6 +228,7 @@ async function startJobs(
         chains: services.chains.live,
         hangUp: services.chains.hangUp,
         mayWork: installation.mayWork,
+        onDeposits: () => hints.deposits(),
         running: options.running !== false,
         chainSeconds: config.FAREBOX_CHAIN_SECONDS,
         reviewUsdMicro: config.FAREBOX_DEPOSIT_REVIEW_USD,

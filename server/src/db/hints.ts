@@ -15,9 +15,12 @@ export interface Hints {
   created(ids: string[]): void;
   /** There is new work to claim. */
   work(): void;
+  /** Deposits from a chain were seen or credited. */
+  deposits(): void;
   onChanged(listener: (ids: Ids) => void): () => void;
   onCreated(listener: (ids: Ids) => void): () => void;
   onWork(listener: () => void): () => void;
+  onDeposits(listener: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -57,11 +60,13 @@ class Notifier implements Hints {
   readonly #changedListeners = new Set<(ids: Ids) => void>();
   readonly #createdListeners = new Set<(ids: Ids) => void>();
   readonly #workListeners = new Set<() => void>();
+  readonly #depositListeners = new Set<() => void>();
   /** Marks this process's own hints, which it ignores when they come back. */
   readonly #self = randomBytes(6).toString('hex');
   #gathered: string[] = [];
   #created: string[] = [];
   #workGathered = false;
+  #depositsGathered = false;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<void> = Promise.resolve();
   #listening: pg.Client | undefined;
@@ -92,6 +97,12 @@ class Notifier implements Hints {
     this.#gather();
   }
 
+  deposits(): void {
+    for (const listener of this.#depositListeners) listener();
+    this.#depositsGathered = true;
+    this.#gather();
+  }
+
   onChanged(listener: (ids: Ids) => void): () => void {
     this.#changedListeners.add(listener);
     return () => void this.#changedListeners.delete(listener);
@@ -105,6 +116,11 @@ class Notifier implements Hints {
   onWork(listener: () => void): () => void {
     this.#workListeners.add(listener);
     return () => void this.#workListeners.delete(listener);
+  }
+
+  onDeposits(listener: () => void): () => void {
+    this.#depositListeners.add(listener);
+    return () => void this.#depositListeners.delete(listener);
   }
 
   async close(): Promise<void> {
@@ -131,10 +147,12 @@ class Notifier implements Hints {
     const changed = named(this.#gathered, idsMax);
     const left = changed === 'any' ? idsMax : idsMax - this.#gathered.length;
     const created = named(this.#created, left);
-    const payload = `${this.#self} ${this.#workGathered ? 'w' : '-'} ${changed} ${created}`;
+    const flags = `${this.#workGathered ? 'w' : '-'}${this.#depositsGathered ? 'd' : ''}`;
+    const payload = `${this.#self} ${flags} ${changed} ${created}`;
     this.#gathered = [];
     this.#created = [];
     this.#workGathered = false;
+    this.#depositsGathered = false;
     this.#timer = undefined;
     try {
       await this.#db.run(sql`select pg_notify(${channel}, ${payload})`);
@@ -144,11 +162,12 @@ class Notifier implements Hints {
   }
 
   #receive(payload: string): void {
-    const [from, work, changed = '', created = ''] = payload.split(' ');
+    const [from, flags = '', changed = '', created = ''] = payload.split(' ');
     if (from === this.#self) return;
     if (changed !== '') tell(this.#changedListeners, idsOf(changed));
     if (created !== '') tell(this.#createdListeners, idsOf(created));
-    if (work === 'w') for (const listener of this.#workListeners) listener();
+    if (flags.includes('w')) for (const listener of this.#workListeners) listener();
+    if (flags.includes('d')) for (const listener of this.#depositListeners) listener();
   }
 
   /** Listens on one connection, and on a new one whenever it breaks. */

@@ -88,8 +88,10 @@ interface PageEventOptions {
   times: { checkMs: number };
 }
 
+type PageHints = Pick<Hints, 'onChanged' | 'onCreated' | 'onDeposits'>;
+
 export function createPageEvents(
-  hints: Pick<Hints, 'onChanged' | 'onCreated'>,
+  hints: PageHints,
   reads: PageEventReads,
   options: PageEventOptions,
 ): PageEvents {
@@ -114,7 +116,7 @@ class AccountWatcher implements PageEvents {
   #checkedAt = -Infinity;
 
   constructor(
-    hints: Pick<Hints, 'onChanged' | 'onCreated'>,
+    hints: PageHints,
     reads: PageEventReads,
     { links, onError, times }: PageEventOptions,
   ) {
@@ -122,7 +124,9 @@ class AccountWatcher implements PageEvents {
     this.#links = links;
     this.#onError = onError;
     const hear = (ids: string[] | 'any') => this.#hear(ids);
-    this.#offs = [hints.onChanged(hear), hints.onCreated(hear)];
+    // Money has moved as well, so everything is checked.
+    const offDeposits = hints.onDeposits(() => hear('any'));
+    this.#offs = [hints.onChanged(hear), hints.onCreated(hear), offDeposits];
     this.#checks = setInterval(() => hear('any'), times.checkMs).unref();
   }
 

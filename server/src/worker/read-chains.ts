@@ -36,6 +36,8 @@ export interface ChainDeps {
   checked: Set<ChainEndpoint>;
   /** Logs failures that do not end a read, at most one a minute for each chain. */
   failures: LogThrottle;
+  /** Notifies open pages of deposits that were seen or credited. */
+  onDeposits: () => void;
   /** True once the process is stopping. */
   isStopping: () => boolean;
 }
@@ -87,6 +89,7 @@ async function readOne(
         { chain: chain.name, deposit_id, tx_hash, account_id, amount_usd_micro },
         'a deposit was credited',
       );
+    if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
     return recorded !== null && read.state.wake_seconds === 0;
   } catch (error) {
     await note(error, claim, deps);

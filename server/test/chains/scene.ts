@@ -38,6 +38,7 @@ function jobOf(db: Database, live: LiveChain[], running: boolean): ChainJob {
     chains: live,
     chainSeconds: 15,
     reviewUsdMicro: null,
+    onDeposits: () => {},
     mayWork: () => true,
     hangUp: () => {},
     running,

@@ -12,10 +12,11 @@ export function Transaction(props: {
   const { t } = useTranslation('receipt');
   const { tx_hash, explorer_url } = props.of;
   const shown = props.whole ? tx_hash : `${tx_hash.slice(0, 10)}…${tx_hash.slice(-8)}`;
+  const wraps = props.whole ? 'wrap' : 'number';
   return (
     <Group gap={4} wrap="nowrap" component="span" display="inline-flex">
       {explorer_url === null ? (
-        <Text span size="xs" ff="monospace" className="wrap">
+        <Text span size="xs" ff="monospace" className={wraps}>
           {shown}
         </Text>
       ) : (
@@ -25,7 +26,7 @@ export function Transaction(props: {
           rel="noreferrer"
           size="xs"
           ff="monospace"
-          className="wrap"
+          className={wraps}
           title={t('explorer')}
         >
           {shown} <IconExternalLink size={13} className="no-print" />
