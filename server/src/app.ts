@@ -226,6 +226,8 @@ async function startJobs(
         db,
         log,
         chains: services.chains.live,
+        noteFailed: (chain) => metrics.chainReadsFailed.inc({ chain }),
+        noteCredited: (chain, amount) => metrics.chainDeposits.inc({ chain }, Number(amount) / 1e6),
         hangUp: services.chains.hangUp,
         mayWork: installation.mayWork,
         onDeposits: () => hints.deposits(),

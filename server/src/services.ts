@@ -144,7 +144,7 @@ export async function openServices({
   const disks = disksOf(config, storage, options.database?.embedded?.cluster ?? null);
   const everyMs = options.beatMs;
   const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
-  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation });
+  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation, chains });
   const report = openReports(db, log);
   const events = openEvents(metrics, log, upstreams, report);
   const operations = batchOperations({

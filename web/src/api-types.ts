@@ -342,6 +342,23 @@ export interface Calls {
     };
     reply: { data: Array<OperatorKey>; next_cursor: string | null };
   };
+  'GET /api/operator/chains': { reply: { data: Array<OperatorChain> } };
+  'GET /api/operator/chain-sums': { reply: { data: Array<ChainSums> } };
+  'GET /api/operator/chain-deposits': {
+    query: {
+      state?: 'held' | 'credited' | 'ignored';
+      why?: 'unconfirmed' | 'unmatched' | 'review' | 'dust' | 'token' | 'operator';
+      chain?: string;
+      account_id?: string;
+      /** With or without 0x. */
+      tx_hash?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<OperatorDeposit>; next_cursor: string | null };
+  };
   'GET /api/operator/log': {
     query: {
       account_id?: string;
@@ -1170,7 +1187,7 @@ export type AuditResult = {
 
 export type AttentionLine = {
   /** A kind of problem. */
-  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
+  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'xpub_differs' | 'chain_stopped' | 'chain_refused' | 'chain_behind' | 'deposits_held' | 'chain_single_endpoint' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
   count: number;
   /** The first ones that have this problem. */
   of: Array<string>;
@@ -1388,6 +1405,89 @@ export type OperatorKey = {
 };
 
 export type Scope = 'read' | 'accounts' | 'keys' | 'money';
+
+export type OperatorChain = {
+  chain: string;
+  title: string;
+  chain_id: number;
+  state: 'stopped' | 'refused' | 'behind' | 'retrying' | 'starting' | 'read' | 'not_set_up';
+  /** How many are set up. */
+  endpoints: number;
+  /** The chain of the trial, inside the process. */
+  is_play: boolean;
+  /** Its xpub is not the stored one, so no address is shown. */
+  key_differs: boolean;
+  start_height: number | null;
+  /** The newest final block that was read. */
+  scanned_height: number | null;
+  /** When that block was made. */
+  scanned_block_at: string | null;
+  /** The newest block at the last read. */
+  head_height: number | null;
+  lag_blocks: number | null;
+  /** Age of the newest final block that was read. */
+  lag_seconds: number | null;
+  /** The last read without an error. */
+  read_at: string | null;
+  /** The next read. */
+  wake_at: string | null;
+  /** Consecutive reads that failed. */
+  failures: number;
+  last_error: string | null;
+  /** A wrong setting. */
+  refused_why: string | null;
+  stopped_why: string | null;
+  /** Deposits that are held. */
+  held: number;
+};
+
+export type ChainSums = {
+  chain: string;
+  title: string;
+  /** The credited deposits on the chain. */
+  tokens: Array<{
+    token: string;
+    deposits: number;
+    amount_usd_micro: string;
+  }>;
+  /** All of them. */
+  deposits: number;
+  amount_usd_micro: string;
+  /** Deposits in the ledger that name this chain. */
+  ledger_deposits: number;
+  ledger_usd_micro: string;
+  differs: boolean;
+};
+
+export type OperatorDeposit = {
+  deposit_id: string;
+  chain: string;
+  /** The chain's name for people. */
+  title: string;
+  /** Its symbol; its contract if the chain is no longer set up. */
+  token: string;
+  tx_hash: string;
+  log_position: number;
+  /** A page that shows the transaction. */
+  explorer_url: string | null;
+  block_height: number;
+  block_at: string;
+  from_address: string;
+  to_address: string;
+  /** A page that shows the address that got it. */
+  address_url: string | null;
+  amount_usd_micro: string;
+  /** Null: no account has the address. */
+  account_id: string | null;
+  account_email: string | null;
+  state: 'held' | 'credited' | 'ignored';
+  /** Why it is not credited. */
+  why: 'unconfirmed' | 'unmatched' | 'review' | 'dust' | 'token' | 'operator' | null;
+  transfer_id: string | null;
+  /** When it was found. */
+  created_at: string;
+  credited_at: string | null;
+};
 
 export type LogEntry = {
   log_id: string;

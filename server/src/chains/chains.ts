@@ -130,11 +130,21 @@ export function openEndpoints(
       problem: `${setting}: must be one or two https or http addresses with a blank between.`,
     };
   const [one, two] = all.map((url) => {
-    options.hide(url);
+    for (const secret of [url, ...keysIn(url)]) options.hide(secret);
     const endpoint: Endpoint = { url, headers: headersFor(chain, options) };
     return { rpc: openRpc(options.fetch, endpoint, signal), limits: new QuestionLimits() };
   });
   return two ? [one!, two] : [one!];
+}
+
+/** Shorter parts of an address are words such as `jsonrpc`. */
+const keyMinLength = 16;
+
+/** The parts of an address that may be keys. Endpoints repeat them in their errors. */
+function keysIn(url: string): string[] {
+  const { username, password, pathname, searchParams } = new URL(url);
+  const parts = [username, password, ...pathname.split('/'), ...searchParams.values()];
+  return parts.filter((part) => part.length >= keyMinLength);
 }
 
 /** TronGrid takes its key in a header; other services have it in the address. */

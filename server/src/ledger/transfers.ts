@@ -1,7 +1,7 @@
 import type { Source } from '../core/account/source.ts';
 import { leastIdAt } from '../lib/id.ts';
 import { arrayLiteral } from '../lib/sql/sql-array.ts';
-import { rawSql, type Connection } from '../lib/sql/sql.ts';
+import { rawSql, sql, type Connection } from '../lib/sql/sql.ts';
 import type { TransferKind } from './ledger.ts';
 
 /** Transfers of all accounts, for the operator. */
@@ -96,4 +96,30 @@ function stretch({ kinds, from, to }: TransferFilter, { below_id }: Bounds) {
   const below = below_id !== null && below_id < end ? below_id : end;
   const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
   return { where: `id >= $1::uuid and id < $2::uuid ${ofRare}`, values: [first, below] };
+}
+
+/** Money that came in on one chain, as its deposits or the ledger have it. */
+export interface ChainSum {
+  chain: string;
+  /** The contract; null: the sum of the ledger, which knows no tokens. */
+  token: string | null;
+  deposits: number;
+  amount_usd_micro: bigint;
+}
+
+/**
+ * The credited deposits of each chain by token, and the deposits in the ledger that name the chain.
+ * One statement, so that no deposit is in only one of the two.
+ */
+export function chainSums(db: Connection): Promise<ChainSum[]> {
+  return db.run<ChainSum>(sql`
+    select chain, token, count(*)::int as deposits,
+      sum(amount_usd_micro)::bigint as amount_usd_micro
+    from (
+      select chain, token, amount_usd_micro from chain_deposits where state = 'credited'
+      union all
+      select split_part(reference, ':', 2), null, amount_usd_micro
+      from transfers where kind = 'deposit' and source = 'chain'
+    ) as booked
+    group by chain, token order by chain, token`);
 }

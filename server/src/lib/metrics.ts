@@ -14,6 +14,8 @@ export interface Metrics {
   upstreamFailures: Counter<'upstream' | 'why'>;
   pollsRefused: Counter<'upstream' | 'why'>;
   losses: Counter<'upstream'>;
+  chainReadsFailed: Counter<'chain'>;
+  chainDeposits: Counter<'chain'>;
   streams: Gauge;
   inFlight: Gauge;
   /** Changes with every call, so it is counted here and read only when metrics are scraped. */
@@ -108,6 +110,18 @@ function createOutcomes(registers: Registry[]) {
       name: 'farebox_losses_usd_total',
       help: 'The amount by which completed requests cost more than their charges, in US dollars.',
       labelNames: ['upstream'],
+      registers,
+    }),
+    chainReadsFailed: new Counter({
+      name: 'farebox_chain_reads_failed_total',
+      help: 'Reads of a blockchain that failed in this process.',
+      labelNames: ['chain'],
+      registers,
+    }),
+    chainDeposits: new Counter({
+      name: 'farebox_chain_deposits_usd_total',
+      help: 'The amount of the on-chain deposits that this process credited, in US dollars.',
+      labelNames: ['chain'],
       registers,
     }),
     pollsRefused: new Counter({

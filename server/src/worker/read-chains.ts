@@ -38,6 +38,10 @@ export interface ChainDeps {
   failures: LogThrottle;
   /** Notifies open pages of deposits that were seen or credited. */
   onDeposits: () => void;
+  /** Counts a read that failed. */
+  noteFailed: (chain: string) => void;
+  /** Counts a deposit that was credited. */
+  noteCredited: (chain: string, amount_usd_micro: bigint) => void;
   /** True once the process is stopping. */
   isStopping: () => boolean;
 }
@@ -84,11 +88,13 @@ async function readOne(
     const { chain } = live;
     const recorded = await recordRead(db, chain, claim.attempt, read, deps.reviewUsdMicro);
     for (const { id: deposit_id, tx_hash, account_id, amount_usd_micro } of recorded?.credited ??
-      [])
+      []) {
+      deps.noteCredited(chain.name, amount_usd_micro);
       log.info(
         { chain: chain.name, deposit_id, tx_hash, account_id, amount_usd_micro },
         'a deposit was credited',
       );
+    }
     if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
     return recorded !== null && read.state.wake_seconds === 0;
   } catch (error) {
@@ -248,9 +254,10 @@ async function wakeSeconds(
 async function note(
   error: unknown,
   claim: chains.ChainClaim,
-  { db, log, chainSeconds, isStopping }: ChainDeps,
+  { db, log, chainSeconds, isStopping, noteFailed }: ChainDeps,
 ): Promise<void> {
   if (isStopping()) return chains.release(db, claim);
+  noteFailed(claim.name);
   const { name, failures } = claim;
   const message = messageOf(error);
   const short = message.slice(0, 500);

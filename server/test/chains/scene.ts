@@ -40,6 +40,8 @@ function jobOf(db: Database, live: LiveChain[], running: boolean): ChainJob {
     reviewUsdMicro: null,
     onDeposits: () => {},
     mayWork: () => true,
+    noteFailed: () => {},
+    noteCredited: () => {},
     hangUp: () => {},
     running,
   });

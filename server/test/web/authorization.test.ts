@@ -121,6 +121,7 @@ const table: Record<Need, string> = {
     POST /api/operator/unknown/:request_id/resolve · POST /api/operator/unknown/resolve
     GET /api/operator/operator-keys · POST /api/operator/operator-keys
     DELETE /api/operator/operator-keys/:operator_key_id
+    GET /api/operator/chains · GET /api/operator/chain-sums · GET /api/operator/chain-deposits
     POST /api/operator/catalog/row/stop · POST /api/operator/catalog/row/resume`,
 };
 

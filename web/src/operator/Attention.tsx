@@ -26,6 +26,12 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
   model_paused: { to: '/operator/upstreams' },
   jobs_stranded: { to: '/operator/queue', search: { status: 'IN_PROGRESS' } },
   queue_old: { to: '/operator/queue', search: { status: 'IN_QUEUE' } },
+  xpub_differs: { to: '/operator/chains' },
+  chain_stopped: { to: '/operator/chains' },
+  chain_refused: { to: '/operator/chains' },
+  chain_behind: { to: '/operator/chains' },
+  chain_single_endpoint: { to: '/operator/chains' },
+  deposits_held: { to: '/operator/deposits' },
   unknown_outcomes: { to: '/operator/unknown' },
   catalog_problems: { to: '/operator/catalog' },
   rows_left_out: { to: '/operator/catalog', search: { state: 'problem' } },
@@ -37,6 +43,7 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
 /** Problems that always list all their names, although the count may be of something else. */
 const namesAll = new Set<AttentionLine['what']>([
   'catalog_problems',
+  'deposits_held',
   'events_unsent',
   'jobs_stranded',
   'unknown_outcomes',

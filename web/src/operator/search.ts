@@ -13,6 +13,8 @@ export const offered = {
   open: ['IN_QUEUE', 'IN_PROGRESS'],
   ages: ['60', '600', '3600', '86400'],
   outcomes: ['open', 'resolved', 'all'],
+  deposits: ['held', 'credited', 'ignored', 'all'],
+  whys: ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'],
 } as const;
 
 /** How each page reads its query, by path. */
@@ -37,6 +39,14 @@ export const searches = {
     account: anyText,
   },
   '/operator/unknown': { state: oneOf(offered.outcomes) },
+  '/operator/chains': {},
+  '/operator/deposits': {
+    state: oneOf(offered.deposits),
+    why: oneOf(offered.whys),
+    chain: anyText,
+    account: anyText,
+    tx: anyText,
+  },
   '/operator/vouchers': {},
   '/operator/invitations': {},
   '/operator/keys': {},

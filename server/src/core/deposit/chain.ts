@@ -42,6 +42,12 @@ export function usualSeconds({ finality, block_seconds, final_seconds }: Chain):
   return Math.ceil(finality.confirmations * block_seconds);
 }
 
+/** A page that shows the transaction; null: the chain has no explorer. */
+export function transactionUrl({ explorer, family }: Chain, hash: string): string | null {
+  // TRON's explorers know its hashes without 0x only.
+  return explorer && explorer.tx + (family === 'tron' ? hash.slice(2) : hash);
+}
+
 /** The setting with the addresses of the endpoints of a chain. */
 export function endpointVariable(name: string): string {
   return `FAREBOX_RPC_${name.toUpperCase().replaceAll('-', '_')}`;

@@ -13,6 +13,10 @@ export interface ChainRow extends Progress {
   last_error: string | null;
   refused_why: string | null;
   stopped_why: string | null;
+  /** Age of the newest final block that was read; null: none was read. */
+  lag_seconds: number | null;
+  /** Time since the last read without an error; null: there was none. */
+  unread_seconds: number | null;
 }
 
 /** The three heights are null until the first read. */
@@ -50,7 +54,9 @@ export function list(db: Connection): Promise<ChainRow[]> {
   return db.run<ChainRow>(sql`
     select name, chain_id, start_height, scanned_height, scanned_hash, scanned_block_at,
       rescanned_height, rescan_from, rescan_to, head_height, read_at, wake_at,
-      attempt, failures, last_error, refused_why, stopped_why
+      attempt, failures, last_error, refused_why, stopped_why,
+      extract(epoch from now() - scanned_block_at)::float8 as lag_seconds,
+      extract(epoch from now() - read_at)::float8 as unread_seconds
     from chains order by name`);
 }
 

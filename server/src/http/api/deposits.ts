@@ -1,4 +1,9 @@
-import { creditedTokens, usualSeconds, type Chain } from '../../core/deposit/chain.ts';
+import {
+  creditedTokens,
+  transactionUrl,
+  usualSeconds,
+  type Chain,
+} from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import * as lists from '../../db/deposits/deposit-lists.ts';
@@ -162,7 +167,7 @@ function depositOf(
     state,
     confirmations: Math.max(0, above),
     required: chain ? requiredBy(chain) : null,
-    explorer_url: chain?.explorer ? chain.explorer.tx + tx_hash : null,
+    explorer_url: chain ? transactionUrl(chain, tx_hash) : null,
     seen_at: entry.seen_at.toISOString(),
     credited_at: entry.credited_at?.toISOString() ?? null,
     transfer_id,

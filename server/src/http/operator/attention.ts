@@ -1,4 +1,8 @@
 import { pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
+import { xpubVariable } from '../../core/deposit/chain.ts';
+import { chainState, type ChainState } from '../../core/deposit/chain-state.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import { heldCounts, type HeldCount } from '../../db/deposits/deposit-search.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { runningBeyond } from '../../db/requests/open-requests.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
@@ -8,6 +12,7 @@ import { openByUpstream, type DoubtSum } from '../../db/requests/unknown-outcome
 import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/audit-results.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
+import { differingKeys } from '../../operations/deposits/deposit-address.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
 import { choice, integer, list as listOf, named, object, optional, text, time } from '../schema.ts';
@@ -33,6 +38,12 @@ const problems = [
   'model_paused',
   'jobs_stranded',
   'queue_old',
+  'xpub_differs',
+  'chain_stopped',
+  'chain_refused',
+  'chain_behind',
+  'deposits_held',
+  'chain_single_endpoint',
   'models_stopped',
   'costs_exceed_charges',
   'unknown_outcomes',
@@ -65,11 +76,12 @@ export const list = endpoint(
   { reply: object({ data: listOf(AttentionLine) }) },
   async (_call, deps) => {
     const { db } = deps;
-    const [unknown, losses, verdict, upstreams, stops, unsent] = await Promise.all([
+    const [unknown, losses, verdict, upstreams, money, stops, unsent] = await Promise.all([
       openByUpstream(db),
       lossesOfDay(db),
       verdicts.newest(db),
       ofUpstreams(db, deps),
+      ofChains(deps),
       stopped.list(db),
       operatorEvents.unsent(db),
     ]);
@@ -82,6 +94,7 @@ export const list = endpoint(
       { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
       { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
       ...upstreams,
+      ...money,
       line('models_stopped', stoppedRows),
       line(
         'costs_exceed_charges',
@@ -167,6 +180,47 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
     { ...line('jobs_stranded', at), count: jobs },
     those('queue_old', (state) => state.waiting > 0 && state.oldest_seconds > oldSeconds),
   ];
+}
+
+/** Problems of chains that are set up, and deposits that wait for an operator. */
+async function ofChains({ db, chains: { live, play } }: WebDeps): Promise<Line[]> {
+  const [rows, differing, held] = await Promise.all([
+    chains.list(db),
+    differingKeys(db, live),
+    heldCounts(db),
+  ]);
+  const titleOf = (name: string) =>
+    live.find(({ chain }) => chain.name === name)?.chain.title ?? name;
+  const those = (what: Problem, state: ChainState) =>
+    line(
+      what,
+      live.flatMap(({ chain }) => {
+        const row = rows.find(({ name }) => name === chain.name);
+        return row && chainState(row, chain) === state ? [chain.title] : [];
+      }),
+    );
+  const single = live.filter(({ endpoints }) => play === null && endpoints.length === 1);
+  return [
+    line('xpub_differs', differing.map(xpubVariable)),
+    those('chain_stopped', 'stopped'),
+    those('chain_refused', 'refused'),
+    those('chain_behind', 'behind'),
+    ofHeld(held, titleOf),
+    line(
+      'chain_single_endpoint',
+      single.map(({ chain }) => chain.title),
+    ),
+  ];
+}
+
+function ofHeld(counts: HeldCount[], titleOf: (name: string) => string): Line {
+  const byChain = new Map<string, number>();
+  for (const { chain, waiting } of counts)
+    if (waiting > 0) byChain.set(chain, (byChain.get(chain) ?? 0) + waiting);
+  const count = counts.reduce((sum, { waiting }) => sum + waiting, 0);
+  const of = [...byChain].map(([chain, n]) => `${titleOf(chain)} ${n}`).slice(0, namedMax);
+  const oldest = Math.min(...counts.flatMap(({ since }) => since?.getTime() ?? []));
+  return { what: 'deposits_held', count, of, ...(count > 0 && { since: new Date(oldest) }) };
 }
 
 function ofCatalog({ files }: WebDeps): Line[] {

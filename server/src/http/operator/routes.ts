@@ -4,6 +4,8 @@ import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
 import * as catalog from './catalog.ts';
 import { change, read } from './action.ts';
+import * as chains from './chains.ts';
+import * as deposits from './deposits.ts';
 import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';
@@ -30,6 +32,9 @@ export const operatorRoutes: VisitRow[] = [
   read('/invitations', invitations.list),
   read('/vouchers', vouchers.list),
   read('/operator-keys', operatorKeys.list),
+  read('/chains', chains.list),
+  read('/chain-sums', chains.sums),
+  read('/chain-deposits', deposits.list),
   read('/log', log.list),
   read('/catalog', catalog.list),
   read('/catalog/row', catalog.read),

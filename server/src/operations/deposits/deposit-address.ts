@@ -140,6 +140,20 @@ async function checkCurrent(
   return { key_id: stored.id, current };
 }
 
+/** Families whose configured key differs from the stored one, so that no address is shown. */
+export async function differingKeys(
+  db: Database,
+  offered: readonly DepositChain[],
+): Promise<Family[]> {
+  const keys = new Map(offered.map(({ key }) => [key.family, key]));
+  const found: Family[] = [];
+  for (const { family, xpub } of keys.values()) {
+    const stored = await addresses.currentKey(db, family);
+    if (stored !== null && stored.xpub !== xpub) found.push(family);
+  }
+  return found;
+}
+
 /** The current key of the family; the configured one becomes it if there is none. */
 async function storedKey(tx: Connection, { family, xpub }: DepositKey): Promise<addresses.KeyRow> {
   const known = await addresses.currentKey(tx, family);

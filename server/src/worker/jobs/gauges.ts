@@ -1,3 +1,6 @@
+import type { Chains } from '../../chains/chains.ts';
+import * as chainRows from '../../db/deposits/chains.ts';
+import { heldCounts } from '../../db/deposits/deposit-search.ts';
 import { countLeft } from '../../db/requests/left-starts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import { pausedModels, upstreamStates } from '../../db/upstreams/states.ts';
@@ -19,6 +22,7 @@ interface Sources {
   storage: Pick<WatchedStorage, 'isAway'>;
   spool: Pick<Spool, 'usage'>;
   installation: Pick<InstallationWatch, 'held' | 'skew'>;
+  chains: Pick<Chains, 'live'>;
 }
 
 /** Gauges of the whole installation. Every process reports the same values: read them from one. */
@@ -98,6 +102,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
   disks.forEach((disk) => addFree(metrics, disk));
   addEvents(metrics, sources);
   addStored(metrics, sources);
+  addChains(metrics, sources);
   addInstallation(metrics, sources);
 }
 
@@ -127,6 +132,47 @@ function addInstallation({ registry }: Metrics, { installation }: Sources): void
     name: 'farebox_clock_skew_seconds',
     help: "How far the database's clock is ahead of this machine's; 0 within 5 s.",
     read: () => installation.skew() ?? 0,
+  });
+}
+
+/** Gauges of the chains that are set up. */
+function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): void {
+  if (live.length === 0) return;
+  const labels = ['chain'];
+  const of = {
+    head: 'farebox_chain_head_height',
+    scanned: 'farebox_chain_scanned_height',
+    lag: 'farebox_chain_lag_seconds',
+    stopped: 'farebox_chain_stopped',
+    held: 'farebox_deposits_held',
+  };
+  const gauges = [
+    { name: of.head, labels, help: 'The newest block of the chain when it was last read.' },
+    { name: of.scanned, labels, help: 'The newest final block that was read for deposits.' },
+    { name: of.lag, labels, help: 'The age of that block.' },
+    {
+      name: of.stopped,
+      labels,
+      help: '1 while the chain is not read: an operator has to resume it, or correct a setting.',
+    },
+    { name: of.held, labels: ['chain', 'why'], help: 'Deposits that are not credited yet.' },
+  ];
+  const names = new Set(live.map(({ chain }) => chain.name));
+  addShared(registry, gauges, async () => {
+    const [all, held] = await Promise.all([chainRows.list(db), heldCounts(db)]);
+    const rows = all.filter(({ name }) => names.has(name));
+    const those = (pick: (row: chainRows.ChainRow) => bigint | number | null) =>
+      rows.flatMap((row): [string[], number][] => {
+        const value = pick(row);
+        return value === null ? [] : [[[row.name], Number(value)]];
+      });
+    return {
+      [of.head]: those((row) => row.head_height),
+      [of.scanned]: those((row) => row.scanned_height),
+      [of.lag]: those((row) => row.lag_seconds),
+      [of.stopped]: those((row) => ((row.stopped_why ?? row.refused_why) === null ? 0 : 1)),
+      [of.held]: held.map(({ chain, why, count }) => [[chain, why], count]),
+    };
   });
 }
 

@@ -1,6 +1,5 @@
 import {
   Badge,
-  Box,
   Button,
   Card,
   Code,
@@ -14,14 +13,15 @@ import {
 import { IconPlayerPlay, IconStethoscope } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
-import { useState, type ReactNode } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
-import { Dimmed, Note, Heading, RowButton, Dot } from '../../components/styles.ts';
+import { Dimmed, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import { Percent, Took, Usd, When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
+import { Figure } from '../Figure.tsx';
 import './upstreams-words.ts';
 import { UpstreamTest } from './UpstreamTest.tsx';
 
@@ -225,22 +225,6 @@ function Spread({
 
 function Ms({ ms }: { ms: number | null }) {
   return ms === null ? <>—</> : <Took ms={ms} />;
-}
-
-function Figure(props: { label: string; children: ReactNode; note?: ReactNode }) {
-  return (
-    <Box style={{ minWidth: 0 }}>
-      <Dimmed>{props.label}</Dimmed>
-      <Text component="div" fz={18} fw={600} className="number">
-        {props.children}
-      </Text>
-      {props.note && (
-        <Note component="div" lh={1.45}>
-          {props.note}
-        </Note>
-      )}
-    </Box>
-  );
 }
 
 function Troubles({ upstream }: { upstream: Upstream }) {

@@ -1,0 +1,43 @@
+import { usualSeconds, type Chain } from './chain.ts';
+
+/** How the reading of a chain goes, in one word. Pure. */
+
+export const chainStates = [
+  'stopped',
+  'refused',
+  'behind',
+  'retrying',
+  'starting',
+  'read',
+] as const;
+/**
+ * stopped: until an operator resumes it. refused: a setting is wrong. behind: deposits come late.
+ * retrying: the newest read failed. starting: it was never read.
+ */
+export type ChainState = (typeof chainStates)[number];
+
+export interface ReadFacts {
+  stopped_why: string | null;
+  refused_why: string | null;
+  last_error: string | null;
+  /** Age of the newest final block that was read; null: none was read. */
+  lag_seconds: number | null;
+  /** Time since the last read without an error; null: there was none. */
+  unread_seconds: number | null;
+}
+
+/** For a chain file that does not say it. The slowest that ship need 18 minutes. */
+const finalizedSeconds = 1_200;
+/** Failed reads are tried again after at most 7 minutes, so several have failed by then. */
+const lateMaxSeconds = 900;
+
+export function chainState(facts: ReadFacts, chain: Chain): ChainState {
+  const { lag_seconds: lag, unread_seconds: unread } = facts;
+  if (facts.stopped_why !== null) return 'stopped';
+  if (facts.refused_why !== null) return 'refused';
+  // Before the first read no address is shown, so a failure is serious at once.
+  if (unread === null) return facts.last_error === null ? 'starting' : 'behind';
+  const usual = usualSeconds(chain) ?? finalizedSeconds;
+  if (unread > lateMaxSeconds || (lag ?? 0) > usual + lateMaxSeconds) return 'behind';
+  return facts.last_error === null ? 'read' : 'retrying';
+}

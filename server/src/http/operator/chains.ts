@@ -1,0 +1,172 @@
+import type { LiveChain } from '../../chains/chains.ts';
+import { chainState, chainStates } from '../../core/deposit/chain-state.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import { heldCounts } from '../../db/deposits/deposit-search.ts';
+import { chainSums } from '../../ledger/transfers.ts';
+import { redact } from '../../lib/log.ts';
+import { differingKeys } from '../../operations/deposits/deposit-address.ts';
+import {
+  boolean,
+  choice,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  object,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import type { WebDeps } from '../session/visit.ts';
+
+/** The blockchains that are read for deposits: how far, and what came in. */
+
+const OperatorChain = named(
+  'OperatorChain',
+  object({
+    chain: text(),
+    title: text(),
+    chain_id: integer(),
+    state: choice([...chainStates, 'not_set_up']),
+    endpoints: integer('How many are set up.'),
+    is_play: boolean('The chain of the trial, inside the process.'),
+    key_differs: boolean('Its xpub is not the stored one, so no address is shown.'),
+    start_height: nullable(integer()),
+    scanned_height: nullable(integer('The newest final block that was read.')),
+    scanned_block_at: nullable(time('When that block was made.')),
+    head_height: nullable(integer('The newest block at the last read.')),
+    lag_blocks: nullable(integer()),
+    lag_seconds: nullable(integer('Age of the newest final block that was read.')),
+    read_at: nullable(time('The last read without an error.')),
+    wake_at: nullable(time('The next read.')),
+    failures: integer('Consecutive reads that failed.'),
+    last_error: nullable(text()),
+    refused_why: nullable(text('A wrong setting.')),
+    stopped_why: nullable(text()),
+    held: integer('Deposits that are held.'),
+  }),
+);
+
+type ReadRow = Omit<chains.ChainRow, 'wake_at'> & { wake_at: Date | null };
+
+/** A chain that no worker has begun to read. */
+const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
+  start_height: null,
+  scanned_height: null,
+  scanned_hash: null,
+  scanned_block_at: null,
+  rescanned_height: null,
+  head_height: null,
+  read_at: null,
+  wake_at: null,
+  attempt: 0,
+  failures: 0,
+  last_error: null,
+  refused_why: null,
+  stopped_why: null,
+  lag_seconds: null,
+  unread_seconds: null,
+};
+
+/** GET /chains: those that are set up, and those that were read before. */
+export const list = endpoint({ reply: object({ data: listOf(OperatorChain) }) }, (_call, deps) =>
+  readChains(deps),
+);
+
+async function readChains({ db, chains: { live, play } }: WebDeps) {
+  const [rows, held, differing] = await Promise.all([
+    chains.list(db),
+    heldCounts(db),
+    differingKeys(db, live),
+  ]);
+  const known = new Set(rows.map(({ name }) => name));
+  const fresh = live
+    .filter(({ chain }) => !known.has(chain.name))
+    .map(({ chain: { name, chain_id } }) => ({ ...unread, name, chain_id: BigInt(chain_id) }));
+  const data = [...rows, ...fresh].map((row) => {
+    const found = live.find(({ chain }) => chain.name === row.name);
+    const ofChain = held.filter(({ chain }) => chain === row.name);
+    return {
+      ...row,
+      ...setUpOf(row, found),
+      is_play: play !== null && found !== undefined,
+      key_differs: found !== undefined && differing.includes(found.key.family),
+      wake_at: found && row.stopped_why === null ? row.wake_at : null,
+      lag_blocks: blocksBetween(row),
+      lag_seconds: row.lag_seconds === null ? null : Math.max(0, Math.round(row.lag_seconds)),
+      last_error: safe(row.last_error),
+      refused_why: safe(row.refused_why),
+      stopped_why: safe(row.stopped_why),
+      held: ofChain.reduce((sum, { count }) => sum + count, 0),
+    };
+  });
+  return { data };
+}
+
+function setUpOf(row: ReadRow, found: LiveChain | undefined) {
+  const { name: chain } = row;
+  if (!found) return { chain, title: chain, endpoints: 0, state: 'not_set_up' as const };
+  const { title } = found.chain;
+  return { chain, title, endpoints: found.endpoints.length, state: chainState(row, found.chain) };
+}
+
+/** An endpoint's words may repeat its address, which contains a key. */
+function safe(said: string | null): string | null {
+  return said === null ? null : redact(said);
+}
+
+function blocksBetween({ head_height: head, scanned_height: scanned }: ReadRow): bigint | null {
+  if (head === null || scanned === null) return null;
+  return head > scanned ? head - scanned : 0n;
+}
+
+const ChainSums = named(
+  'ChainSums',
+  object({
+    chain: text(),
+    title: text(),
+    tokens: listOf(
+      object({ token: text(), deposits: integer(), amount_usd_micro: microUsd() }),
+      'The credited deposits on the chain.',
+    ),
+    deposits: integer('All of them.'),
+    amount_usd_micro: microUsd(),
+    ledger_deposits: integer('Deposits in the ledger that name this chain.'),
+    ledger_usd_micro: microUsd(),
+    differs: boolean(),
+  }),
+);
+
+const noMoney = { deposits: 0, amount_usd_micro: 0n };
+
+/** GET /chain-sums: the credited deposits of each chain, beside the same in the ledger. */
+export const sums = endpoint(
+  { reply: object({ data: listOf(ChainSums) }) },
+  async (_call, { db, chains: { live } }) => {
+    const rows = await chainSums(db);
+    const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
+      const found = live.find((each) => each.chain.name === chain)?.chain;
+      const symbolOf = (token: string) =>
+        found?.tokens.find(({ address }) => address === token)?.symbol ?? token;
+      const ofChain = rows.filter((row) => row.chain === chain);
+      const tokens = ofChain.flatMap(({ token, ...sum }) =>
+        token === null ? [] : [{ token: symbolOf(token), ...sum }],
+      );
+      const deposits = tokens.reduce((sum, each) => sum + each.deposits, 0);
+      const amount_usd_micro = tokens.reduce((sum, each) => sum + each.amount_usd_micro, 0n);
+      const ledger = ofChain.find(({ token }) => token === null) ?? noMoney;
+      return {
+        chain,
+        title: found?.title ?? chain,
+        tokens,
+        deposits,
+        amount_usd_micro,
+        ledger_deposits: ledger.deposits,
+        ledger_usd_micro: ledger.amount_usd_micro,
+        differs: deposits !== ledger.deposits || amount_usd_micro !== ledger.amount_usd_micro,
+      };
+    });
+    return { data };
+  },
+);

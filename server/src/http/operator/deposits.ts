@@ -1,0 +1,101 @@
+import type { LiveChain } from '../../chains/chains.ts';
+import { transactionUrl } from '../../core/deposit/chain.ts';
+import * as deposits from '../../db/deposits/deposit-search.ts';
+import { idOf, pageFrom } from '../form.ts';
+import {
+  choice,
+  id,
+  integer,
+  microUsd,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+
+/** Deposits from blockchains: held, credited and ignored ones of all accounts. */
+
+const states = ['held', 'credited', 'ignored'] as const;
+const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'] as const;
+
+const OperatorDeposit = named(
+  'OperatorDeposit',
+  object({
+    deposit_id: id(),
+    chain: text(),
+    title: text("The chain's name for people."),
+    token: text('Its symbol; its contract if the chain is no longer set up.'),
+    tx_hash: text(),
+    log_position: integer(),
+    explorer_url: nullable(text('A page that shows the transaction.')),
+    block_height: integer(),
+    block_at: time(),
+    from_address: text(),
+    to_address: text(),
+    address_url: nullable(text('A page that shows the address that got it.')),
+    amount_usd_micro: microUsd(),
+    account_id: nullable(id('Null: no account has the address.')),
+    account_email: nullable(text()),
+    state: choice(states),
+    why: nullable(choice(whys, 'Why it is not credited.')),
+    transfer_id: nullable(id()),
+    created_at: time('When it was found.'),
+    credited_at: nullable(time()),
+  }),
+);
+
+/** GET /chain-deposits: newest first. */
+export const list = endpoint(
+  {
+    query: object({
+      state: optional(choice(states)),
+      why: optional(choice(whys)),
+      chain: optional(text(undefined, { maxLength: 30 })),
+      account_id: optional(text()),
+      tx_hash: optional(text('With or without 0x.', { maxLength: 100 })),
+      ...pageQuery(50),
+    }),
+    reply: pageOf(OperatorDeposit),
+  },
+  async ({ query }, { db, chains: { live } }) => {
+    const { state = null, why = null, chain = null, account_id, tx_hash, limit } = query;
+    const rows = await deposits.search(db, {
+      state,
+      why,
+      chain,
+      account_id: account_id === undefined ? null : idOf(account_id),
+      tx_hash: tx_hash === undefined ? null : hashOf(tx_hash),
+      below_id: query.cursor ?? null,
+      limit: limit + 1,
+    });
+    return pageFrom(rows, query, (row) => view(row, live));
+  },
+);
+
+/** TRON's explorers and wallets write hashes without `0x`. */
+function hashOf(text: string): string {
+  const digits = text.trim().toLowerCase();
+  return digits.startsWith('0x') ? digits : `0x${digits}`;
+}
+
+function view({ id: deposit_id, ...row }: deposits.FoundDepositRow, live: readonly LiveChain[]) {
+  const found = live.find(({ chain }) => chain.name === row.chain);
+  const { chain = null, show = String } = found ?? {};
+  const token = chain?.tokens.find(({ address }) => address === row.token);
+  const to_address = show(row.to_address);
+  return {
+    deposit_id,
+    ...row,
+    title: chain?.title ?? row.chain,
+    token: token?.symbol ?? show(row.token),
+    explorer_url: chain && transactionUrl(chain, row.tx_hash),
+    from_address: show(row.from_address),
+    to_address,
+    address_url: chain?.explorer ? chain.explorer.address + to_address : null,
+  };
+}
