@@ -544,6 +544,40 @@ export interface Calls {
     body: { id: string };
     reply: { model_id: string; stopped: boolean };
   };
+  'POST /api/operator/chains/:chain/resume': {
+    body: {
+      /** The first block that is read again. */
+      from_height?: number;
+    };
+    reply: { chain: string; stopped_why: string | null };
+  };
+  'POST /api/operator/chains/:chain/rescan': {
+    body: {
+      /** The first block that is read again. */
+      from_height: number;
+      /** The last one; without it the newest block that was read. */
+      to_height?: number;
+    };
+    reply: { chain: string; from: number; to: number };
+  };
+  'POST /api/operator/chain-deposits/:deposit_id/credit': {
+    body: {
+      /** Address or id; needed if no account has the deposit, or nothing has confirmed it. */
+      account?: string;
+      /** Credits it although another booking names its hash. */
+      allows_booked?: boolean;
+      /** For the operator's log. */
+      reason?: string;
+    };
+    reply: DecidedDeposit;
+  };
+  'POST /api/operator/chain-deposits/:deposit_id/ignore': {
+    body: {
+      /** For the operator's log. */
+      reason: string;
+    };
+    reply: DecidedDeposit;
+  };
   'POST /api/operator/upstreams/:upstream/wake': {
     body: { model?: string | null };
     reply: { was_paused: boolean };
@@ -1422,6 +1456,10 @@ export type OperatorChain = {
   scanned_height: number | null;
   /** When that block was made. */
   scanned_block_at: string | null;
+  /** The next block that is read again for an operator. */
+  rescan_from: number | null;
+  /** The last of these blocks. */
+  rescan_to: number | null;
   /** The newest block at the last read. */
   head_height: number | null;
   lag_blocks: number | null;
@@ -1761,6 +1799,14 @@ export type Booking = {
   reserved_usd_micro: string;
   /** The debt that is left. */
   debt_usd_micro: string;
+};
+
+export type DecidedDeposit = {
+  deposit_id: string;
+  state: 'credited' | 'ignored';
+  account_id: string | null;
+  amount_usd_micro: string;
+  transfer_id: string | null;
 };
 
 export type UpstreamCheck = {

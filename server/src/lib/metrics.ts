@@ -120,7 +120,7 @@ function createOutcomes(registers: Registry[]) {
     }),
     chainDeposits: new Counter({
       name: 'farebox_chain_deposits_usd_total',
-      help: 'The amount of the on-chain deposits that this process credited, in US dollars.',
+      help: 'The on-chain deposits that this process credited when it read them, in US dollars.',
       labelNames: ['chain'],
       registers,
     }),

@@ -60,6 +60,7 @@ async function seedPages({ url, password }: Trial['web']) {
     ['batch jobs', '5000000'],
   ])
     await demo('POST', `${of}/keys`, { name, monthly_limit_usd_micro: limit });
+  await demo('POST', `${of}/play-deposits`, {});
   const ada = { email: 'ada@example.com', role: 'developer' };
   const invited = await demo('POST', `${of}/invitations`, ada);
   const operator = await visit(url, 'operator@farebox.local', password);

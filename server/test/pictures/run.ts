@@ -88,6 +88,8 @@ const looks: Look[] = [
   { name: 'upstreams', path: '/operator/upstreams', who: operator },
   { name: 'queue', path: '/operator/queue', who: operator },
   { name: 'unknown', path: '/operator/unknown', who: operator },
+  { name: 'chains', path: '/operator/chains', who: operator },
+  { name: 'deposits', path: '/operator/deposits?state=all', who: operator },
   { name: 'vouchers', path: '/operator/vouchers', who: operator },
   { name: 'invitations', path: '/operator/invitations', who: operator },
   { name: 'operator-keys', path: '/operator/keys', who: operator },

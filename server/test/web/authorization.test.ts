@@ -122,6 +122,9 @@ const table: Record<Need, string> = {
     GET /api/operator/operator-keys · POST /api/operator/operator-keys
     DELETE /api/operator/operator-keys/:operator_key_id
     GET /api/operator/chains · GET /api/operator/chain-sums · GET /api/operator/chain-deposits
+    POST /api/operator/chains/:chain/resume · POST /api/operator/chains/:chain/rescan
+    POST /api/operator/chain-deposits/:deposit_id/credit
+    POST /api/operator/chain-deposits/:deposit_id/ignore
     POST /api/operator/catalog/row/stop · POST /api/operator/catalog/row/resume`,
 };
 

@@ -108,7 +108,7 @@ describe('a chain', () => {
 describe('deposits', () => {
   test('are found by state, reason, chain, account and transaction', async () => {
     const credited = await pay(5_000_000n);
-    const dust = await pay(5n);
+    const dust = await pay(500_000n);
     const at = (query: string) => get(`/chain-deposits?${query}`);
     const hashes = async (query: string) =>
       (await at(query)).data.map((each: { tx_hash: string }) => each.tx_hash);
@@ -150,6 +150,101 @@ describe('deposits', () => {
       [false, true],
     );
     await more(-1);
+  });
+});
+
+describe('an operator', () => {
+  const post = (path: string, body: object) => operator.call('POST', `/api/operator${path}`, body);
+  /** One that is held because the second endpoint does not know it. */
+  async function held(): Promise<{ deposit_id: string; amount_usd_micro: string }> {
+    faults.lag = 1_000;
+    await pay(2_000_000n);
+    return (await get('/chain-deposits?state=held&chain=play')).data[0];
+  }
+  const stateOf = async (id: string) => {
+    const { data } = await get('/chain-deposits?chain=play');
+    const row = data.find(({ deposit_id }: { deposit_id: string }) => deposit_id === id);
+    return [row.state, row.why, row.transfer_id !== null];
+  };
+
+  test('credits a held deposit once', async () => {
+    const { deposit_id, amount_usd_micro } = await held();
+    const { available } = await service.balance(customer);
+    const body = { account: customer.email, reason: 'looked at it' };
+    const credit = () => post(`/chain-deposits/${deposit_id}/credit`, body);
+    const first = await credit();
+    assert.equal(first.status, 200, first.text);
+    assert.deepEqual([first.body.state, first.body.account_id], ['credited', customer.account_id]);
+    const repeated = await credit();
+    assert.equal(repeated.status, 400);
+    assert.equal(repeated.body.error.details.reason, 'deposit_credited');
+    const after = await service.balance(customer);
+    assert.equal(after.available, available + BigInt(amount_usd_micro));
+    assert.deepEqual(await stateOf(deposit_id), ['credited', null, true]);
+  });
+
+  test('credits a deposit of no account to the one that is named', async () => {
+    const { deposit_id } = await held();
+    await change(`update chain_deposits set account_id = null, why = 'unmatched'
+      where id = '${deposit_id}'`);
+    const other = await service.account({ usd: 0 });
+    const path = `/chain-deposits/${deposit_id}/credit`;
+    const refused = [await post(path, {}), await post(path, { account: 'nobody@example.com' })];
+    assert.deepEqual(
+      refused.map(({ status, body }) => [status, body.error.details.reason]),
+      [
+        [400, 'deposit_unmatched'],
+        [400, 'account_unknown'],
+      ],
+    );
+    assert.equal((await post(path, { account: other.email })).status, 200);
+    assert.equal((await service.balance(other)).available, 2_000_000n);
+  });
+
+  test('ignores a held deposit, which no read credits afterwards', async () => {
+    const { deposit_id } = await held();
+    const path = `/chain-deposits/${deposit_id}/ignore`;
+    assert.equal((await post(path, {})).status, 400);
+    assert.equal((await post(path, { reason: 'a test of ours' })).status, 200);
+    delete faults.lag;
+    await read();
+    assert.deepEqual(await stateOf(deposit_id), ['ignored', 'operator', false]);
+  });
+
+  test('resumes a chain that was stopped', async () => {
+    await change(`update chains set stopped_why = 'replaced' where name = 'play'`);
+    const { body } = await post('/chains/play/resume', { from_height: 100 });
+    assert.deepEqual(body, { chain: 'play', stopped_why: 'replaced' });
+    const shown = await chainNamed('play');
+    assert.deepEqual([shown.stopped_why, shown.scanned_height], [null, 99]);
+    assert.equal((await post('/chains/nowhere/resume', {})).status, 400);
+    assert.equal((await post('/chains/play/resume', { from_height: -1 })).status, 400);
+  });
+
+  test('has blocks read again, and nothing is credited twice', async () => {
+    const hash = await pay(3_000_000n);
+    const { scanned_height } = await chainNamed('play');
+    const refused = [
+      await post('/chains/play/rescan', {}),
+      await post('/chains/play/rescan', { from_height: 200, to_height: 100 }),
+      await post('/chains/play/rescan', { from_height: scanned_height + 1 }),
+    ];
+    assert.deepEqual(
+      refused.map(({ status }) => status),
+      [400, 400, 400],
+    );
+    const { body, text } = await post('/chains/play/rescan', { from_height: 100 });
+    assert.deepEqual(body, { chain: 'play', from: 100, to: scanned_height }, text);
+    const begun = await chainNamed('play');
+    assert.deepEqual(
+      [begun.scanned_height, begun.rescan_from, begun.rescan_to],
+      [scanned_height, 100, scanned_height],
+    );
+    const { available } = await service.balance(customer);
+    await read();
+    assert.equal((await chainNamed('play')).rescan_from, null);
+    assert.equal((await service.balance(customer)).available, available, 'nothing twice');
+    assert.equal((await get(`/chain-deposits?chain=play&tx_hash=${hash}`)).data.length, 1);
   });
 });
 

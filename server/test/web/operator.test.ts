@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operatorRoutes } from '../../src/http/operator/routes.ts';
+import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { createOperatorKey } from '../../src/operations/accounts/operator-key.ts';
@@ -75,6 +76,16 @@ const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   },
   'model.stop': async () => [{}, { id: 'fake/image', reason: 'it costs too much' }],
   'model.resume': async () => [{}, { id: 'fake/image' }],
+  'chain.resume': async () => {
+    await service.db.run(
+      rawSql(`insert into chains (name, chain_id, start_height, scanned_height, rescanned_height,
+        stopped_why) values ('play', 7, 1, 9, 0, 'replaced')`),
+    );
+    return [{ chain: 'play' }, {}];
+  },
+  'chain.rescan': async () => [{ chain: 'play' }, { from_height: 5 }],
+  'deposit.credit': async () => [{ deposit_id: await held() }, { reason: 'looked at it' }],
+  'deposit.ignore': async () => [{ deposit_id: await held() }, { reason: 'not a payment' }],
   'upstream.wake': async () => [{ upstream: 'fake' }, {}],
   'upstream.test': async () => [{ upstream: 'fake' }, {}],
   'request.cancel': async () => [{ request_id: await submitted() }, {}],
@@ -93,6 +104,23 @@ const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   },
 };
 
+/** A deposit from the chain that `chain.resume` has added. */
+const held = async () => {
+  const id = newId();
+  const hash = `0x${id.replaceAll('-', '').padStart(64, '0')}`;
+  const address = `0x${'a1'.repeat(20)}`;
+  const { account_id } = await service.account({ usd: 0 });
+  await service.db.run(
+    rawSql(
+      `insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
+        block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id,
+        state, why)
+      values ($1, 'play', $2, 0, 9, $2, now(), $3, $3, $3, 5000000, 5000000, $4, 'held', 'review')`,
+      [id, hash, address, account_id],
+    ),
+  );
+  return id;
+};
 const submitted = async () => {
   const { account_id } = customer;
   await service.db.run(

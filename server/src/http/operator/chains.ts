@@ -5,19 +5,24 @@ import { heldCounts } from '../../db/deposits/deposit-search.ts';
 import { chainSums } from '../../ledger/transfers.ts';
 import { redact } from '../../lib/log.ts';
 import { differingKeys } from '../../operations/deposits/deposit-address.ts';
+import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
+import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import {
   boolean,
   choice,
+  form,
   integer,
   list as listOf,
   microUsd,
   named,
   nullable,
   object,
+  optional,
   text,
   time,
 } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
+import { action } from './action.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 /** The blockchains that are read for deposits: how far, and what came in. */
@@ -35,6 +40,8 @@ const OperatorChain = named(
     start_height: nullable(integer()),
     scanned_height: nullable(integer('The newest final block that was read.')),
     scanned_block_at: nullable(time('When that block was made.')),
+    rescan_from: nullable(integer('The next block that is read again for an operator.')),
+    rescan_to: nullable(integer('The last of these blocks.')),
     head_height: nullable(integer('The newest block at the last read.')),
     lag_blocks: nullable(integer()),
     lag_seconds: nullable(integer('Age of the newest final block that was read.')),
@@ -57,6 +64,8 @@ const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
   scanned_hash: null,
   scanned_block_at: null,
   rescanned_height: null,
+  rescan_from: null,
+  rescan_to: null,
   head_height: null,
   read_at: null,
   wake_at: null,
@@ -168,5 +177,37 @@ export const sums = endpoint(
       };
     });
     return { data };
+  },
+);
+
+const height = (description: string) =>
+  integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** POST /chains/:chain/resume: goes on where it was, or from a lower block on. */
+export const resume = action(
+  {
+    params: ['chain'],
+    body: form({ from_height: optional(height('The first block that is read again.')) }),
+    reply: object({ chain: text(), stopped_why: nullable(text()) }),
+  },
+  async ({ params, body: { from_height } }) => {
+    const from = from_height === undefined ? null : BigInt(from_height);
+    return (db) => resumeChain(db, params.chain, from);
+  },
+);
+
+/** POST /chains/:chain/rescan: reads blocks again while new ones are read. */
+export const rescan = action(
+  {
+    params: ['chain'],
+    body: form({
+      from_height: height('The first block that is read again.'),
+      to_height: optional(height('The last one; without it the newest block that was read.')),
+    }),
+    reply: object({ chain: text(), from: integer(), to: integer() }),
+  },
+  async ({ params, body: { from_height, to_height } }) => {
+    const to = to_height === undefined ? null : BigInt(to_height);
+    return (db) => rescanChain(db, params.chain, BigInt(from_height), to);
   },
 );

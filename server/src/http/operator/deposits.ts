@@ -1,9 +1,13 @@
 import type { LiveChain } from '../../chains/chains.ts';
 import { transactionUrl } from '../../core/deposit/chain.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
+import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
+import { needAccount } from '../../operations/accounts/account.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
+  boolean,
   choice,
+  form,
   id,
   integer,
   microUsd,
@@ -17,6 +21,7 @@ import {
   time,
 } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
+import { action } from './action.ts';
 
 /** Deposits from blockchains: held, credited and ignored ones of all accounts. */
 
@@ -99,3 +104,49 @@ function view({ id: deposit_id, ...row }: deposits.FoundDepositRow, live: readon
     address_url: chain?.explorer ? chain.explorer.address + to_address : null,
   };
 }
+
+const DecidedDeposit = named(
+  'DecidedDeposit',
+  object({
+    deposit_id: id(),
+    state: choice(['credited', 'ignored']),
+    account_id: nullable(id()),
+    amount_usd_micro: microUsd(),
+    transfer_id: nullable(id()),
+  }),
+);
+
+const reason = () => text("For the operator's log.", { maxLength: 1000 });
+
+/** POST /chain-deposits/:deposit_id/credit: a held or ignored deposit, once and for ever. */
+export const credit = action(
+  {
+    params: ['deposit_id'],
+    body: form({
+      account: optional(
+        text('Address or id; needed if no account has the deposit, or nothing has confirmed it.', {
+          maxLength: 254,
+        }),
+      ),
+      allows_booked: optional(boolean('Credits it although another booking names its hash.')),
+      reason: optional(reason()),
+    }),
+    reply: DecidedDeposit,
+  },
+  async ({ params, body: { account, ...how } }) => {
+    const deposit_id = idOf(params.deposit_id);
+    return async (db) => {
+      const named = account === undefined ? null : await needAccount(db, account);
+      return creditDeposit(db, { ...how, deposit_id, account_id: named?.id });
+    };
+  },
+);
+
+/** POST /chain-deposits/:deposit_id/ignore: a held deposit; it may still be credited later. */
+export const ignore = action(
+  { params: ['deposit_id'], body: form({ reason: reason() }), reply: DecidedDeposit },
+  async ({ params, body }) => {
+    const deposit_id = idOf(params.deposit_id);
+    return (db) => ignoreDeposit(db, { deposit_id, reason: body.reason });
+  },
+);

@@ -1,11 +1,14 @@
-import { Anchor, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlayerPlay, IconRotate } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { OperatorChain } from '../../api-types.ts';
-import { Dimmed, Dot, Heading, Tag } from '../../components/styles.ts';
+import { Dimmed, Dot, Heading, RowButton, Tag } from '../../components/styles.ts';
 import { Ago, Took, useLocale, When } from '../../components/text.tsx';
 import { Figure } from '../Figure.tsx';
 import './chains-words.ts';
+import { RescanDialog, ResumeDialog } from './ReadDialog.tsx';
 
 const colors: Record<OperatorChain['state'], string> = {
   read: 'fare',
@@ -20,7 +23,9 @@ const colors: Record<OperatorChain['state'], string> = {
 /** One chain: how far it is read, and its problems. */
 export function ChainCard({ chain }: { chain: OperatorChain }) {
   const { t } = useTranslation('operator_chains');
+  const [opened, { open, close }] = useDisclosure(false);
   const { chain: name, title, chain_id, state } = chain;
+  const Dialog = state === 'stopped' ? ResumeDialog : RescanDialog;
   return (
     <Card withBorder padding="lg" component="article" aria-label={title}>
       <Group justify="space-between" align="flex-start" gap="sm" mb="md">
@@ -32,9 +37,20 @@ export function ChainCard({ chain }: { chain: OperatorChain }) {
           </Group>
           <Dimmed className="wrap">{t('name', { name, id: chain_id })}</Dimmed>
         </Stack>
+        {state === 'stopped' && (
+          <Button size="xs" leftSection={<IconPlayerPlay size={16} />} onClick={open}>
+            {t('resume')}
+          </Button>
+        )}
+        {state !== 'stopped' && chain.scanned_height !== null && chain.endpoints > 0 && (
+          <RowButton leftSection={<IconRotate size={16} />} onClick={open}>
+            {t('rescan')}
+          </RowButton>
+        )}
       </Group>
       <Figures chain={chain} />
       <Problems chain={chain} />
+      {opened && <Dialog chain={chain} onClose={close} />}
     </Card>
   );
 }
@@ -98,6 +114,8 @@ function Height({ of }: { of: number | null }) {
 function Problems({ chain }: { chain: OperatorChain }) {
   const { t } = useTranslation('operator_chains');
   const { stopped_why, refused_why, key_differs, failures, last_error, state } = chain;
+  const { rescan_from, rescan_to } = chain;
+  const height = new Intl.NumberFormat(useLocale());
   // While the chain is stopped or refused, the newest error is that of the stop or the refusal.
   const error = stopped_why === null && refused_why === null ? last_error : null;
   const problems: [what: string, said: string][] = [
@@ -106,6 +124,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
     ...(key_differs ? [problem('key_differs', '')] : []),
     ...(state === 'not_set_up' ? [problem('not_set_up', '')] : []),
     ...(error === null ? [] : [problem('failures', error)]),
+    ...(rescan_from === null ? [] : [problem('rescan', '')]),
   ];
   if (problems.length === 0) return null;
   return (
@@ -117,7 +136,12 @@ function Problems({ chain }: { chain: OperatorChain }) {
     >
       {problems.map(([what, said]) => (
         <Text key={what} size="sm" className="wrap">
-          {t(`problem.${what}`, { count: failures, said })}
+          {t(`problem.${what}`, {
+            count: failures,
+            said,
+            from: height.format(rescan_from ?? 0),
+            to: height.format(rescan_to ?? 0),
+          })}
         </Text>
       ))}
     </Stack>

@@ -58,7 +58,7 @@ function Sums() {
     { label: t('compared'), cell: (row) => <Compared sums={row} /> },
   ];
   return (
-    <Card withBorder padding="lg" component="section" aria-label={t('sums')}>
+    <Card withBorder padding="lg">
       <Heading mb={4}>{t('sums')}</Heading>
       <Dimmed mb="sm">{t('sums_text')}</Dimmed>
       {error && <Failure error={error} retry={() => void refetch()} />}

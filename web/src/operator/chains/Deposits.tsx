@@ -1,5 +1,6 @@
 import { Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconTransferIn } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OperatorDeposit } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -7,13 +8,14 @@ import { whenColumn, type Column } from '../../components/list/DataList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
-import { Dot, Note, PlainButton, RowName } from '../../components/styles.ts';
+import { Dot, Note, PlainButton, RowButton, RowName } from '../../components/styles.ts';
 import { Usd } from '../../components/text.tsx';
 import { Transaction } from '../../components/Transaction.tsx';
 import { useOperatorPages, useOperatorQuery } from '../../queries.ts';
 import { AccountLink } from '../links.tsx';
 import { liveMs } from '../live.ts';
 import { offered, useAddress } from '../search.ts';
+import { CreditDialog, IgnoreDialog } from './DepositDialogs.tsx';
 import './deposits-words.ts';
 
 type State = OperatorDeposit['state'];
@@ -94,6 +96,7 @@ function Filters() {
 function DepositRows() {
   const { t } = useTranslation('operator_deposits');
   const [{ state = 'held', why, chain, account, tx }] = useAddress('/operator/deposits');
+  const [chosen, setChosen] = useState<['credit' | 'ignore', OperatorDeposit] | null>(null);
   const query = {
     state: state === 'all' ? undefined : state,
     why,
@@ -133,19 +136,36 @@ function DepositRows() {
       cell: (row) => <Transaction of={row} />,
     },
     whenColumn(t('found'), (row) => row.created_at),
+    {
+      label: null,
+      number: true,
+      cell: (row) =>
+        row.state !== 'credited' && (
+          <Group gap={6} justify="flex-end" wrap="nowrap">
+            <RowButton onClick={() => setChosen(['credit', row])}>{t('credit')}</RowButton>
+            {row.state === 'held' && (
+              <RowButton onClick={() => setChosen(['ignore', row])}>{t('ignore')}</RowButton>
+            )}
+          </Group>
+        ),
+    },
   ];
+  const Dialog = chosen?.[0] === 'credit' ? CreditDialog : IgnoreDialog;
   return (
-    <PagedList
-      of={found}
-      empty={{
-        icon: <IconTransferIn />,
-        title: t(`none.${empty}_title`),
-        text: t(`none.${empty}_text`),
-      }}
-      label={t('common:nav.deposits')}
-      columns={columns}
-      keyOf={(row) => row.deposit_id}
-    />
+    <>
+      <PagedList
+        of={found}
+        empty={{
+          icon: <IconTransferIn />,
+          title: t(`none.${empty}_title`),
+          text: t(`none.${empty}_text`),
+        }}
+        label={t('common:nav.deposits')}
+        columns={columns}
+        keyOf={(row) => row.deposit_id}
+      />
+      {chosen && <Dialog deposit={chosen[1]} onClose={() => setChosen(null)} />}
+    </>
   );
 }
 

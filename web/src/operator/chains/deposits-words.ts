@@ -32,6 +32,32 @@ addWords('operator_deposits', {
     account: 'Account',
     no_account: 'none',
     found: 'Found',
+    to_address: 'Address',
+    from_address: 'Sender',
+    block: 'Time of the block',
+    credit: 'Credit',
+    credit_title: 'Credit this deposit?',
+    credit_text: {
+      unconfirmed:
+        'An endpoint does not know this transaction. Compare it with an explorer before you credit it. A credit cannot be undone.',
+      unmatched:
+        'No account has this address. Credit the deposit to the account that sent it. A credit cannot be undone.',
+      review:
+        'It is larger than your limit, or a booking by hand names its transaction. A credit cannot be undone.',
+      dust: 'It is smaller than the minimum of the chain. A credit cannot be undone.',
+      token:
+        'The chain file does not credit this token. The credit counts one token as one US dollar, and cannot be undone.',
+      operator: 'An operator ignored it before. A credit cannot be undone.',
+    },
+    account_wanted: 'E-mail address or id of the account',
+    other_payment: 'That booking was another payment: credit this one too',
+    reason: 'Reason',
+    reason_hint: 'Only the operator log shows it.',
+    credited_now: 'The deposit is credited.',
+    ignore: 'Ignore',
+    ignore_title: 'Ignore this deposit?',
+    ignore_text: 'It is not credited and no longer needs attention. You can still credit it later.',
+    ignored_now: 'The deposit is ignored.',
     none: {
       held_title: 'No deposit is held',
       held_text: 'Deposits that need a decision appear here.',
@@ -81,6 +107,33 @@ addWords('operator_deposits', {
     account: 'Аккаунт',
     no_account: 'нет',
     found: 'Найдено',
+    to_address: 'Адрес',
+    from_address: 'Отправитель',
+    block: 'Время блока',
+    credit: 'Зачислить',
+    credit_title: 'Зачислить это поступление?',
+    credit_text: {
+      unconfirmed:
+        'Один из узлов не знает этой транзакции. Сначала сверьте её с обозревателем. Зачисление нельзя отменить.',
+      unmatched:
+        'Такого адреса нет ни у одного аккаунта. Зачислите поступление аккаунту, который его отправил. Отменить это нельзя.',
+      review:
+        'Оно больше вашего порога, или его транзакцию называет проводка вручную. Зачисление нельзя отменить.',
+      dust: 'Оно меньше минимума сети. Зачисление нельзя отменить.',
+      token:
+        'Файл сети не зачисляет этот токен. При зачислении один токен считается за один доллар, и отменить это нельзя.',
+      operator: 'Раньше оператор решил его не учитывать. Зачисление нельзя отменить.',
+    },
+    account_wanted: 'Почта или номер аккаунта',
+    other_payment: 'То был другой платёж: зачислить и этот',
+    reason: 'Причина',
+    reason_hint: 'Видна только в журнале оператора.',
+    credited_now: 'Поступление зачислено.',
+    ignore: 'Не учитывать',
+    ignore_title: 'Не учитывать это поступление?',
+    ignore_text:
+      'Оно не будет зачислено и перестанет требовать внимания. Зачислить его можно и позже.',
+    ignored_now: 'Поступление не учтено.',
     none: {
       held_title: 'Ничего не задержано',
       held_text: 'Здесь появятся поступления, по которым нужно решение.',
