@@ -21,10 +21,9 @@ export async function topup(
   const address = await chosenAddress(client, chain);
   // Before the address is shown, so that a deposit to it is always new.
   const { data: before } = await client.deposits.list({ limit: 100 });
-  if (json) printJson(address);
-  else await show(address);
-  if (!wait) return;
-  const credited = await waitForDeposit(client, before, { json, quiet });
+  const reveal = async () => (json ? printJson(address) : await show(address));
+  if (!wait) return reveal();
+  const credited = await waitForDeposit(client, before, reveal, { json, quiet });
   if (json) return;
   const { available_usd_micro } = await client.balance();
   printFields([
@@ -77,6 +76,7 @@ async function show(of: DepositAddress): Promise<void> {
 async function waitForDeposit(
   client: Farebox,
   before: Deposit[],
+  reveal: () => Promise<void>,
   { json, quiet }: Context,
 ): Promise<bigint> {
   const line = new LiveLine(quiet || json);
@@ -84,6 +84,8 @@ async function waitForDeposit(
   const told = new Set(before.filter(({ state }) => ends.has(state)).map(nameOf));
   const ended: Deposit[] = [];
   const work = async (signal: AbortSignal) => {
+    // Not sooner, because a signal may come as soon as the address is shown.
+    await reveal();
     for (;;) {
       const { data } = await client.deposits.list({ limit: 100 }, { signal, maxRetries });
       for (const deposit of data.filter((each) => !told.has(nameOf(each)))) {
