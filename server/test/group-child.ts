@@ -7,10 +7,8 @@
  * next one's starts.
  */
 import path from 'node:path';
-import { after, describe } from 'node:test';
-import { closeShared } from './kit/at-end.ts';
+import { describe } from 'node:test';
+import './kit/at-end.ts';
 
 for (const file of process.argv.slice(2).filter((name) => !name.startsWith('--')))
   describe(file, () => import(path.resolve(file)));
-
-after(closeShared);

@@ -1,5 +1,5 @@
 /**
- * The test command: one embedded PostgreSQL for the whole suite. Each process runs a few files of
+ * The test command: one embedded PostgreSQL for the whole suite. Each process runs many files of
  * one folder; four processes run at a time, at most two of them with a browser. The counts come
  * last, so that the end of the output is enough to read.
  *
@@ -34,12 +34,26 @@ const runner = path.join(import.meta.dirname, 'group-child.ts');
 const processesAtOnce = 4;
 const browsersAtOnce = 2;
 /** Loading the service takes longer than the tests of most files. */
-const filesOfProcess = 16;
+const filesOfProcess = 24;
 /** Few, so that two browsers work side by side until the end. */
 const pagesOfProcess = 4;
-/** They start processes, stop databases, or share servers that the first file would close. */
-const oneFileEach =
-  /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^(bench|tools)\//;
+/** They are long, or change what a process has only one of. */
+const oneFileEach = new RegExp(
+  [
+    '^server/test/[^/]+$',
+    '^server/test/(chaos|examples)/',
+    '^server/test/commands/(verbs|serve|snapshot)',
+    '^server/test/db/(embedded|migrate)',
+    '^server/test/(client|commands|db)/.*\\.long\\.test\\.ts$',
+  ].join('|'),
+);
+/** Databases live for seconds: to clean up or compress them costs more than it saves. */
+const serverSettings = {
+  max_connections: '200',
+  max_wal_size: '256MB',
+  autovacuum: 'off',
+  wal_compression: 'off',
+};
 /** Several times the longest process: machines differ, and share their cores with others. */
 const defaultTimeoutSeconds = '900';
 /** Kills, packaging, other runtimes, and every width, fault and state of what a short file tests. */
@@ -149,8 +163,11 @@ function findTasks(named: string[], { only, fleet, full, slow }: Chosen): Task[]
 
 /** Groups of files that share a process. */
 function groupsOf(files: string[]): string[][] {
-  const kindOf = (file: string) =>
-    oneFileEach.test(file) ? file : `${path.dirname(file)} ${isOfPages(file)}`;
+  const kindOf = (file: string) => {
+    if (oneFileEach.test(file)) return file;
+    const folder = /^server\/test\/\w+/.exec(file)?.[0] ?? 'beside the source';
+    return `${folder} ${isOfPages(file)}`;
+  };
   return [...Map.groupBy(files, kindOf).values()].flatMap((kind) => {
     // Groups of about equal length, because the last one to end decides the time.
     const size = isOfPages(kind[0]!) ? pagesOfProcess : filesOfProcess;
@@ -185,7 +202,7 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
     if (!process.env.FAREBOX_TEST_DATABASE) {
       postgres = await startEmbedded({
         dataDir: path.join(data, 'data'),
-        settings: { max_connections: '200', max_wal_size: '256MB' },
+        settings: serverSettings,
       });
       process.env.FAREBOX_TEST_DATABASE = addressOf(postgres);
     }

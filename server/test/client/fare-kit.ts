@@ -142,8 +142,8 @@ export async function begin(service: Service, home: Home, args: string[]) {
   return { running, id, finish: () => (over = true) };
 }
 
-/** Far longer than any takes. */
-const runMaxMs = 20_000;
+/** Far longer than any takes, even with all cores busy. */
+const runMaxMs = 300_000;
 
 function watched(child: ChildProcess): Running {
   let stdout = '';

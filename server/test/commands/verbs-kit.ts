@@ -1,9 +1,11 @@
 /** The operator's verbs beside a service that runs. */
 import assert from 'node:assert/strict';
+import { isLong } from '../kit/long.ts';
 import {
   assertNoPostgres,
   assertSaid,
   call,
+  databaseFor,
   placeFor,
   type Place,
   type Ran,
@@ -12,6 +14,11 @@ import {
 
 /** In micro-USD, as JSON says it. */
 export const cents = (usd: number) => String(Math.round(usd * 1e6));
+
+const ofCompany = {
+  FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+  FAREBOX_BASE_URL: 'https://models.example.com/v1',
+};
 
 export interface Beside {
   place: Place;
@@ -31,10 +38,15 @@ export interface Beside {
   stop(): Promise<void>;
 }
 
+/**
+ * In the long form on the embedded database, whose every command costs three connections more;
+ * serve.test.ts runs one beside an embedded service.
+ */
 export async function besideService(): Promise<Beside> {
   const cleanings: (() => Promise<void>)[] = [];
-  const place = placeFor({ after: (clean) => void cleanings.push(clean) });
-  const service = await place.start(['serve', '--embedded']);
+  const t = { after: (clean: () => Promise<void>) => void cleanings.push(clean) };
+  const place = placeFor(t, isLong ? {} : { ...(await databaseFor(t)).env, ...ofCompany });
+  const service = await place.start(isLong ? ['serve', '--embedded'] : ['serve']);
   const postgres = place.postgresPid();
   const run = (...args: string[]) => place.run([...args, '--json']);
   const said = async (...args: string[]) => {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function until<T>(
   what: string,
   check: () => Promise<T> | T,
-  withinMs = 30_000,
+  withinMs = 120_000,
 ): Promise<Exclude<T, false | null | undefined>> {
   const start = performance.now();
   for (;;) {

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
+import { until } from '../kit/until.ts';
 import { reasonOf, type FetchErrorKind } from '../../src/lib/outbound/fetch-error.ts';
 import {
   assertFault,
@@ -119,6 +120,8 @@ describe('a fault', () => {
       'timeout',
       true,
     );
+    // The server may read it later than the client gives up.
+    await until('it has arrived', () => server.requests.length > 0);
     assert.equal(server.requests.length, 1);
   });
 

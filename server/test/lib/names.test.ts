@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hostname as machineName } from 'node:os';
 import { describe, test } from 'node:test';
 
+import { atEnd } from '../kit/at-end.ts';
 import {
   createLookup,
   ownAddresses,
@@ -13,15 +14,7 @@ import {
 } from '../../src/lib/outbound/fetch.ts';
 import cases from '../fixtures/ssrf-cases.json' with { type: 'json' };
 import { serveNames, type Answer } from './name-server.ts';
-import {
-  assertBlocked,
-  assertFault,
-  client,
-  closeAfterwards,
-  forbiddenListener,
-  http,
-  limits,
-} from './outbound.ts';
+import { assertBlocked, assertFault, client, forbiddenListener, http, limits } from './outbound.ts';
 
 const publicIp = '93.184.216.34';
 const forbidden = await forbiddenListener();
@@ -39,18 +32,19 @@ const guarded = (options: Partial<FetchOptions> = {}): Fetch => client({ guard: 
 
 /**
  * The real resolver, asking a name server of ours. `answer` sees how often the name was asked for
- * before.
+ * before, and silence is given up after `timeoutMs`.
  */
 async function names(
   answer: (times: number) => Answer | null,
+  timeoutMs = 1_500,
 ): Promise<Lookup & { asked: string[] }> {
   const times = { a: 0, aaaa: 0 };
   const server = await serveNames((_name, type) => answer(times[type]++));
-  closeAfterwards(() => server.close());
+  atEnd(() => server.close());
   const lookup = createLookup({
     servers: [server.address],
     hostsFile: '/dev/null',
-    timeoutMs: 100,
+    timeoutMs,
   });
   return Object.assign(lookup, { asked: server.asked });
 }
@@ -123,7 +117,7 @@ describe('names', () => {
     NXDOMAIN: () => assertUnresolved({ code: 3 }),
     SERVFAIL: () => assertUnresolved({ code: 2 }),
     'resolver hang 30 s': async () => {
-      const lookup = await names(() => null);
+      const lookup = await names(() => null, 100);
       const begun = performance.now();
       await assertFault(send(lookup, { connectTimeoutMs: 150 }), 'dns', false);
       assert.equal(await resolvesToPublic('hook.example-farm.com', lookup), 'unresolved');
@@ -219,7 +213,7 @@ describe('names', () => {
 
   test('the hosts file speaks before the name server', async () => {
     const server = await serveNames(() => publicly);
-    closeAfterwards(() => server.close());
+    atEnd(() => server.close());
     const lookup = createLookup({ servers: [server.address] });
     assert.ok((await lookup('localhost')).includes('127.0.0.1'));
     assert.deepEqual(server.asked, []);

@@ -1,12 +1,11 @@
 /**
  * Shared parts of the tests of the outbound client. All that is opened here is closed after the
- * file's tests.
+ * last file of the process.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { after } from 'node:test';
 
 import {
   FetchError,
@@ -16,32 +15,27 @@ import {
   type FetchOptions,
   type StreamReply,
 } from '../../src/lib/outbound/fetch.ts';
+import { atEnd } from '../kit/at-end.ts';
 import { serveHttp, serveTcp, type LocalServer, type TcpServer } from './local-server.ts';
-
-const closing: (() => Promise<void>)[] = [];
-export const closeAfterwards = (close: () => Promise<void>): void => void closing.push(close);
-after(async () => {
-  for (const close of closing) await close();
-});
 
 export const limits = { timeoutMs: 5000, maxBytes: 1024 * 1024 };
 export const streamLimits = { idleTimeoutMs: 5000, maxBytes: 1024 * 1024 };
 
 export function client(options: Partial<FetchOptions> = {}): Fetch {
   const made = createFetch({ guard: false, ...options });
-  closing.push(() => made.close());
+  atEnd(() => made.close());
   return made;
 }
 
 export async function http(listener: RequestListener): Promise<LocalServer> {
   const server = await serveHttp(listener);
-  closing.push(() => server.close());
+  atEnd(() => server.close());
   return server;
 }
 
 export async function tcp(listener: (socket: Socket) => void): Promise<TcpServer> {
   const server = await serveTcp(listener);
-  closing.push(() => server.close());
+  atEnd(() => server.close());
   return server;
 }
 

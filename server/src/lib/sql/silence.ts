@@ -30,7 +30,7 @@ export function idleOf(pool: pg.Pool): () => void {
 }
 
 /** The driver's types do not declare the socket. */
-export function socketOf(client: pg.PoolClient): Socket {
+export function socketOf(client: pg.ClientBase): Socket {
   const stream = fieldOf(fieldOf(client, 'connection'), 'stream');
   if (!(stream instanceof Socket)) throw new TypeError('The driver has no socket');
   return stream;
