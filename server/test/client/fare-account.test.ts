@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { homeOf, refused, well } from './fare-kit.ts';
 
@@ -34,7 +35,7 @@ describe('fare login', () => {
     assert.equal(well(await home.run(['balance', '--json'])).json.available_usd_micro, '12500000');
   });
 
-  test('shows the name of a key without what a terminal obeys', async () => {
+  inLong('shows the name of a key without what a terminal obeys', async () => {
     const home = homeOf(service, null);
     const reply = {
       available_usd_micro: '1',
@@ -73,7 +74,7 @@ describe('fare login', () => {
     assert.equal(fs.existsSync(home.settingsFile), false);
   });
 
-  test('a file that lost its mode gets it back when it is read', async () => {
+  inLong('a file that lost its mode gets it back when it is read', async () => {
     const home = homeOf(service, account.key);
     fs.chmodSync(home.settingsFile, 0o644);
     well(await home.run(['balance']));
@@ -82,7 +83,7 @@ describe('fare login', () => {
 });
 
 describe('the environment', () => {
-  test('its key and address go before what is kept', async () => {
+  inLong('its key and address go before what is kept', async () => {
     const other = await service.account({ usd: 1 });
     const home = homeOf(service, account.key);
     const env = { FAREBOX_API_KEY: other.key };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../../client/src/index.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';
+import { inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
@@ -44,7 +45,7 @@ describe('fare chat', () => {
     assert.deepEqual(sent().messages, [{ role: 'user', content: 'Hi there' }]);
   });
 
-  test('a wrong model, nothing to say, no balance: said, and nobody is called', async () => {
+  inLong('a wrong model, nothing to say, no balance: said, and nobody is called', async () => {
     refused(
       await home.run(['chat', 'fake/caht', 'Hi']),
       2,
@@ -74,7 +75,7 @@ describe('fare chat', () => {
     assert.equal(cost.said, cost.real);
   });
 
-  test('a service that goes away in mid-reply: what came may be charged', async () => {
+  inLong('a service that goes away in mid-reply: what came may be charged', async () => {
     service.fake.behave.chat = ({ signal }) => ({ outcome: 'stream', chunks: endless(signal) });
     await throughFaulty(undefined, async (env, faulty) => {
       const running = home.start(['chat', 'fake/chat', 'Count'], { env });
@@ -126,7 +127,7 @@ describe('fare chat', () => {
     await until('the model is let go', () => signal.aborted);
   });
 
-  test('Ctrl-C at a model that finishes its reply: said at once, exit 130', async () => {
+  inLong('Ctrl-C at a model that finishes its reply: said at once, exit 130', async () => {
     const goOn = Promise.withResolvers<void>();
     async function* slow() {
       yield delta('One');

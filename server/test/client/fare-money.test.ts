@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { tinyPng } from '../kit/fake.ts';
+import { inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -80,7 +81,7 @@ describe('what fare run may spend', () => {
     nothingStarted();
   });
 
-  test('nowhere to keep the run: nothing is priced, uploaded or submitted, exit 2', async () => {
+  inLong('nowhere to keep the run: nothing is priced, uploaded or submitted, exit 2', async () => {
     const file = path.join(home.dir, 'a.png');
     fs.writeFileSync(file, tinyPng);
     const env = { XDG_STATE_HOME: file };

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { images, tinyPng } from '../kit/fake.ts';
+import { inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { homeOf, program, refused, well, type Home } from './fare-kit.ts';
 
@@ -56,7 +57,7 @@ describe('fare status', () => {
     );
   });
 
-  test('of what is no id, or nobody has: said, and told apart', async () => {
+  inLong('of what is no id, or nobody has: said, and told apart', async () => {
     refused(await home.run(['status', 'x']), 2, /"x" is not a request id[^]*fare list/);
     refused(await home.run(['status', 'last']), 2, /Nothing was run on this computer/);
     refused(await home.run(['status', nobody]), 1, /Nothing with this id/);
@@ -85,7 +86,7 @@ test('fare cancel frees what waits, and says of the rest that it cannot', async 
   refused(await home.run(['wait', id]), 1, /was cancelled\. Nothing was charged/);
 });
 
-test('fare result prints the output as JSON, and says when there is none yet', async () => {
+inLong('fare result prints the output as JSON, and says when there is none yet', async () => {
   assert.equal(well(await home.run(['result', ids.completed])).json.images.length, 2);
   refused(await home.run(['result', ids.waiting]), 1, /still in the queue[^]*fare wait/);
 });
@@ -165,7 +166,7 @@ describe('completions', () => {
     return stdout;
   }
 
-  test('a real bash completes with its script', { skip: bash }, async () => {
+  inLong('a real bash completes with its script', { skip: bash }, async () => {
     const said = await inBash('COMP_WORDS=(fare run fake/f); COMP_CWORD=2; _fare');
     assert.equal(said, 'fake/film/text-to-video\n');
   });

@@ -8,7 +8,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { refused as refusedBy, startFaulty } from '../kit/faulty.ts';
-import { inShort } from '../kit/long.ts';
+import { inShort, inLong } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { begin, homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -68,43 +68,49 @@ describe('an interrupted run', () => {
     });
   }
 
-  test('Ctrl-C while an output is on its way: no half of a file, and resume saves all of it', async () => {
-    proxy.stalls = true;
-    const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
-    const running = home.start([...cat, '-o', 'x.png'], { env });
-    await until('the download has begun', () => proxy.stalled === 1);
-    running.child.kill('SIGINT');
-    refused(await running.ended, 5, /not all of its outputs are saved[^]*fare resume/);
-    assert.deepEqual(fs.readdirSync(home.dir), []);
-    proxy.stalls = false;
-    assert.equal(well(await home.run(['resume'], { env })).stdout, 'x.png\n');
-    assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
-  });
+  inLong(
+    'Ctrl-C while an output is on its way: no half of a file, and resume saves all of it',
+    async () => {
+      proxy.stalls = true;
+      const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+      const running = home.start([...cat, '-o', 'x.png'], { env });
+      await until('the download has begun', () => proxy.stalled === 1);
+      running.child.kill('SIGINT');
+      refused(await running.ended, 5, /not all of its outputs are saved[^]*fare resume/);
+      assert.deepEqual(fs.readdirSync(home.dir), []);
+      proxy.stalls = false;
+      assert.equal(well(await home.run(['resume'], { env })).stdout, 'x.png\n');
+      assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
+    },
+  );
 
   for (const out of inShort(1, [[], ['-o', 'cats/'], ['-o', 'cat.png']])) {
-    test(`left between two outputs: the first is not saved again (${out.at(-1) ?? 'no --out'})`, async () => {
-      service.fake.behave.poll = () => ({ state: 'done', result: images(3) });
-      const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
-      const files = () =>
-        (fs.readdirSync(home.dir, { recursive: true }) as string[]).filter((each) =>
-          each.endsWith('.png'),
-        );
-      Object.assign(proxy, { stalls: true, stalled: 0, passes: 1, outputs: 0 });
-      const args = ['run', 'fake/image', '--prompt', 'a cat', 'num_images=3', ...out];
-      const running = home.start(args, { env });
-      await until('the second is on its way', () => proxy.stalled === 1);
-      running.child.kill('SIGKILL');
-      await running.ended;
-      const [first] = files();
-      Object.assign(proxy, { stalls: false, passes: 0, outputs: 0 });
-      const ran = well(await home.run(['resume'], { env }));
-      assert.equal(proxy.outputs, 2, 'downloads');
-      const names = ran.stdout.trim().split('\n');
-      assert.equal(names.length, 3);
-      assert.equal(names[0], first);
-      assert.deepEqual(files().sort(), names.sort());
-      assert.ok(!names.some((name) => name.includes('_2')));
-    });
+    inLong(
+      `left between two outputs: the first is not saved again (${out.at(-1) ?? 'no --out'})`,
+      async () => {
+        service.fake.behave.poll = () => ({ state: 'done', result: images(3) });
+        const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+        const files = () =>
+          (fs.readdirSync(home.dir, { recursive: true }) as string[]).filter((each) =>
+            each.endsWith('.png'),
+          );
+        Object.assign(proxy, { stalls: true, stalled: 0, passes: 1, outputs: 0 });
+        const args = ['run', 'fake/image', '--prompt', 'a cat', 'num_images=3', ...out];
+        const running = home.start(args, { env });
+        await until('the second is on its way', () => proxy.stalled === 1);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        const [first] = files();
+        Object.assign(proxy, { stalls: false, passes: 0, outputs: 0 });
+        const ran = well(await home.run(['resume'], { env }));
+        assert.equal(proxy.outputs, 2, 'downloads');
+        const names = ran.stdout.trim().split('\n');
+        assert.equal(names.length, 3);
+        assert.equal(names[0], first);
+        assert.deepEqual(files().sort(), names.sort());
+        assert.ok(!names.some((name) => name.includes('_2')));
+      },
+    );
   }
 
   for (const how of inShort(1, ['SIGKILL', 'SIGINT'] as const)) {

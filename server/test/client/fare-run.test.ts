@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
-import { inShort } from '../kit/long.ts';
+import { inShort, inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -75,38 +75,44 @@ describe('fare run', () => {
     assert.deepEqual(fs.readdirSync(home.dir), ['mine.png'], 'something was left beside it');
   });
 
-  test('a file that appeared meanwhile keeps its bytes: the output gets a free name', async () => {
-    const file = path.join(home.dir, 'x.png');
-    service.fake.behave.poll = () => {
-      fs.writeFileSync(file, 'theirs');
-      return { state: 'done', result: images(1) };
-    };
-    assert.equal(well(await home.run([...cat, '-o', 'x.png'])).stdout, 'x_2.png\n');
-    assert.equal(fs.readFileSync(file, 'utf8'), 'theirs');
-  });
+  inLong(
+    'a file that appeared meanwhile keeps its bytes: the output gets a free name',
+    async () => {
+      const file = path.join(home.dir, 'x.png');
+      service.fake.behave.poll = () => {
+        fs.writeFileSync(file, 'theirs');
+        return { state: 'done', result: images(1) };
+      };
+      assert.equal(well(await home.run([...cat, '-o', 'x.png'])).stdout, 'x_2.png\n');
+      assert.equal(fs.readFileSync(file, 'utf8'), 'theirs');
+    },
+  );
 
-  test('input comes from a file, from stdin, from flags and pairs, each read by the schema', async () => {
-    const input = { prompt: 'from a file', extra: { deep: [1] } };
-    fs.writeFileSync(path.join(home.dir, 'in.json'), JSON.stringify(input));
-    const image = ['run', 'fake/image', '--no-save'];
-    well(await home.run([...image, '--input', 'in.json', 'num_images=2', '--max-usd', '1']));
-    well(await home.run([...image, '--input', '-', 'x=y=z'], { stdin: '{"prompt":"007"}' }));
-    well(
-      await home.run([...image, '--prompt', '-', '--set', 'seed=7', 'on=true'], { stdin: '8\n' }),
-    );
-    well(await home.run([...image, 'prompt=9']));
-    assert.deepEqual(
-      service.fake.starts.slice(startsBefore).map((start) => start.input),
-      [
-        { ...input, num_images: 2 },
-        { prompt: '007', x: 'y=z', num_images: 1 },
-        { prompt: '8', seed: 7, on: true, num_images: 1 },
-        { prompt: '9', num_images: 1 },
-      ],
-    );
-  });
+  inLong(
+    'input comes from a file, from stdin, from flags and pairs, each read by the schema',
+    async () => {
+      const input = { prompt: 'from a file', extra: { deep: [1] } };
+      fs.writeFileSync(path.join(home.dir, 'in.json'), JSON.stringify(input));
+      const image = ['run', 'fake/image', '--no-save'];
+      well(await home.run([...image, '--input', 'in.json', 'num_images=2', '--max-usd', '1']));
+      well(await home.run([...image, '--input', '-', 'x=y=z'], { stdin: '{"prompt":"007"}' }));
+      well(
+        await home.run([...image, '--prompt', '-', '--set', 'seed=7', 'on=true'], { stdin: '8\n' }),
+      );
+      well(await home.run([...image, 'prompt=9']));
+      assert.deepEqual(
+        service.fake.starts.slice(startsBefore).map((start) => start.input),
+        [
+          { ...input, num_images: 2 },
+          { prompt: '007', x: 'y=z', num_images: 1 },
+          { prompt: '8', seed: 7, on: true, num_images: 1 },
+          { prompt: '9', num_images: 1 },
+        ],
+      );
+    },
+  );
 
-  test('a local file is uploaded once, however often it stands in the input', async () => {
+  inLong('a local file is uploaded once, however often it stands in the input', async () => {
     fs.writeFileSync(path.join(home.dir, 'a.png'), tinyPng);
     const twice = ['--image', './a.png', 'mask=@./a.png', '--no-save'];
     const ran = well(await home.run([...cat, ...twice]));

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../../client/src/index.ts';
 import { images } from '../kit/fake.ts';
-import { inShort } from '../kit/long.ts';
+import { inShort, inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
@@ -138,7 +138,7 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
   assert.ok(!terminal.shown().includes('\u001B]0;owned'));
 });
 
-test('fare chat: a reply that breaks is counted as well', { skip }, async () => {
+inLong('fare chat: a reply that breaks is counted as well', { skip }, async () => {
   service.fake.behave.chat = () => ({ outcome: 'stream', chunks: broken() });
   async function* broken() {
     yield delta('Half a');

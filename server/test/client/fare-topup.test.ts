@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { showAddress } from '../../src/core/deposit/address.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
+import { inLong, inShort } from '../kit/long.ts';
 import { startService, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { chain, keyOf, usdc, usdt } from '../operations/deposits-kit.ts';
@@ -84,7 +85,7 @@ describe('fare topup', () => {
     assert.equal((await service.balance(account)).available, 26_000_000n);
   });
 
-  test('does not wait with --no-wait, and takes no earlier deposit for a new one', async () => {
+  inLong('does not wait with --no-wait, and takes no earlier deposit for a new one', async () => {
     const { home, address, pay } = await customer();
     pay(3n);
     world.mine(5);
@@ -104,7 +105,7 @@ describe('fare topup', () => {
     );
   });
 
-  test('says that another token is not credited', async () => {
+  inLong('says that another token is not credited', async () => {
     const { account, home, pay } = await customer();
     const running = home.start(['topup', '--chain', 'play', '--quiet']);
     await until('it waits', () => steps.waiting!.test(running.stdout()));
@@ -116,7 +117,7 @@ describe('fare topup', () => {
     assert.equal((await service.balance(account)).available, 0n);
   });
 
-  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
+  const signals = inShort<NodeJS.Signals>(1, ['SIGINT', 'SIGTERM']);
   for (const signal of signals)
     test(`ends cleanly at ${signal}`, async () => {
       const { home } = await customer();
@@ -126,7 +127,7 @@ describe('fare topup', () => {
       refused(await running.ended, 130, /credited without this command, and the address stays/);
     });
 
-  test('names the chains that there are', async () => {
+  inLong('names the chains that there are', async () => {
     const { home } = await customer();
     refused(await home.run(['topup', '--chain', 'tron']), 2, /"tron"[^]*There are: .*play/);
     const account = await bare.account();
@@ -135,7 +136,7 @@ describe('fare topup', () => {
     assert.equal(ran.stdout, '');
   });
 
-  test(
+  inLong(
     'draws the address for scanners in a terminal',
     { skip: withoutTerminal() ?? false },
     async () => {
@@ -149,7 +150,7 @@ describe('fare topup', () => {
 });
 
 describe('where to send money is told', () => {
-  test('by fare balance', async () => {
+  inLong('by fare balance', async () => {
     const { home, address } = await customer();
     const { stdout } = well(await home.run(['balance']));
     assert.ok(stdout.includes(`top up\t1.00 USDT or more on play to ${address}\n`), stdout);

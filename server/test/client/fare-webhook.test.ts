@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { inLong } from '../kit/long.ts';
 import { startService, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { homeOf, refused, type Running } from './fare-kit.ts';
@@ -71,7 +72,7 @@ describe('fare webhook listen', () => {
     assert.ok(!stdout.includes('\u001B'));
   });
 
-  test('with --json: a value for each; without a secret nothing is called verified', async () => {
+  inLong('with --json: a value for each; without a secret nothing is called verified', async () => {
     const { running, send } = await listening(['--json']);
     const body = JSON.stringify(event);
     assert.equal((await send(body, signed(body))).status, 204);
@@ -112,7 +113,7 @@ describe('fare webhook listen', () => {
     assert.doesNotMatch(stdout, /undefined|object|\u009b/);
   });
 
-  test('a flood of forged ones does not hide what is real, and pages are refused', async () => {
+  inLong('a flood of forged ones does not hide what is real, and pages are refused', async () => {
     const { running, send } = await listening([], { FAREBOX_WEBHOOK_SECRET: secret });
     const body = JSON.stringify(event);
     const page = { origin: 'https://example.com', ...signed(body) };
@@ -142,7 +143,7 @@ describe('fare webhook listen', () => {
     assert.doesNotMatch(ran.all, /hunter2/);
   });
 
-  test('a port that is taken: said', async () => {
+  inLong('a port that is taken: said', async () => {
     const { running, port, home } = await listening([]);
     refused(
       await home.run(['webhook', 'listen', '-p', String(port)]),

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { tinyPng } from '../kit/fake.ts';
+import { inLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { image } from '../storage/media-fixtures.ts';
 import { commandOf, startAgent } from './mcp-kit.ts';
@@ -81,7 +82,7 @@ describe('an upload', () => {
     await agent.close();
   });
 
-  test('takes the folders that the program works in where the person named none', async () => {
+  inLong('takes the folders that the program works in where the person named none', async () => {
     const none = await startAgent(service, account);
     const { code, message } = await none.refused('upload_file', { path: join(dir, 'open/a.png') });
     assert.equal(code, 'not_allowed');
@@ -96,7 +97,7 @@ describe('an upload', () => {
   });
 });
 
-test('a picture too large to show is linked, and read as a resource', async () => {
+inLong('a picture too large to show is linked, and read as a resource', async () => {
   const bytes = Buffer.concat([await image('png'), Buffer.alloc(700_000)]);
   service.fake.behave.poll = () => ({
     state: 'done',

@@ -1,7 +1,7 @@
 import { after, before, describe, test, type TestContext } from 'node:test';
 import assert from 'node:assert/strict';
 import { refused, startFaulty, type Call, type Fault } from '../kit/faulty.ts';
-import { inShort } from '../kit/long.ts';
+import { inShort, inLong } from '../kit/long.ts';
 import { openScene, startAgent, type Agent, type Scene } from './mcp-kit.ts';
 
 /** Money that may have been spent, though nobody heard of it. */
@@ -79,7 +79,7 @@ describe('a repeat that is refused after a lost answer', () => {
     });
   }
 
-  test('of a chat likewise', async (t) => {
+  inLong('of a chat likewise', async (t) => {
     const { agent } = await refusing(t, '/chat/', ways[0][1], '1');
     const hi = { model_id: 'fake/chat', messages: [{ role: 'user', content: 'hi' }], max_usd: 1 };
     assert.match((await agent.refused('chat', hi)).message, /may have been accepted/);
@@ -88,7 +88,7 @@ describe('a repeat that is refused after a lost answer', () => {
   });
 });
 
-test('a refusal of the first try takes nothing aside', async (t) => {
+inLong('a refusal of the first try takes nothing aside', async (t) => {
   const proxy = await startFaulty(scene.service.base);
   t.after(() => proxy.stop());
   const account = await scene.service.account();

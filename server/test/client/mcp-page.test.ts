@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { inLong } from '../kit/long.ts';
 import { startAgent, openScene, type Scene } from './mcp-kit.ts';
 
 /** docs/mcp.md says what there is, and what it tells people to paste works. */
@@ -15,7 +16,7 @@ before(async () => {
 });
 after(() => scene.stop());
 
-test('every configuration on the page starts a server that keeps its limit', async () => {
+inLong('every configuration on the page starts a server that keeps its limit', async () => {
   const blocks = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json]) =>
     JSON.parse(json!),
   );

@@ -1,5 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { inLong } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { openScene, startAgent, type Scene } from './mcp-kit.ts';
 
@@ -124,7 +125,7 @@ describe('a call that is cancelled', () => {
     });
   });
 
-  test('because the program has gone is cancelled as well', async () => {
+  inLong('because the program has gone is cancelled as well', async () => {
     await scene.withAgent([], async (agent) => {
       const call = agent.use('generate', cat).catch(() => {});
       await until('it is submitted', async () => (await scene.submits()).length === 1);
@@ -138,7 +139,7 @@ describe('a call that is cancelled', () => {
     });
   });
 
-  test('by its id costs nothing while it queues, and twice is as once', async () => {
+  inLong('by its id costs nothing while it queues, and twice is as once', async () => {
     await scene.withAgent(['--max-usd', '0.01'], async (agent) => {
       const { fields } = await agent.use('generate', { ...cat, wait_seconds: 0 });
       const { request_id } = fields;

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { signingSecrets } from '../../src/secrets.ts';
 import { testDatabase } from '../kit/database.ts';
+import { inLong } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { assertNoPostgres, assertSaid, call, outputOf, placeFor } from './cli.ts';
 import { openCompany, secret, type Company } from './serve-kit.ts';
@@ -183,7 +184,7 @@ describe('on the embedded database', () => {
     await assertNoPostgres(place);
   });
 
-  test('a port in use is said in words, and nothing is left running', async (t) => {
+  inLong('a port in use is said in words, and nothing is left running', async (t) => {
     const taken = net.createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     t.after(() => taken.close());
@@ -218,12 +219,11 @@ describe('on a database of its own', () => {
     t.after(() => fresh.close());
     const env = { DATABASE_URL: fresh.url, FAREBOX_SECRET: '', FAREBOX_SECRET_PREVIOUS: secret };
     fs.mkdirSync(kept, { recursive: true });
-    const began = performance.now();
+    // A process of its own ends only if nothing that was opened holds it up.
     assertSaid(
       await place.command(['trial'], env),
       /^The signing secret in .*data\/secret: EISDIR/,
     );
-    assert.ok(performance.now() - began < 10_000, 'what was opened held up the end');
     fs.rmdirSync(kept);
     for (const text of ['', '\n', 'x'.repeat(31)]) {
       fs.writeFileSync(kept, text);

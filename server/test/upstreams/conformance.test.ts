@@ -24,11 +24,19 @@ for (const file of readdirSync(join(import.meta.dirname, 'rigs')).toSorted()) {
   rigs.push(rig);
 }
 
-/** In the short form one upstream of each class meets every fault, and the others meet these. */
-const usualFaults: Fault[] = ['submit-lost', 'submit-503', 'finish-failed', 'cancel-late'];
+/**
+ * In the short form each fault meets one upstream that can have it, in turn; a lost answer meets
+ * all, and the others whose end depends on the class meet one of each class.
+ */
 function faultsFor(rig: Rig): Fault[] {
   const alike = (each: Rig) => each.class === rig.class && each.callsBack === rig.callsBack;
-  return isLong || rigs.find(alike) === rig ? keysOf(faults) : usualFaults;
+  const isFirst = rigs.find(alike) === rig;
+  return keysOf(faults).filter((fault, n) => {
+    const able = rigs.filter(({ cannot }) => cannot[fault] === undefined);
+    const isInTurn = able[n % able.length] === rig;
+    const byClass = expected[fault].ends === 'by class';
+    return isLong || isInTurn || fault === 'submit-lost' || (byClass && isFirst);
+  });
 }
 
 /** How a request ends while the upstream does this and nothing else. */
