@@ -134,10 +134,7 @@ function DepositFacts({ deposit }: { deposit: OperatorDeposit }) {
         [t('account'), account_email ?? t('no_account')],
         [t('to_address'), <Address key="to" of={to_address} url={address_url} />],
         [t('from_address'), <Address key="from" of={deposit.from_address} url={null} />],
-        [
-          t('common:transaction'),
-          <Transaction key="hash" hash={deposit.tx_hash} url={deposit.tx_url} />,
-        ],
+        [t('common:transaction'), <Transaction key="hash" of={deposit} />],
         [t('block'), <When key="block" at={deposit.block_at} />],
       ]}
     />
