@@ -70,6 +70,7 @@ create table deposit_addresses (
 );
 create unique index deposit_addresses_current on deposit_addresses (account_id, family)
   where retired_at is null;
+create index deposit_addresses_account on deposit_addresses (account_id);
 create index deposit_addresses_shown on deposit_addresses (family, shown_at)
   where shown_at is not null;
 comment on table deposit_addresses is 'Whose address is whose. No row is ever deleted or given to another account: money may come years later.';

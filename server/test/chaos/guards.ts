@@ -68,7 +68,7 @@ export const guards: Tests = {
     'deposit-stays-with-owner': 'deposit_of_other',
   },
   'test/operations/deposit-keys.test.ts': {
-    'new-addresses-a-day': 'at most four times in a day',
+    'new-addresses-bounded': 'until the account has twenty',
   },
   'test/operations/restored.test.ts': {
     'restored-copy-issues-new-addresses': 'given to nobody else',

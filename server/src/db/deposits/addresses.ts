@@ -110,17 +110,15 @@ export async function leaveOut(db: Connection, count: number): Promise<void> {
   await db.run(sql`update deposit_keys set next_index = next_index + ${count}`);
 }
 
-/** How many addresses the account has got in the last hours. */
+/** How many addresses of a key the account has, earlier ones included. */
 export async function countIssued(
   db: Connection,
   accountId: string,
-  family: Family,
-  hours: number,
+  keyId: string,
 ): Promise<number> {
   const [row] = await db.run<{ count: number }>(sql`
     select count(*)::int as count from deposit_addresses
-    where account_id = ${accountId} and family = ${family}
-      and created_at > now() - ${hours} * interval '1 hour'`);
+    where account_id = ${accountId} and key_id = ${keyId}`);
   return row!.count;
 }
 

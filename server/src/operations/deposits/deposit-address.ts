@@ -93,7 +93,7 @@ export function depositAddress(
 /**
  * Issues a new address in place of the account's current one, so that its payments are not linked
  * on the chain. The earlier address is still read, and its deposits are still the account's. Throws
- * `Refused` if the account has got too many today.
+ * `Refused` if the account has too many.
  */
 export function renewAddress(
   db: Database,
@@ -106,12 +106,12 @@ export function renewAddress(
     const { key_id, current } = checked;
     // Locks the key's row, so renewals come one after the other.
     if (!(await addresses.lockKey(tx, key_id))) return { address: null, differs: 'xpub_differs' };
-    const issued = await addresses.countIssued(tx, accountId, key.family, dayHours);
-    // guard: new-addresses-a-day
-    if (issued >= newAddressesMax)
+    const issued = await addresses.countIssued(tx, accountId, key_id);
+    // guard: new-addresses-bounded
+    if (issued >= addressesMax)
       throw new Refused(
-        `An account gets at most ${newAddressesMax} new addresses of a network in ${dayHours} hours. The current one stays good.`,
-        { reason: 'addresses_too_many', maximum: newAddressesMax },
+        `An account can have ${addressesMax} addresses of a network. The current one stays good.`,
+        { reason: 'addresses_too_many', maximum: addressesMax },
       );
     if (current !== null) await addresses.retireCurrent(tx, key.family, accountId);
     return issue(tx, accountId, key, key_id);
@@ -119,8 +119,7 @@ export function renewAddress(
 }
 
 /** Every address is read for ever, so each makes reading a little slower. */
-const newAddressesMax = 5;
-const dayHours = 24;
+const addressesMax = 20;
 
 /** The key and the account's current address, if both are as they were issued. */
 async function checkCurrent(
