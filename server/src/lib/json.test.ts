@@ -166,7 +166,7 @@ describe('parseJson', () => {
     assert.throws(() => parse(nested('[', '', ']', 5_000_000)), /too deeply/);
     assert.throws(() => parse(nested('{"":', '1', '}', 2_000_000)), /too deeply/);
     parse(`"${'\\\\'.repeat(2_000_000)}"`);
-    // Of the processor, because others may use it meanwhile.
+    // Processor time, because other processes may use the cores meanwhile.
     assert.ok(process.cpuUsage(began).user < 3_000_000);
   });
 });

@@ -682,7 +682,7 @@ async function disarm(third: Customer): Promise<void> {
   await db.run(rawSql('delete from keys where id = $1', [third.key_id]));
 }
 
-/** What the audit finds after this; then it is undone. */
+/** Runs the SQL, audits, and undoes the change. */
 async function auditAfter(text: string): Promise<AuditReport> {
   const undo = new Error('undo');
   let report: AuditReport | undefined;
