@@ -8,7 +8,9 @@
  */
 import path from 'node:path';
 import { describe } from 'node:test';
-import './kit/at-end.ts';
+
+// Before the files, so that its hook belongs to the whole process.
+await import('./kit/at-end.ts');
 
 for (const file of process.argv.slice(2).filter((name) => !name.startsWith('--')))
   describe(file, () => import(path.resolve(file)));
