@@ -65,12 +65,17 @@ async function makeTemplate(server: Server, admin: pg.Client): Promise<void> {
   await admin.query('select pg_advisory_unlock($1)', [templateLock]);
 }
 
-let suite: Server | undefined;
+/** By address: a file may point to a server of its own. */
+const given = new Map<string, Server>();
 
 /** The suite's server, or a new one if this file is run alone. */
 async function serverAddress(): Promise<Server> {
-  const given = process.env.FAREBOX_TEST_DATABASE;
-  if (given) return (suite ??= serverAt(given, async () => {}));
+  const address = process.env.FAREBOX_TEST_DATABASE;
+  if (address) {
+    const server = given.get(address) ?? serverAt(address, async () => {});
+    given.set(address, server);
+    return server;
+  }
   const dataDir = mkdtempSync(join(tmpdir(), 'farebox-test-'));
   const embedded = await startEmbedded({ dataDir });
   const { host, port, user } = embedded.connection;
