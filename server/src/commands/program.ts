@@ -80,7 +80,7 @@ function addService(program: Command, run: Run): void {
     program,
     'trial',
     'start the whole product on embedded PostgreSQL with demo accounts (what npm start runs)',
-  ).action(run(async () => (await import('./trial.ts')).trial));
+  ).action(run(async () => (await import('./trial/trial.ts')).trial));
   verb(program, 'serve', 'start the service: API and worker')
     .option('--no-worker', 'API only; start `farebox worker` beside it')
     .option('--embedded', 'use the embedded PostgreSQL and a generated secret')
@@ -278,17 +278,17 @@ function addUpstreams(program: Command, run: Run): void {
 function addChains(program: Command, run: Run): void {
   const chain = program.command('chain').description('blockchains that are read for deposits');
   verb(chain, 'list', 'list chains: how far each is read, and why one is not').action(
-    run(async () => (await import('./chain.ts')).list),
+    run(async () => (await import('./chains/chain.ts')).list),
   );
   verb(chain, 'check', 'ask the endpoints of a chain whether they fit its file; no database needed')
     .argument('<name>')
     .addHelpText('after', example('chain check bsc', 'exit 1 if something is wrong'))
-    .action(run(async () => (await import('./chain-check.ts')).check));
+    .action(run(async () => (await import('./chains/chain-check.ts')).check));
   verb(chain, 'resume', 'read a chain on that was stopped, or read blocks again')
     .argument('<name>')
     .option('--from <height>', 'read again from this block on; a deposit is credited once', count)
     .addHelpText('after', example('chain resume bsc --from 71230000', 'after a missed deposit'))
-    .action(run(async () => (await import('./chain.ts')).resume));
+    .action(run(async () => (await import('./chains/chain.ts')).resume));
 }
 
 function addDeposits(program: Command, run: Run): void {
@@ -296,10 +296,10 @@ function addDeposits(program: Command, run: Run): void {
   verb(deposit, 'xpub', 'make a wallet and print its public keys; offline, and nothing is stored')
     .option('--read', 'of an existing wallet, whose words you type')
     .addHelpText('after', example('deposit xpub', 'on a computer that you trust'))
-    .action(run(async () => (await import('./deposit-xpub.ts')).xpub));
+    .action(run(async () => (await import('./chains/deposit-xpub.ts')).xpub));
   verb(deposit, 'check', 'compare the keys that are set with the database, and derive each address')
     .addHelpText('after', example('deposit check', 'exit 1 if something differs'))
-    .action(run(async () => (await import('./deposit-keys.ts')).check));
+    .action(run(async () => (await import('./chains/deposit-keys.ts')).check));
   verb(deposit, 'addresses', 'list the addresses with their paths and what they got')
     .option('--since <time>', 'only those that got something since then, and only that')
     .option('--account <email>', 'of one account')
@@ -307,7 +307,7 @@ function addDeposits(program: Command, run: Run): void {
       'after',
       example('deposit addresses --since 2027-01-31 --json', 'for a wallet that collects tokens'),
     )
-    .action(run(async () => (await import('./deposit-keys.ts')).list));
+    .action(run(async () => (await import('./chains/deposit-keys.ts')).list));
   verb(deposit, 'list', 'list deposits in final blocks, newest first')
     .option('--state <state>', 'held, credited or ignored')
     .option('--why <why>', 'such as review, unmatched or token')
@@ -316,7 +316,7 @@ function addDeposits(program: Command, run: Run): void {
     .option('--before <deposit-id>', 'only older ones')
     .option('--limit <n>', 'how many', count, 50)
     .addHelpText('after', example('deposit list --state held', 'those that wait for you'))
-    .action(run(async () => (await import('./deposit.ts')).list));
+    .action(run(async () => (await import('./chains/deposit.ts')).list));
   for (const [name, says] of [
     ['credit', 'credit a held or ignored deposit, once; it is never undone'],
     ['assign', 'credit a deposit to this account'],
@@ -328,16 +328,16 @@ function addDeposits(program: Command, run: Run): void {
     added
       .option('--allow-booked', 'although another booking names its transaction')
       .option('--reason <text>', "for the operator's log")
-      .action(run(async () => (await import('./deposit.ts'))[name]));
+      .action(run(async () => (await import('./chains/deposit.ts'))[name]));
   }
   verb(deposit, 'ignore', 'ignore a held deposit; it may still be credited later')
     .argument('<deposit-id>')
     .requiredOption('--reason <text>', "for the operator's log")
-    .action(run(async () => (await import('./deposit.ts')).ignore));
+    .action(run(async () => (await import('./chains/deposit.ts')).ignore));
   verb(deposit, 'rotate', 'derive new addresses from the key that is set now; earlier ones stay')
     .argument('<family>', 'evm or tron')
     .addHelpText('after', example('deposit rotate evm', 'after a new FAREBOX_XPUB_EVM was set'))
-    .action(run(async () => (await import('./deposit-keys.ts')).rotate));
+    .action(run(async () => (await import('./chains/deposit-keys.ts')).rotate));
   verb(deposit, 'rescan', 'read blocks once more, to find deposits that were missed')
     .argument('<chain>')
     .argument('<from>', 'first block', height)
@@ -346,7 +346,7 @@ function addDeposits(program: Command, run: Run): void {
       'after',
       example('deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'),
     )
-    .action(run(async () => (await import('./deposit.ts')).rescan));
+    .action(run(async () => (await import('./chains/deposit.ts')).rescan));
 }
 
 function addEvents(program: Command, run: Run): void {

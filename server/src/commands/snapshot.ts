@@ -7,7 +7,7 @@ import { openMedia } from '../services.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
 import { counted, print, withDatabase, type Context } from './output.ts';
 import { workLines } from './restored.ts';
-import { openTrialAccounts } from './trial-accounts.ts';
+import { openTrialAccounts } from './trial/trial-accounts.ts';
 
 /** Work that takes longer reports its progress on stderr at this interval. */
 const intervalMs = 3_000;

@@ -28,10 +28,9 @@ import { bookCosts } from '../../src/db/accounts/revenue.ts';
 import * as spend from '../../src/db/accounts/spend.ts';
 import * as vouchers from '../../src/db/accounts/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
+import { findCharge, findReference } from '../../src/ledger/bookings.ts';
 import {
   depositSums,
-  findCharge,
-  findReference,
   movedSince,
   movements,
   movementsOf,

@@ -6,7 +6,7 @@ import {
   snippetLanguages,
   type SnippetCall,
   type SnippetLanguage,
-} from '../../../web/src/components/snippets.ts';
+} from '../../../web/src/components/snippets/snippets.ts';
 import { missing, openWorld, type World } from '../examples/example-kit.ts';
 
 /** The code that the pages offer for a call, run as it stands. */

@@ -21,7 +21,7 @@ import { Heading, PlainButton } from '../components/styles.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
-import { Snippet } from '../components/Snippet.tsx';
+import { Snippet } from '../components/snippets/Snippet.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { firstChoice, modelsQuery } from '../studio/models.ts';
 import { examples, tools, type StepName } from './examples.ts';

@@ -27,7 +27,7 @@ import { useTranslation } from 'react-i18next';
 import { typed } from '../components/typed.ts';
 import { call, reached } from '../api.ts';
 import { Failure, messageOf } from '../components/Failure.tsx';
-import { Snippet } from '../components/Snippet.tsx';
+import { Snippet } from '../components/snippets/Snippet.tsx';
 import { useAccountPath, useMay, useRoleForbids } from '../session.tsx';
 import { operationsOf, type Document, type Operation, type Parameter } from './openapi.ts';
 

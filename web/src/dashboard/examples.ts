@@ -1,4 +1,4 @@
-import { shellWord } from '../components/snippets.ts';
+import { shellWord } from '../components/snippets/snippets.ts';
 
 /** Code to copy with the base URL, key and model filled in. */
 

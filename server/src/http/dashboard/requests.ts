@@ -4,7 +4,7 @@ import * as keys from '../../db/accounts/keys.ts';
 import * as pages from '../../db/requests/request-pages.ts';
 import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
-import { findCharge } from '../../ledger/statement.ts';
+import { findCharge } from '../../ledger/bookings.ts';
 import { isUuid } from '../../lib/id.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {

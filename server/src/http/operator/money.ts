@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { bookedSources } from '../../core/account/source.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
-import { findReference } from '../../ledger/statement.ts';
+import { findReference } from '../../ledger/bookings.ts';
 import {
   noteMax,
   reasonMax,

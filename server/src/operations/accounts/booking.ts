@@ -1,5 +1,5 @@
 import { unseen } from '../../core/account/name.ts';
-import { findReference, type Referenced } from '../../ledger/statement.ts';
+import { findReference, type Referenced } from '../../ledger/bookings.ts';
 import { openBooks, writeBooks, type Books, type Funds } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';

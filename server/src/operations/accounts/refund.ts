@@ -1,5 +1,5 @@
 import { formatUsd } from '../../core/price/money.ts';
-import { findCharge } from '../../ledger/statement.ts';
+import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { commandLine, logBooking, type Author } from '../operator-action.ts';
 import { Refused } from '../refused.ts';

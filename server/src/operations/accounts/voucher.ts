@@ -3,7 +3,7 @@ import { hashVoucherCode, newVoucherCode, voucherReference } from '../../core/ac
 import { unseen } from '../../core/account/name.ts';
 import * as vouchers from '../../db/accounts/vouchers.ts';
 import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
-import { findReference } from '../../ledger/statement.ts';
+import { findReference } from '../../ledger/bookings.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { Snippet } from '../../components/Snippet.tsx';
+import { Snippet } from '../../components/snippets/Snippet.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import type { Model } from '../../api-types.ts';

@@ -32,7 +32,7 @@ import { NothingHere } from '../../components/frame/NotFound.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { RequestHead } from '../../components/RequestHead.tsx';
 import { Part } from '../../components/frame/Part.tsx';
-import { Snippets } from '../../components/Snippets.tsx';
+import { Snippets } from '../../components/snippets/Snippets.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import { formatUsd } from '../../money.ts';
 import { useAccountApi, useMay } from '../../session.tsx';

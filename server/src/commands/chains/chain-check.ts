@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { openEndpoints, readChainFiles } from '../chains/chains.ts';
-import { checkChain, type CheckLine } from '../chains/check-chain.ts';
-import { chainsDir } from '../config.ts';
-import { endpointVariable } from '../core/deposit/chain.ts';
-import { hideInLogs, redact } from '../lib/log.ts';
-import { createFetch } from '../lib/outbound/fetch.ts';
-import { Refused } from '../operations/refused.ts';
-import { print, type Context } from './output.ts';
+import { openEndpoints, readChainFiles } from '../../chains/chains.ts';
+import { checkChain, type CheckLine } from '../../chains/check-chain.ts';
+import { chainsDir } from '../../config.ts';
+import { endpointVariable } from '../../core/deposit/chain.ts';
+import { hideInLogs, redact } from '../../lib/log.ts';
+import { createFetch } from '../../lib/outbound/fetch.ts';
+import { Refused } from '../../operations/refused.ts';
+import { print, type Context } from '../output.ts';
 
 /** As many addresses as a first question has. */
 const addressCount = 1_000;

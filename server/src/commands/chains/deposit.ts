@@ -1,12 +1,12 @@
-import { formatUsd } from '../core/price/money.ts';
-import * as deposits from '../db/deposits/deposit-search.ts';
-import { isUuid } from '../lib/id.ts';
-import { needAccount } from '../operations/accounts/account.ts';
-import { creditDeposit, ignoreDeposit } from '../operations/deposits/decide-deposit.ts';
-import { rescanChain } from '../operations/deposits/rescan-chain.ts';
-import { commandLine, runAction } from '../operations/operator-action.ts';
-import { Refused } from '../operations/refused.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
+import { formatUsd } from '../../core/price/money.ts';
+import * as deposits from '../../db/deposits/deposit-search.ts';
+import { isUuid } from '../../lib/id.ts';
+import { needAccount } from '../../operations/accounts/account.ts';
+import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
+import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
+import { commandLine, runAction } from '../../operations/operator-action.ts';
+import { Refused } from '../../operations/refused.ts';
+import { print, table, withDatabase, type Context } from '../output.ts';
 
 const states = ['held', 'credited', 'ignored'];
 

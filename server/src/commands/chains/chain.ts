@@ -1,7 +1,7 @@
-import * as chains from '../db/deposits/chains.ts';
-import { resumeChain } from '../operations/deposits/resume-chain.ts';
-import { commandLine, runAction } from '../operations/operator-action.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import { resumeChain } from '../../operations/deposits/resume-chain.ts';
+import { commandLine, runAction } from '../../operations/operator-action.ts';
+import { print, table, withDatabase, type Context } from '../output.ts';
 
 const head = ['CHAIN', 'READ TO', 'HEAD', 'LAST READ', 'FAILURES', 'STATE'];
 

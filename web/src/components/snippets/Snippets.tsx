@@ -1,9 +1,9 @@
 import { Box, Code, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Copy } from './Copy.tsx';
+import { Copy } from '../Copy.tsx';
 import { snippet, snippetLanguages, type SnippetCall, type SnippetLanguage } from './snippets.ts';
-import { isOneOf } from '../../../client/src/unknown.ts';
+import { isOneOf } from '../../../../client/src/unknown.ts';
 
 const names: Record<SnippetLanguage, string> = {
   curl: 'curl',

@@ -1,5 +1,5 @@
-import { find } from '../db/accounts/accounts.ts';
-import type { Connection } from '../lib/sql/sql.ts';
+import { find } from '../../db/accounts/accounts.ts';
+import type { Connection } from '../../lib/sql/sql.ts';
 
 /** Accounts that a trial creates. Their people sign in with a password kept in its data folder. */
 export const trialAccounts = {

@@ -1,22 +1,22 @@
-import { openKey } from '../chains/chains.ts';
-import type { Config } from '../config.ts';
+import { openKey } from '../../chains/chains.ts';
+import type { Config } from '../../config.ts';
 import {
   accountPaths,
   readXpub,
   showAddress,
   type AddressSource,
   type Family,
-} from '../core/deposit/address.ts';
-import { xpubVariable } from '../core/deposit/chain.ts';
-import { formatUsd } from '../core/price/money.ts';
-import * as addresses from '../db/deposits/addresses.ts';
-import { listAddresses, type ListedAddress } from '../db/deposits/address-list.ts';
-import { needAccount } from '../operations/accounts/account.ts';
-import { rotateKey } from '../operations/deposits/rotate-key.ts';
-import { commandLine, runAction } from '../operations/operator-action.ts';
-import { Refused } from '../operations/refused.ts';
-import { momentOf } from './moment.ts';
-import { counted, print, table, withDatabase, type Context } from './output.ts';
+} from '../../core/deposit/address.ts';
+import { xpubVariable } from '../../core/deposit/chain.ts';
+import { formatUsd } from '../../core/price/money.ts';
+import * as addresses from '../../db/deposits/addresses.ts';
+import { listAddresses, type ListedAddress } from '../../db/deposits/address-list.ts';
+import { needAccount } from '../../operations/accounts/account.ts';
+import { rotateKey } from '../../operations/deposits/rotate-key.ts';
+import { commandLine, runAction } from '../../operations/operator-action.ts';
+import { Refused } from '../../operations/refused.ts';
+import { momentOf } from '../moment.ts';
+import { counted, print, table, withDatabase, type Context } from '../output.ts';
 
 /** Keys and addresses of deposits, compared with the settings and exported for the wallet. */
 

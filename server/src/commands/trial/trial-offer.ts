@@ -1,6 +1,6 @@
 /** The models that a trial offers, and who pays for them. Pure. */
 
-import type { Model } from '../core/catalog/catalog.ts';
+import type { Model } from '../../core/catalog/catalog.ts';
 
 export interface Offer {
   /** Live rows: those that only the sandbox serves, and the others. */

@@ -1,5 +1,5 @@
 import { Box, Code, Tabs } from '@mantine/core';
-import { Copy } from './Copy.tsx';
+import { Copy } from '../Copy.tsx';
 
 interface Props {
   code: string | Record<string, string>;

@@ -1,4 +1,4 @@
-import { fieldOf, itemsOf } from '../../../client/src/unknown.ts';
+import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
 
 /** Code that makes one call of the API, with a placeholder for the key. */
 

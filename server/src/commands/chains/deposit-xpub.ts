@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { accountPaths, readXpub, showAddress, type Family } from '../core/deposit/address.ts';
-import { xpubVariable } from '../core/deposit/chain.ts';
-import { accountXpub, mnemonicOf, readMnemonic } from '../core/deposit/mnemonic.ts';
-import { Refused } from '../operations/refused.ts';
-import { print, type Context } from './output.ts';
+import { accountPaths, readXpub, showAddress, type Family } from '../../core/deposit/address.ts';
+import { xpubVariable } from '../../core/deposit/chain.ts';
+import { accountXpub, mnemonicOf, readMnemonic } from '../../core/deposit/mnemonic.ts';
+import { Refused } from '../../operations/refused.ts';
+import { print, type Context } from '../output.ts';
 
 /** Prints the public keys of a wallet. Works offline, and stores nothing. */
 
