@@ -1,3 +1,4 @@
+import { transactionUrl } from '../../core/deposit/chain.ts';
 import { receiptNumber } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { receiptOf, type Issuer } from '../../operations/accounts/receipt.ts';
@@ -30,7 +31,7 @@ export function transactionOf(
   return {
     network: known?.title ?? name,
     tx_hash,
-    explorer_url: chain?.explorer ? chain.explorer.tx + tx_hash : null,
+    explorer_url: chain ? transactionUrl(chain, tx_hash) : null,
   };
 }
 
