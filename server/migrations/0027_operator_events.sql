@@ -37,8 +37,7 @@ create table operator_events (
 );
 create index operator_events_due on operator_events (wake_at) where wake_at is not null;
 create index operator_events_order
-  on operator_events ((coalesce(account_id, '00000000-0000-0000-0000-000000000000')), seq)
-  where wake_at is not null;
+  on operator_events (account_id, seq) where wake_at is not null and account_id is not null;
 create index operator_events_letters on operator_events (seq) where letter_due;
 create index operator_events_subjects on operator_events (type, subject, created_at)
   where subject is not null;
@@ -47,7 +46,7 @@ create index operator_events_given_up on operator_events (seq)
 create index operator_events_created on operator_events (created_at);
 comment on table operator_events is 'What the operator is notified of. Deleted after 30 days.';
 comment on column operator_events.id is 'UUIDv7. Every delivery of the event has it as webhook-id.';
-comment on column operator_events.seq is 'Events of an account are sent in this order, and so are those of no account.';
+comment on column operator_events.seq is 'Events of an account are sent in this order.';
 comment on column operator_events.type is 'What happened.';
 comment on column operator_events.account_id is 'Whose; null: it concerns the installation.';
 comment on column operator_events.subject is 'Repeats about the same subject are left out for a while; null: each is an event.';

@@ -129,8 +129,8 @@ export interface EventClaim extends StoredEvent {
 }
 
 /**
- * Claims an event that is due, and that is the first of its account that was neither sent nor given
- * up; null: there is none.
+ * Claims an event that is due. An event of an account has to be the first of it that was neither
+ * sent nor given up. Null: there is none.
  */
 export async function claimNext(db: Connection, leaseSeconds: number): Promise<EventClaim | null> {
   const [row] = await db.run<EventClaim>(sql`
@@ -140,9 +140,7 @@ export async function claimNext(db: Connection, leaseSeconds: number): Promise<E
       select d.id from operator_events d
       where d.wake_at <= now() and not exists (
         select from operator_events b
-        where b.wake_at is not null and b.seq < d.seq
-          and coalesce(b.account_id, '00000000-0000-0000-0000-000000000000')
-            = coalesce(d.account_id, '00000000-0000-0000-0000-000000000000'))
+        where b.wake_at is not null and b.seq < d.seq and b.account_id = d.account_id)
       order by d.wake_at limit 1 for update skip locked
     ) due
     where e.id = due.id
