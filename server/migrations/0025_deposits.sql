@@ -101,6 +101,7 @@ create table chain_deposits (
   why              text check (why in
     ('unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator')),
   transfer_id      uuid unique,
+  seen_at          timestamptz not null default now(),
   created_at       timestamptz not null default now(),
   credited_at      timestamptz,
   unique (chain, tx_hash, log_position),
@@ -131,6 +132,7 @@ comment on column chain_deposits.account_id is 'Whose address that is; null: no 
 comment on column chain_deposits.state is 'held: it waits for an operator, or for another endpoint.';
 comment on column chain_deposits.why is 'Why it is not credited.';
 comment on column chain_deposits.transfer_id is 'Its deposit in the ledger, with the reference chain:<chain>:<tx_hash>:<log_position>.';
+comment on column chain_deposits.seen_at is 'When it was seen first, perhaps before its block was final.';
 comment on column chain_deposits.created_at is 'Database clock.';
 comment on column chain_deposits.credited_at is 'Booked then.';
 

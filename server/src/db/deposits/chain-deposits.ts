@@ -129,8 +129,10 @@ export async function insertMany(db: Connection, deposits: NewDeposit[]): Promis
   await db.run(sql`
     insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
       block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id, state,
-      why, transfer_id, credited_at)
-    select d.*, case when state = 'credited' then now() end
+      why, transfer_id, credited_at, seen_at)
+    select d.*, case when state = 'credited' then now() end, coalesce((
+      select min(seen_at) from chain_sightings s
+      where s.chain = d.chain and s.tx_hash = d.tx_hash), now())
     from ${rowsOf(deposits, columns)} as d`);
 }
 

@@ -25,7 +25,7 @@ export function finalDeposits(
 ): Promise<(DepositEntry & { id: string })[]> {
   return db.run<DepositEntry & { id: string }>(sql`
     select id, chain, token, to_address, tx_hash, log_position, block_height, amount_usd_micro,
-      state, created_at as seen_at, credited_at, transfer_id
+      state, seen_at, credited_at, transfer_id
     from chain_deposits
     where account_id = ${account_id} and why is distinct from 'dust'
       and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
