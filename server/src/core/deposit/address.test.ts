@@ -64,6 +64,10 @@ describe('a key is refused, and not repeated', () => {
     "another network's public key": ['zpub6rFR7y4Q2AijB', /^This is not an xpub/],
     'a changed letter': [xpub_evm.replace('xpub6C', 'xpub6D'), /wrong or missing character/],
     'a missing end': [xpub_evm.slice(0, -1), /wrong or missing character/],
+    'the words of a wallet': [
+      'test test test test test test test test test test test junk',
+      /^These are the words of a wallet, and anybody who has them can take/,
+    ],
     'an address': ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', /^This is not an xpub/],
     nothing: ['', /^This is not an xpub/],
   };

@@ -45,6 +45,10 @@ export function readXpub(text: string, family: Family): XpubReading {
     return {
       problem: `This is a private key, and anybody who has it can take every deposit. Remove it, and give the public key of the account ${path}, which begins with xpub.`,
     };
+  if (/^([a-z]+\s+){11,23}[a-z]+$/i.test(text.trim()))
+    return {
+      problem: `These are the words of a wallet, and anybody who has them can take every deposit. Remove them, make a new wallet if somebody may have read them, and give the public key of the account ${path}, which begins with xpub.`,
+    };
   if (!text.startsWith('xpub'))
     return {
       problem: `This is not an xpub. Export the public key of the account ${path}; it begins with xpub.`,
