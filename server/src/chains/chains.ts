@@ -76,6 +76,12 @@ export function openChains(options: ChainOptions): Chains & { faults: string[] }
       faults.push(
         `${setting} is set, so set ${xpubVariable(chain.family)} too: addresses are derived from it.`,
       );
+    const twin = live.find((each) => each.chain.chain_id === chain.chain_id)?.chain;
+    // guard: chain-has-one-name
+    if (twin)
+      faults.push(
+        `${setting}: ${chain.name} and ${twin.name} are the same chain (${chain.chain_id}), so each deposit would be credited twice. Unset one of them.`,
+      );
     const show = (address: string) => showAddress(address, chain.family);
     if (!('problem' in endpoints) && key) live.push({ chain, endpoints, key, show });
   }

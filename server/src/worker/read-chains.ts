@@ -113,6 +113,12 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
     throw new WrongSetting(
       `${name} was read as the chain ${claim.chain_id} before, but its file says ${chain_id}. Correct chain_id, or give the other chain another name.`,
     );
+  const former = claim.start_height === null ? await chains.nameOf(db, claim) : null;
+  // guard: renamed-chain-is-not-read
+  if (former !== null)
+    throw new WrongSetting(
+      `The chain ${chain_id} was read under the name ${former} before, so its deposits would be credited again. Give the file ${name} that name.`,
+    );
   const endpoints = await checkedEndpoints(live, deps);
   const load = () => addresses.watched(db, family);
   const { scanned_height: height, scanned_hash: hash } = claim;

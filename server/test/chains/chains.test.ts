@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -103,6 +103,20 @@ describe('chains', () => {
       assert.match(faults[0]!, fault);
       for (const value of Object.values(settings)) assert.ok(!faults[0]!.includes(value));
     });
+
+  test('are refused if one has two names, as each deposit would be credited twice', () => {
+    const folder = join(dir, 'twins');
+    mkdirSync(folder);
+    const text = readFileSync(join(shipped, 'bsc.yaml'), 'utf8');
+    writeFileSync(join(folder, 'bsc.yaml'), text);
+    writeFileSync(join(folder, 'bnb.yaml'), text.replace('name: bsc', 'name: bnb'));
+    const { faults } = opened(
+      { ...bsc, FAREBOX_XPUB_EVM: evm, FAREBOX_RPC_BNB: 'http://a' },
+      folder,
+    );
+    assert.equal(faults.length, 1);
+    assert.match(faults[0]!, /^FAREBOX_RPC_BSC: bsc and bnb are the same chain \(56\)/);
+  });
 
   test('are refused with files that cannot be used, each named with its fault', () => {
     const folder = join(dir, 'chains');

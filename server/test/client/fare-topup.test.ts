@@ -13,7 +13,7 @@ import { homeOf, onTerminal, refused, well, withoutTerminal } from './fare-kit.t
 
 const world = playWorld();
 const file = { ...chain, start_height: null };
-const other = { ...file, name: 'other', title: 'Other chain', chain_id: 7 };
+const other = { ...file, name: 'other', title: 'Other chain', chain_id: 8 };
 const show = (address: string) => showAddress(address, 'evm');
 let service: Service;
 let bare: Service;

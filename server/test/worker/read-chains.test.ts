@@ -87,11 +87,11 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
   const gate = Promise.withResolvers<void>();
   const hanging: Rpc = async (method, params) => {
     await gate.promise;
-    return world.play.rpc(method, params);
+    return method === 'eth_chainId' ? '0x8' : world.play.rpc(method, params);
   };
   const isRead = async (name: string) =>
     (await chains.list(db)).some((row) => row.name === name && row.scanned_height !== null);
-  const slow = liveChain({ ...fromHead, name: 'slow' }, [hanging]);
+  const slow = liveChain({ ...fromHead, name: 'slow', chain_id: 8 }, [hanging]);
   const job = runningReader(db, slow, liveChain(fromHead, [world.play.rpc]));
   await until('the quick one was read', () => isRead('play'));
   pay();
@@ -102,6 +102,19 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
   gate.resolve();
   await until('the slow one was read', () => isRead('slow'));
   await job.stop();
+});
+
+test('a chain that was read under another name is not read again', async () => {
+  const { db } = database;
+  await read(reader([world.play.rpc], fromHead));
+  pay();
+  world.mine(5);
+  await read(reader([world.play.rpc], fromHead));
+  const before = await availableTo(db, who);
+  const other = reader([world.play.rpc], { ...fromHead, name: 'renamed', start_height: 0 });
+  const { refused_why } = await readNow(db, other, 'renamed');
+  assert.match(refused_why ?? '', /was read under the name play before/);
+  assert.equal(await availableTo(db, who), before);
 });
 
 describe('a read that fails', () => {

@@ -60,6 +60,17 @@ export function list(db: Connection): Promise<ChainRow[]> {
     from chains order by name`);
 }
 
+/** Another name under which a chain was read; null: there is none. */
+export async function nameOf(
+  db: Connection,
+  { name, chain_id }: Pick<ChainRow, 'name' | 'chain_id'>,
+): Promise<string | null> {
+  const [row] = await db.run<{ name: string }>(sql`
+    select name from chains
+    where chain_id = ${chain_id} and name <> ${name} and start_height is not null limit 1`);
+  return row?.name ?? null;
+}
+
 /** Those of these chains on which a deposit would be noticed. */
 export async function readable(db: Connection, names: readonly string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
