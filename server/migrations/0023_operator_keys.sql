@@ -42,4 +42,4 @@ comment on column operator_log.person_id is 'The operator; null: an operator key
 comment on column operator_log.by_email is 'Their address at that time; "operator key NAME" for a key, "command line" for the command line.';
 
 -- The operator's API lists deposits and corrections of all accounts.
-create index transfers_top_ups_of_all on transfers (id) where kind in ('deposit', 'adjustment');
+create index if not exists transfers_top_ups_of_all on transfers (id) where kind in ('deposit', 'adjustment');
