@@ -52,6 +52,7 @@ export const guards: Tests = {
   },
   'test/chains/chains.test.ts': {
     'play-key-is-for-the-trial': 'the public key of a mnemonic that everybody knows',
+    'chain-has-one-name': 'are refused if one has two names',
   },
   'test/chains/rpc.test.ts': {
     'reply-is-to-this-call': 'to another call',
@@ -131,6 +132,9 @@ export const guards: Tests = {
   },
   'test/db/queue-slots.test.ts': {
     'slots-counted-by-one': 'a second worker waits for the first to count',
+  },
+  'test/worker/read-chains.test.ts': {
+    'renamed-chain-is-not-read': 'read under another name is not read again',
   },
   'test/worker/leases.test.ts': {
     'intent-before-call': 'is dropped and counted',
