@@ -24,6 +24,33 @@ export const guards = {
       bonuses_left_usd_micro_check: 'CHECK ((left_usd_micro >= 0))',
       bonuses_pkey: 'PRIMARY KEY (transfer_id)',
     },
+    chain_deposits: {
+      chain_deposits_account_id_fkey: 'FOREIGN KEY (account_id) REFERENCES accounts(id)',
+      chain_deposits_amount_units_check: 'CHECK ((amount_units >= (0)::numeric))',
+      chain_deposits_amount_usd_micro_check: 'CHECK ((amount_usd_micro >= 0))',
+      chain_deposits_block_hash_check: "CHECK ((block_hash ~ '^0x[0-9a-f]{64}$'::text))",
+      chain_deposits_block_height_check: 'CHECK ((block_height >= 0))',
+      chain_deposits_chain_fkey: 'FOREIGN KEY (chain) REFERENCES chains(name)',
+      chain_deposits_chain_tx_hash_log_position_key: 'UNIQUE (chain, tx_hash, log_position)',
+      chain_deposits_from_address_check: "CHECK ((from_address ~ '^0x[0-9a-f]{40}$'::text))",
+      chain_deposits_log_position_check: 'CHECK ((log_position >= 0))',
+      chain_deposits_pkey: 'PRIMARY KEY (id)',
+      chain_deposits_state_check:
+        "CHECK ((state = ANY (ARRAY['held'::text, 'credited'::text, 'ignored'::text])))",
+      chain_deposits_to_address_check: "CHECK ((to_address ~ '^0x[0-9a-f]{40}$'::text))",
+      chain_deposits_token_check: "CHECK ((token ~ '^0x[0-9a-f]{40}$'::text))",
+      chain_deposits_transfer_id_key: 'UNIQUE (transfer_id)',
+      chain_deposits_tx_hash_check: "CHECK ((tx_hash ~ '^0x[0-9a-f]{64}$'::text))",
+      chain_deposits_why_check:
+        "CHECK ((why = ANY (ARRAY['unconfirmed'::text, 'unmatched'::text, 'review'::text, 'dust'::text, 'token'::text, 'operator'::text])))",
+      credited_has_owner:
+        "CHECK (((state <> 'credited'::text) OR ((account_id IS NOT NULL) AND (amount_usd_micro > 0))))",
+      credited_has_time: "CHECK (((state = 'credited'::text) = (credited_at IS NOT NULL)))",
+      credited_is_booked: "CHECK (((state = 'credited'::text) = (transfer_id IS NOT NULL)))",
+      uncredited_says_why: "CHECK (((state = 'credited'::text) = (why IS NULL)))",
+      why_fits_state:
+        "CHECK (((why IS NULL) OR ((state = 'held'::text) = (why = ANY (ARRAY['unconfirmed'::text, 'unmatched'::text, 'review'::text])))))",
+    },
     operator_log: {
       operator_log_action_check: 'CHECK (((length(action) >= 1) AND (length(action) <= 100)))',
       operator_log_by_email_check: 'CHECK ((length(by_email) <= 254))',

@@ -32,7 +32,7 @@ export const logLaws: Law[] = [
   },
   {
     name: 'chain_deposits_are_deposits',
-    says: "each credited deposit from a chain has exactly one deposit of the source chain, with its amount, account and time, each such deposit has its row, and each credit in the operator's log has its deposit",
+    says: "each credited deposit from a chain has exactly one deposit of the source chain, with its amount, account and time, each such deposit has its row, each credit in the operator's log has its deposit, and each credited one is to an address of its account or in that log",
     broken: `
       select c.id as deposit, c.state, c.account_id, c.amount_usd_micro, t.id as transfer, t.kind,
         t.source, t.amount_usd_micro as booked, t.account_id as booked_to
@@ -48,7 +48,14 @@ export const logLaws: Law[] = [
       from operator_log l left join chain_deposits c on c.id::text = l.target
       where l.action = 'deposit.credit' and (l.details->>'transfer_id', l.account_id,
         l.details->>'amount_usd_micro', l.created_at) is distinct from
-        (c.transfer_id::text, c.account_id, c.amount_usd_micro::text, c.credited_at)`,
+        (c.transfer_id::text, c.account_id, c.amount_usd_micro::text, c.credited_at)
+      union all select c.id, c.state, c.account_id, c.amount_usd_micro, c.transfer_id,
+        'nobody''s', null, null, null
+      from chain_deposits c where c.state = 'credited'
+        and not exists (select from deposit_addresses a
+          where a.address = c.to_address and a.account_id = c.account_id)
+        and not exists (select from operator_log l
+          where l.action = 'deposit.credit' and l.target = c.id::text)`,
   },
   {
     name: 'deposits_are_logged',

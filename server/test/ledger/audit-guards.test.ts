@@ -93,6 +93,11 @@ const unlocked = (text: string) =>
 const done: [law: string, what: string, sql: string][] = [
   [
     'guards_stand',
+    'a transfer on a chain that may be credited twice',
+    'alter table chain_deposits drop constraint chain_deposits_chain_tx_hash_log_position_key',
+  ],
+  [
+    'guards_stand',
     'the trigger that keeps transfers as they are, disabled',
     'alter table transfers disable trigger transfers_append_only',
   ],

@@ -311,6 +311,24 @@ const sabotages: Sabotage[] = [
     breaks: ['chain_deposits_are_deposits', 'deposits_are_logged'],
   },
   {
+    what: 'a deposit from a chain to an address of another account, booked and all',
+    sql: `
+      insert into chains (name, chain_id) values ('play', 7);
+      insert into deposit_addresses (family, address, account_id, key_id, index)
+        values ('evm', '0x' || repeat('b', 40), :who, gen_random_uuid(), 0);
+      update transfers set source = 'chain',
+        reference = concat_ws(chr(58), 'chain', 'play', '0x' || repeat('7', 64), 0)
+      where kind = 'deposit' and account_id = :other;
+      insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
+        block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id,
+        state, transfer_id, credited_at)
+      select gen_random_uuid(), 'play', '0x' || repeat('7', 64), 0, 1, '0x' || repeat('8', 64),
+        now(), '0x' || repeat('9', 40), '0x' || repeat('a', 40), '0x' || repeat('b', 40), 1,
+        amount_usd_micro, account_id, 'credited', id, created_at
+      from transfers where kind = 'deposit' and account_id = :other`,
+    breaks: ['chain_deposits_are_deposits', 'deposits_are_logged'],
+  },
+  {
     what: 'a credit of a deposit from a chain that is only in the log',
     sql: `
       insert into operator_log (id, seq, by_email, action, account_id, target, details)
