@@ -32,8 +32,9 @@ export interface ChainReading {
   /** The first block of this read. */
   start: bigint;
   final: FinalTransfer[];
+  /** Null: the chain is behind, and is read again at once. */
   seen: SeenTransfer[] | null;
-  /** The newest final block that was read. */
+  /** The newest final block up to which all was read. */
   scanned: Block | null;
   head: bigint;
 }
@@ -50,6 +51,8 @@ export class ReplacedBlock extends Error {
 
 /** Maximum number of blocks of one read, so that what it found is written soon. */
 const blocksMax = 2_000n;
+/** After so many transfers, a read ends with their block: each one costs several calls. */
+const checkedMax = 200;
 /** A second endpoint may call blocks final so much later than the first: two epochs of Ethereum. */
 const waitedForMs = 15 * 60_000;
 
@@ -88,7 +91,11 @@ export async function readChain(
   const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
   const scanned = target < from ? null : await demandBlock(rpc, target);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
-  const final = await checkedOf(found.filter(isFinal), new Witness(chain, rpc, newest), others);
+  const wanted = found.filter(isFinal);
+  const final = await checkedBlocks(wanted, new Witness(chain, rpc, newest), others);
+  // The next read goes on behind the last block that was checked.
+  if (final.length < wanted.length)
+    return { start: from, final, seen: null, scanned: blockOf(final.at(-1)!), head };
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
   return { start: from, final, seen, scanned, head };
 }
@@ -171,6 +178,32 @@ async function agreedFinal(others: Witness[], most: bigint, newest: Block | null
     (least, block) => (block && block.at.getTime() > oldest ? lower(least, block.height) : least),
     most,
   );
+}
+
+/**
+ * As `checkedOf`, of the first blocks only if the transfers are many, or if the endpoint fails
+ * after at least one block: what was checked is written, and the next read checks the rest.
+ */
+async function checkedBlocks(
+  found: readonly SeenTransfer[],
+  first: Witness,
+  others: readonly Witness[],
+): Promise<FinalTransfer[]> {
+  const checked: FinalTransfer[] = [];
+  for (const transfers of Map.groupBy(found, ({ block_height }) => block_height).values()) {
+    if (checked.length >= checkedMax) break;
+    try {
+      checked.push(...(await checkedOf(transfers, first, others)));
+    } catch (error) {
+      if (checked.length === 0) throw error;
+      break;
+    }
+  }
+  return checked;
+}
+
+function blockOf({ block_height, block_hash, block_at }: FinalTransfer): Block {
+  return { height: block_height, hash: block_hash, at: block_at };
 }
 
 /** Adds to each transfer what the endpoints know of it. The first one has found them. */

@@ -310,6 +310,72 @@ test('a flood of transfers of nothing costs neither calls nor rows', async () =>
   assert.deepEqual([final, endpoint.calls.length], [[], 4]);
 });
 
+describe('a flood of transfers', () => {
+  /** Pays in this many blocks, the first of which is 101. */
+  function flooded(blocks: number, each: number): PlayWorld {
+    const world = playWorld();
+    for (let i = 0; i < blocks; i++) {
+      for (let n = 0; n < each; n++) world.play.pay({ token: usdt, to: ours, units });
+      world.mine();
+    }
+    world.mine(5);
+    return world;
+  }
+
+  test('is read in parts that end with a block, and nothing is missed or found twice', async () => {
+    const world = flooded(9, 60);
+    const endpoint = endpointOf(world.play.rpc);
+    const parts: [found: number, upTo: bigint, isBehind: boolean][] = [];
+    const found = new Set<string>();
+    let cursor: Cursor | null = start;
+    for (let seen: ChainReading['seen'] = null; seen === null;) {
+      const reading = await read([endpoint], cursor);
+      for (const { tx_hash } of reading.final) found.add(tx_hash);
+      ({ seen } = reading);
+      cursor = after(reading);
+      parts.push([reading.final.length, cursor.height, seen === null]);
+      const block = await world.play.rpc('eth_getBlockByNumber', [hexOf(cursor.height), false]);
+      assert.equal(cursor.hash, (block as { hash: string }).hash);
+    }
+    assert.deepEqual(parts, [
+      [240, 104n, true],
+      [240, 108n, true],
+      [60, 111n, false],
+    ]);
+    assert.equal(found.size, 540);
+  });
+
+  test('that an endpoint limits is read up to the last whole block', async () => {
+    const world = flooded(5, 2);
+    let left = 0;
+    const endpoint = endpointOf(
+      withFaults(world.play.rpc, {
+        forge: (method, answer) => {
+          if (method === 'eth_getTransactionReceipt' && (left -= 1) < 0)
+            throw new RpcError(method, 429, 'too many requests');
+          return answer;
+        },
+      }),
+    );
+    const parts: string[][] = [];
+    let cursor: Cursor | null = start;
+    for (let seen: ChainReading['seen'] = null; seen === null;) {
+      left = 5;
+      const reading = await read([endpoint], cursor);
+      parts.push(places(reading));
+      ({ seen } = reading);
+      cursor = after(reading);
+    }
+    assert.deepEqual(parts, [
+      ['101:0', '101:0', '102:0', '102:0'],
+      ['103:0', '103:0', '104:0', '104:0'],
+      ['105:0', '105:0'],
+    ]);
+    left = 1;
+    await assert.rejects(read([endpoint], start), /too many requests/);
+  });
+});
+
 describe('a reorg', () => {
   test('of a final block stops the reading', async () => {
     const world = paid();
