@@ -163,5 +163,6 @@ comment on column chain_sightings.seen_at is 'When it was seen first.';
 comment on column chain_sightings.gone_at is 'When the chain was first found without it; null: the chain has it.';
 
 -- Finds payments that an operator credited by hand under the hash of their transaction.
-create index transfers_named_hash on transfers (substring(lower(reference) from '[0-9a-f]{64}'))
+create index transfers_named_hash
+  on transfers (substring(lower(reference) from '(?:0x|[0-9a-f]*)([0-9a-f]{64})'))
   where reference is not null and reference !~ '^chain:';

@@ -24,6 +24,7 @@ export const reasons = [
   'deposit_credited',
   'deposit_ignored',
   'deposit_of_other',
+  'deposit_on_chain',
   'deposit_token',
   'deposit_unknown',
   'deposit_unconfirmed',

@@ -4,7 +4,7 @@ import * as chains from '../../src/db/deposits/chains.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import {
   creditDeposit,
   ignoreDeposit,
@@ -221,6 +221,57 @@ describe('an operator ignores a deposit', () => {
     assert.deepEqual([row!.action, row!.details.reason, more], ['deposit.ignore', 'spam', []]);
     assert.equal(await reasonOf(credit(id)), 'deposit_unconfirmed');
     await credit(id, { account_id: who.account_id });
+    assert.equal(await balance(), 5_000_000n);
+  });
+});
+
+describe('a payment by hand that names the transaction', () => {
+  const bare = (hash: string) => hash.slice(2);
+  const forms: Record<string, (hash: string) => string> = {
+    alone: (hash) => hash,
+    'in capitals': (hash) => `TX ${bare(hash).toUpperCase()}`,
+    'after digits and letters': (hash) => `trc20${bare(hash)}`,
+    'after letters of a number': (hash) => `bsc${bare(hash)}`,
+    'after 0x, before a letter': (hash) => `erc20:${hash}erc20`,
+  };
+  const byHand = (reference: string, more: object = {}) =>
+    deposit(database.db, { account_id: who.account_id, amount: 5_000_000n, reference, ...more });
+  for (const [form, reference] of Object.entries(forms)) {
+    test(`${form} keeps the chain from crediting it too`, async () => {
+      await byHand(reference(hashOf(used + 1)));
+      const { id, found } = await made.credited();
+      assert.equal(await stateOf(id), 'held review');
+      await read(found);
+      assert.equal(await balance(), 5_000_000n);
+    });
+    test(`${form} is refused once the chain has credited it`, async () => {
+      const { found } = await made.credited();
+      const named = reference(found.tx_hash);
+      assert.equal(await reasonOf(byHand(named)), 'deposit_on_chain');
+      assert.equal(await balance(), 5_000_000n);
+      // A bonus for it and a correction of it are other money.
+      const { account_id } = who;
+      await byHand(`bonus ${named}`, { source: 'bonus' });
+      const correction = { account_id, amount: -1n, reference: `less ${named}`, reason: 'fee' };
+      await adjust(database.db, correction);
+      assert.equal(await balance(), 9_999_999n);
+    });
+  }
+  test('is replayed after an operator has credited the deposit as well', async () => {
+    const reference = `wire ${hashOf(used + 1)}`;
+    const first = await byHand(reference);
+    const { id } = await made.credited();
+    await credit(id, { allows_booked: true });
+    assert.deepEqual(await byHand(reference), {
+      ...first,
+      replayed: true,
+      available_usd_micro: 10_000_000n,
+    });
+  });
+  test('is booked while the deposit is not credited', async () => {
+    const { id, found } = await made.unmatched();
+    await byHand(found.tx_hash);
+    assert.equal(await stateOf(id), 'held unmatched');
     assert.equal(await balance(), 5_000_000n);
   });
 });

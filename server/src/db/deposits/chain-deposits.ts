@@ -1,5 +1,5 @@
 import type { DepositPlace, HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { fragment, rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
 type State = 'held' | 'credited' | 'ignored';
 
@@ -111,6 +111,13 @@ export async function unconfirmed(
   return rows.map(({ units, ...row }) => ({ ...row, units: BigInt(units) }));
 }
 
+/**
+ * The transaction that a reference names: what follows `0x`, else the end of the digits, since a
+ * word such as `trc20` may stand directly before them. The index transfers_named_hash is of the
+ * same text.
+ */
+const namedHash = fragment(`'(?:0x|[0-9a-f]*)([0-9a-f]{64})'`);
+
 /** Those of these transactions that a booking by hand names in its reference. */
 export async function findMentioned(
   db: Connection,
@@ -118,10 +125,19 @@ export async function findMentioned(
 ): Promise<Set<string>> {
   const plain = hashes.map((hash) => hash.slice(2));
   const rows = await db.run<{ hash: string }>(sql`
-    select distinct substring(lower(reference) from '[0-9a-f]{64}') as hash from transfers
-    where substring(lower(reference) from '[0-9a-f]{64}') = any(${plain}::text[])
+    select distinct substring(lower(reference) from ${namedHash}) as hash from transfers
+    where substring(lower(reference) from ${namedHash}) = any(${plain}::text[])
       and reference is not null and reference !~ '^chain:'`);
   return new Set(rows.map(({ hash }) => `0x${hash}`));
+}
+
+/** Whether the reference names a transaction whose deposit was credited on one of the chains. */
+export async function isCredited(db: Connection, reference: string): Promise<boolean> {
+  const found = await db.run(sql`
+    select from chains join chain_deposits d on d.chain = chains.name
+      and d.tx_hash = '0x' || substring(lower(${reference}::text) from ${namedHash})
+    where d.state = 'credited' limit 1`);
+  return found.length > 0;
 }
 
 /** Inserts deposits. Those that are credited get their time here. */

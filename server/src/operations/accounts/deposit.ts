@@ -1,4 +1,5 @@
 import type { BookedSource } from '../../core/account/source.ts';
+import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { insertBonus } from '../../ledger/bonuses.ts';
 import { commandLine, logBooking, type Author } from '../operator-action.ts';
@@ -21,7 +22,7 @@ export interface Deposit {
 
 /**
  * Books a deposit, with a row in the operator's log. Repeating the same deposit changes nothing.
- * Throws `Refused` if the reference was used for anything else.
+ * Throws `Refused` if the reference was used for anything else, or names a credited transaction.
  */
 export async function deposit(
   db: Database,
@@ -39,6 +40,12 @@ export async function deposit(
     reference,
     isSame: (earlier) => isSameBooking(earlier, { kind: 'deposit', ...facts }),
     book: async (tx, books, as) => {
+      // guard: credited-by-chain-is-refused
+      if (source === 'paid' && (await chainDeposits.isCredited(tx, as.reference)))
+        throw new Refused(
+          'The reference names a transaction that was already credited from its chain. If this is another payment, use a reference without that hash.',
+          { reason: 'deposit_on_chain' },
+        );
       if (expires_at !== null) {
         if (!(expires_at.getTime() > Date.now()))
           throw new Refused('A bonus must end in the future.', { reason: 'end_passed' });
