@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, parse as parsePath } from 'node:path';
 import { parse } from 'yaml';
-import { readXpub, showAddress, type DepositKey, type Family } from '../core/deposit/address.ts';
+import {
+  playXpub,
+  readXpub,
+  showAddress,
+  type DepositKey,
+  type Family,
+} from '../core/deposit/address.ts';
 import { endpointVariable, xpubVariable, type Chain } from '../core/deposit/chain.ts';
 import { parseChainFile } from '../core/deposit/chain-file.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
@@ -9,7 +15,6 @@ import { messageOf } from '../lib/unknown.ts';
 import { QuestionLimits } from './limits.ts';
 import type { ChainEndpoints } from './read-chain.ts';
 import type { PlayChain } from './play.ts';
-import { playXpub } from './play-chain.ts';
 import { openRpc, type Endpoint } from './rpc.ts';
 
 /** A chain that is read. */

@@ -1,14 +1,10 @@
-import { readXpub, showAddress } from '../core/deposit/address.ts';
+import { playXpub, readXpub, showAddress } from '../core/deposit/address.ts';
 import type { Chain } from '../core/deposit/chain.ts';
 import type { Chains } from './chains.ts';
 import { QuestionLimits } from './limits.ts';
 import { PlayChain } from './play.ts';
 
 /** The chain of the trial: a block a second, and play money for everybody who asks. */
-
-/** The public key of the mnemonic "test test test test test test test test test test test junk". */
-export const playXpub =
-  'xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZNSd54JoNXVsXFYSYwHsnJxqP';
 
 const confirmations = 3;
 /** When the block 0 was made. */

@@ -86,7 +86,7 @@ async function readOne(
   try {
     const read = await ask(claim, live, deps);
     const { chain } = live;
-    const recorded = await recordRead(db, chain, claim.attempt, read, deps.reviewUsdMicro);
+    const recorded = await recordRead(db, live, claim.attempt, read, deps.reviewUsdMicro);
     for (const { id: deposit_id, tx_hash, account_id, amount_usd_micro } of recorded?.credited ??
       []) {
       deps.noteCredited(chain.name, amount_usd_micro);
@@ -107,8 +107,8 @@ async function readOne(
 
 async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<ChainRead> {
   const { db } = deps;
-  const { chain } = live;
-  const { name, chain_id, family } = chain;
+  const { chain, key } = live;
+  const { name, chain_id } = chain;
   if (claim.chain_id !== BigInt(chain_id))
     throw new WrongSetting(
       `${name} was read as the chain ${claim.chain_id} before, but its file says ${chain_id}. Correct chain_id, or give the other chain another name.`,
@@ -120,7 +120,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
       `The chain ${chain_id} was read under the name ${former} before, so its deposits would be credited again. Give the file ${name} that name.`,
     );
   const endpoints = await checkedEndpoints(live, deps);
-  const load = () => addresses.watched(db, family);
+  const load = () => addresses.watched(db, key);
   const { scanned_height: height, scanned_hash: hash } = claim;
   const cursor = height === null ? null : { height, hash };
   const reading = await readChain(chain, endpoints, cursor, load);

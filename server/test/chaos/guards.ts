@@ -71,6 +71,7 @@ export const guards: Tests = {
   },
   'test/operations/deposit-keys.test.ts': {
     'new-addresses-bounded': 'until the account has twenty',
+    'trial-address-is-not-read': 'is credited in the trial only',
   },
   'test/operations/restored.test.ts': {
     'restored-copy-issues-new-addresses': 'given to nobody else',

@@ -50,7 +50,7 @@ async function found(review: bigint | null, ...changes: Parameters<typeof transf
   await service.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(service.db, [chain.name], 60);
   const all = changes.map((change) => transferTo(address, (used += 1), change));
-  await recordRead(service.db, chain, claim!.attempt, readTo(200, all), review);
+  await recordRead(service.db, { chain, key: evm }, claim!.attempt, readTo(200, all), review);
   const rows = await service.db.run<{ id: string }>(
     rawSql('select id from chain_deposits where tx_hash = any($1) order by id', [
       all.map(({ tx_hash }) => tx_hash),

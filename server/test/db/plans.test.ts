@@ -162,10 +162,11 @@ type Ask = (db: Database & Transaction) => unknown;
 const everything = { kinds: [], from: null, to: null };
 const pageOfAll = { below_id: null, limit: 51, look: 1_000 };
 const txHash = `0x${'0'.repeat(60)}1234`;
+const depositKey = { family: 'evm', xpub: 'xpub-of-the-operator' } as const;
 const depositAddress = `0x${'0'.repeat(36)}1234`;
 const asked: Record<string, Ask> = {
   'the accounts of deposit addresses': (c) =>
-    depositAddresses.ownersOf(c, 'evm', [depositAddress, depositAddress]),
+    depositAddresses.ownersOf(c, depositKey, [depositAddress, depositAddress]),
   'the deposit address of an account': (c) => depositAddresses.currentOf(c, sample.account, 'evm'),
   'note that a deposit address was shown': (c) =>
     depositAddresses.noteShown(c, sample.account, ['evm']),

@@ -20,6 +20,7 @@ import { chain, hashOf, keyOf, readTo, transferTo, usdc } from './deposits-kit.t
 let database: TestDatabase;
 let who: Customer;
 let address: string;
+const live = { chain, key: keyOf('evm') };
 const nobody = `0x${'e0'.repeat(20)}`;
 before(async () => {
   database = await testDatabase();
@@ -27,7 +28,7 @@ before(async () => {
 });
 beforeEach(async () => {
   who = await customer(database.db, 0n);
-  address = (await depositAddress(database.db, who.account_id, keyOf('evm'))).address!;
+  address = (await depositAddress(database.db, who.account_id, live.key)).address!;
 });
 after(async () => {
   assert.deepEqual((await audit(database.db)).violations, []);
@@ -37,7 +38,7 @@ after(async () => {
 async function read(found: ReturnType<typeof transferTo>, review: bigint | null = null) {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);
-  return recordRead(database.db, chain, claim!.attempt, readTo(200, [found]), review);
+  return recordRead(database.db, live, claim!.attempt, readTo(200, [found]), review);
 }
 
 let used = 0;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import type { DepositKey } from '../../src/core/deposit/address.ts';
 import * as addresses from '../../src/db/deposits/addresses.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -8,13 +9,15 @@ import { depositAddress, renewAddress } from '../../src/operations/deposits/depo
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { rotateKey } from '../../src/operations/deposits/rotate-key.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
+import { playWorld } from '../chains/play-kit.ts';
+import { availableTo, liveChain, readerOf, readNow, seenBy } from '../chains/scene.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { chain, keyOf, readTo, transferTo } from './deposits-kit.ts';
+import { chain, keyOf, readTo, transferTo, usdt } from './deposits-kit.ts';
 
 let database: TestDatabase;
 let who: Customer;
-const [first, second] = [keyOf('evm'), keyOf('evm', 1)];
+const [first, second] = [keyOf('evm', 2), keyOf('evm', 1)];
 before(async () => {
   database = await testDatabase();
   await chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]);
@@ -40,7 +43,7 @@ async function pay(...to: (string | null)[]): Promise<bigint> {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);
   const found = to.map((each) => transferTo(each!, (used += 1)));
-  await recordRead(database.db, chain, claim!.attempt, readTo(200, found), null);
+  await recordRead(database.db, { chain, key: first }, claim!.attempt, readTo(200, found), null);
   return (await balanceOf(database.db, who)).available;
 }
 
@@ -50,7 +53,7 @@ describe('a new address', () => {
     const { address: newer } = await renew();
     assert.deepEqual(await address(), { address: newer, differs: null });
     assert.deepEqual([earlier, newer], [first.addressAt(0), first.addressAt(1)]);
-    assert.deepEqual(await addresses.watched(database.db, 'evm'), [earlier, newer].toSorted());
+    assert.deepEqual(await addresses.watched(database.db, first), [earlier, newer].toSorted());
     assert.equal(await pay(earlier, newer), 10_000_000n);
   });
 
@@ -61,7 +64,7 @@ describe('a new address', () => {
     assert.equal(refused.length, 3);
     const { reason } = refused[0] as PromiseRejectedResult;
     assert.deepEqual(reason.why, { reason: 'addresses_too_many', maximum: 20 });
-    assert.equal((await addresses.watched(database.db, 'evm')).length, 20);
+    assert.equal((await addresses.watched(database.db, first)).length, 20);
   });
 
   test('is not given while the key or the current address differs', async () => {
@@ -72,7 +75,7 @@ describe('a new address', () => {
     );
     assert.deepEqual(await renew(), { address: null, differs: 'address_differs' });
     assert.notEqual(current, null);
-    assert.equal((await addresses.watched(database.db, 'evm')).length, 1);
+    assert.equal((await addresses.watched(database.db, first)).length, 1);
   });
 });
 
@@ -127,4 +130,45 @@ describe('a key that an operator replaces', () => {
       assert.deepEqual(left, []);
     }
   });
+});
+
+test('what comes to an address of the trial is credited in the trial only', async () => {
+  const { db } = database;
+  // Anybody has the private keys of the first set.
+  const ofTrial = keyOf('evm');
+  const { address: open } = await address(ofTrial);
+  await rotate(first);
+  const { address: own } = await address(first);
+  assert.equal(own, first.addressAt(0));
+  const [world, trial] = [playWorld(), playWorld()];
+  const read = async (name: string, key: DepositKey) => {
+    const { rpc } = (key === ofTrial ? trial : world).play;
+    const file = { ...chain, name, start_height: null };
+    return readNow(db, readerOf(db, { ...liveChain(file, [rpc]), key }), name);
+  };
+  await read('bsc', first);
+  await read('trial', ofTrial);
+  const units = 5n * 10n ** 18n;
+  world.play.pay({ token: usdt, to: open!, units });
+  const paid = world.play.pay({ token: usdt, to: own!, units });
+  world.mine(1);
+  await read('bsc', first);
+  assert.deepEqual(await seenBy(db, who), [paid]);
+  world.mine(5);
+  await read('bsc', first);
+  assert.equal(await availableTo(db, who), 5_000_000n);
+  trial.play.pay({ token: usdt, to: open!, units });
+  trial.mine(5);
+  await read('trial', ofTrial);
+  const credited = await db.run(
+    rawSql(
+      `select chain, to_address from chain_deposits
+       where account_id = $1 and state = 'credited' order by chain`,
+      [who.account_id],
+    ),
+  );
+  assert.deepEqual(credited, [
+    { chain: 'bsc', to_address: own },
+    { chain: 'trial', to_address: open },
+  ]);
 });

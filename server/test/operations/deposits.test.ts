@@ -45,7 +45,7 @@ async function addressOf({ account_id }: Customer): Promise<string> {
 async function recorded(read: ChainRead, review: bigint | null = null) {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);
-  return recordRead(database.db, chain, claim!.attempt, read, review);
+  return recordRead(database.db, { chain, key }, claim!.attempt, read, review);
 }
 
 async function rowsOf({ account_id }: Customer): Promise<string[]> {
@@ -133,12 +133,14 @@ describe('a deposit on a chain', () => {
     const [late] = await chains.claimDue(database.db, [chain.name], 0);
     const [newer] = await chains.claimDue(database.db, [chain.name], 60);
     const read = readTo(200, [transferTo(address, next())]);
-    assert.equal(await recordRead(database.db, chain, late!.attempt, read, null), null);
+    assert.equal(await recordRead(database.db, { chain, key }, late!.attempt, read, null), null);
     assert.deepEqual(await rowsOf(who), []);
     const [row] = await chains.list(database.db);
     assert.equal(row!.scanned_height, 99n);
     const both = await Promise.all(
-      [late!, newer!].map(({ attempt }) => recordRead(database.db, chain, attempt, read, null)),
+      [late!, newer!].map(({ attempt }) =>
+        recordRead(database.db, { chain, key }, attempt, read, null),
+      ),
     );
     assert.deepEqual(
       both.map((each) => each?.credited.length),

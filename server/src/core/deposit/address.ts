@@ -18,6 +18,13 @@ export const accountPaths: Readonly<Record<Family, string>> = {
   tron: "m/44'/195'/0'",
 };
 
+/**
+ * The key of the trial's addresses, of the mnemonic "test test test test test test test test test
+ * test test junk". Anybody has its private keys.
+ */
+export const playXpub =
+  'xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZNSd54JoNXVsXFYSYwHsnJxqP';
+
 const accountDepth = 3;
 const tronPrefix = 0x41;
 const base58check = createBase58check(sha256);

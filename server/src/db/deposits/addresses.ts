@@ -1,5 +1,5 @@
-import type { Family } from '../../core/deposit/address.ts';
-import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { playXpub, type DepositKey, type Family } from '../../core/deposit/address.ts';
+import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
 /** A transfer from a wallet takes a few minutes; of an exchange, somewhat longer. */
 const shownSeconds = 900;
@@ -12,22 +12,36 @@ export interface AddressRow {
   index: number;
 }
 
+/** The key that is set for a chain. */
+type SetKey = Pick<DepositKey, 'family' | 'xpub'>;
+
+/**
+ * The addresses of earlier keys count too. Those of the trial count in the trial only: on a real
+ * chain anybody could pay there, be credited and take the tokens back.
+ */
+function readWith({ family, xpub }: SetKey): Fragment {
+  // guard: trial-address-is-not-read
+  const leftOut = xpub !== playXpub ? playXpub : '';
+  return (bind) => `family = ${bind(family)} and key_id in (select id from deposit_keys
+    where xpub <> ${bind(leftOut)})`;
+}
+
 /** The account of each of these addresses; addresses of no account are missing. */
 export async function ownersOf(
   db: Connection,
-  family: Family,
+  key: SetKey,
   addresses: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await db.run<{ address: string; account_id: string }>(sql`
     select address, account_id from deposit_addresses
-    where family = ${family} and address = any(${addresses}::text[])`);
+    where ${readWith(key)} and address = any(${addresses}::text[])`);
   return new Map(rows.map(({ address, account_id }) => [address, account_id]));
 }
 
-/** Every address of a family, also those that have a newer one: all are read for ever. */
-export async function watched(db: Connection, family: Family): Promise<string[]> {
+/** Every address of a key's family, also those that have a newer one: all are read for ever. */
+export async function watched(db: Connection, key: SetKey): Promise<string[]> {
   const rows = await db.run<{ address: string }>(sql`
-    select address from deposit_addresses where family = ${family} order by address`);
+    select address from deposit_addresses where ${readWith(key)} order by address`);
   return rows.map(({ address }) => address);
 }
 

@@ -19,6 +19,7 @@ import * as sightings from '../../db/deposits/sightings.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import type { DepositChain } from './deposit-address.ts';
 
 /** The result of reading a chain once, or a part of it. */
 export interface ChainRead {
@@ -44,7 +45,7 @@ export type RecordedRead = { credited: CreditedDeposit[]; held: number } | null;
  */
 export function recordRead(
   db: Database,
-  chain: Chain,
+  { chain, key }: Pick<DepositChain, 'chain' | 'key'>,
   attempt: number,
   read: ChainRead,
   reviewUsdMicro: bigint | null,
@@ -53,7 +54,7 @@ export function recordRead(
   return db.tx(async (tx) => {
     const found = [...read.final, ...(read.seen ?? [])];
     const receivers = found.map(({ to_address }) => to_address);
-    const owners = await addresses.ownersOf(tx, chain.family, receivers);
+    const owners = await addresses.ownersOf(tx, key, receivers);
     // Balances come first in every transaction.
     const books = await openBooks(tx, [...new Set(owners.values())]);
     const isNewest = await chains.lockAttempt(tx, { name: chain.name, attempt });
