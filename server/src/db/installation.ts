@@ -23,6 +23,12 @@ export async function find(db: Connection): Promise<InstallationRow | null> {
   return row ? { ...row, beat: Number(row.beat) } : null;
 }
 
+/** Whether the database is on hold, or is a copy that no service has checked yet. */
+export async function isCopy(db: Connection): Promise<boolean> {
+  const row = await find(db);
+  return row !== null && (row.held_since !== null || !row.is_original);
+}
+
 /** Creates the row, for the first service on a new database. */
 export async function make(db: Connection, timeline: number | null): Promise<void> {
   await db.run(sql`

@@ -75,6 +75,7 @@ export const guards: Tests = {
   },
   'test/operations/restored.test.ts': {
     'restored-copy-issues-new-addresses': 'given to nobody else',
+    'held-copy-issues-no-address': 'given to nobody else',
   },
   'test/operations/deposits.test.ts': {
     'deposit-credited-once': 'is credited once, under the name of its place',

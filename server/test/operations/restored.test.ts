@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, mock, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { resumeAfterRestore, type ResumeResult } from '../../src/operations/restored.ts';
-import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { depositAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { keyOf } from './deposits-kit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -79,20 +79,31 @@ async function stranger(): Promise<string> {
   return (await service.another({ FAREBOX_DATA_DIR: dir })).base;
 }
 
+const key = keyOf('evm');
+const addressOf = ({ account_id }: TestAccount) => depositAddress(service.db, account_id, key);
+
 test('an address that was given away after the backup is given to nobody else', async () => {
-  const key = keyOf('evm');
   const [late, next] = [await service.account(), await service.account()];
-  const one = await depositAddress(service.db, account.account_id, key);
-  const lost = await depositAddress(service.db, late.account_id, key);
+  const one = await addressOf(account);
+  const lost = await addressOf(late);
   await fromDump();
   // The backup knows nothing of that address.
   await change(`delete from deposit_addresses where account_id = '${late.account_id}'`);
   await change('update deposit_keys set next_index = next_index - 1');
+  const none = { address: null, differs: null };
+  const issueNone = async () => {
+    assert.deepEqual(await addressOf(next), none);
+    assert.deepEqual(await renewAddress(service.db, account.account_id, key), none);
+    assert.deepEqual(await addressOf(account), one);
+  };
+  await issueNone();
   await held();
+  await issueNone();
   await resume();
-  const issued = await depositAddress(service.db, next.account_id, key);
+  const issued = await addressOf(next);
+  assert.match(issued.address!, /^0x/);
   assert.notEqual(issued.address, lost.address);
-  assert.deepEqual(await depositAddress(service.db, account.account_id, key), one);
+  assert.deepEqual(await addressOf(account), one);
 });
 
 describe('a database restored from a dump', () => {

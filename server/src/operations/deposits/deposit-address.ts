@@ -2,6 +2,7 @@ import type { DepositKey, Family } from '../../core/deposit/address.ts';
 import type { Chain } from '../../core/deposit/chain.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as chains from '../../db/deposits/chains.ts';
+import * as installation from '../../db/installation.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
@@ -23,7 +24,7 @@ export interface OpenAddress {
 /**
  * The account's addresses, issued at the first call, and its for ever. A chain is left out while no
  * deposit on it would be noticed: it was not read yet, is stopped, or has a wrong setting; also
- * while its key differs from the stored one.
+ * while its key differs from the stored one. A restored copy issues none.
  */
 export async function openAddresses(
   db: Database,
@@ -68,13 +69,17 @@ export async function showAddresses(
  */
 export type KeyDifference = 'xpub_differs' | 'address_differs';
 
+/** The database is a restored copy, and the next address may be another customer's already. */
+const ofCopy = { address: null, differs: null };
+
 export type IssuedAddress =
   | { address: string; differs: null }
-  | { address: null; differs: KeyDifference };
+  | { address: null; differs: KeyDifference | null };
 
 /**
  * The account's address of the key's family, issued at the first call. The key and the address are
- * compared with the database each time: if one of them differs, no address is returned.
+ * compared with the database each time: if one of them differs, no address is returned. A restored
+ * copy issues none until it is resumed.
  */
 export function depositAddress(
   db: Database,
@@ -86,6 +91,8 @@ export function depositAddress(
     if ('differs' in checked) return checked;
     const { key_id, current } = checked;
     if (current !== null) return { address: current.address, differs: null };
+    // guard: held-copy-issues-no-address
+    if (await installation.isCopy(tx)) return ofCopy;
     return issue(tx, accountId, key, key_id);
   });
 }
@@ -104,6 +111,8 @@ export function renewAddress(
     const checked = await checkCurrent(tx, accountId, key);
     if ('differs' in checked) return checked;
     const { key_id, current } = checked;
+    // guard: held-copy-issues-no-address
+    if (await installation.isCopy(tx)) return ofCopy;
     // Locks the key's row, so renewals come one after the other.
     if (!(await addresses.lockKey(tx, key_id))) return { address: null, differs: 'xpub_differs' };
     const issued = await addresses.countIssued(tx, accountId, key_id);
