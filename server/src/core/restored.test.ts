@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { restoredWhy, type Installation } from './restored.ts';
+import { mayLack, restoredWhy, type Installation } from './restored.ts';
 
 const row: Installation = {
   id: 'one',
@@ -45,3 +45,14 @@ for (const [what, more, remembered, timeline, why] of cases) {
     assert.equal(restoredWhy({ ...row, ...more }, remembered, timeline), why);
   });
 }
+
+test('a database lacks something if it is behind what is remembered, or on a new timeline', () => {
+  const asked = [
+    mayLack(row, knows(1_000), 1),
+    mayLack(row, knows(1_001, 'two'), 1),
+    mayLack(row, null, null),
+    mayLack(row, knows(1_001), 1),
+    mayLack(row, null, 2),
+  ];
+  assert.deepEqual(asked, [false, false, false, true, true]);
+});

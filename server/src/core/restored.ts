@@ -39,6 +39,19 @@ export function restoredWhy(
   if (!row.is_original) return 'copy';
   if (remembered?.id === row.id)
     return remembered.beat - row.beat > lostBeatsMax ? 'rewound' : null;
-  const isNew = timeline !== null && row.timeline !== null && timeline !== row.timeline;
-  return isNew && row.beat_age_seconds > failoverSeconds ? 'timeline' : null;
+  return isNew(row, timeline) && row.beat_age_seconds > failoverSeconds ? 'timeline' : null;
+}
+
+/** Whether the database may lack what was last written: a standby that took over does. */
+export function mayLack(
+  row: Installation,
+  remembered: RememberedInstallation | null,
+  timeline: number | null,
+): boolean {
+  const isBehind = remembered?.id === row.id && remembered.beat > row.beat;
+  return isBehind || isNew(row, timeline);
+}
+
+function isNew(row: Installation, timeline: number | null): boolean {
+  return timeline !== null && row.timeline !== null && timeline !== row.timeline;
 }

@@ -13,6 +13,7 @@ import {
   type SnapshotManifest,
   type Table,
 } from '../core/snapshot.ts';
+import * as addresses from '../db/deposits/addresses.ts';
 import * as installation from '../db/installation.ts';
 import * as snapshot from '../db/snapshot.ts';
 import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
@@ -107,6 +108,8 @@ async function load(
     const toSend = left.to_notify + left.events_to_send;
     const held = !options.releaseOpen && left.work.length + toSend > 0;
     if (held) await installation.holdImported(tx);
+    // Its service may have gone on. A copy on hold leaves them out when it is resumed.
+    else await addresses.leaveOut(tx);
     options.tell('checking the books');
     const { checked } = await proven(tx);
     const loaded = await pulsing(tx, () => loadMedia(storage, source, options.tell));

@@ -19,9 +19,6 @@ export interface ResumeResult {
   unfinished: UnfinishedWork;
 }
 
-/** More than a service gives to customers from one backup to the next. */
-const addressesLost = 1_000;
-
 /** Lets a restored copy continue as a database of its own. With `look` it only reports. */
 export function resumeAfterRestore(
   db: Database,
@@ -38,7 +35,7 @@ export function resumeAfterRestore(
     if (options.look || why === null) return told;
     const timeline = await installation.currentTimeline(db).catch(() => null);
     if (isReleased) await releaseOpen(within(db, tx));
-    await addresses.leaveOut(tx, addressesLost);
+    await addresses.leaveOut(tx);
     await installation.resume(tx, timeline);
     return told;
   });

@@ -8,10 +8,12 @@ import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
+import { addKey } from '../../src/db/deposits/addresses.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../../src/operations/accounts/key.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { submitMany } from '../kit/by-hand.ts';
+import { keyOf } from '../operations/deposits-kit.ts';
 
 /** A database with something of everything, made by the operations, and its media. */
 export interface Filled {
@@ -44,6 +46,7 @@ export async function fill(db: Database, storage: Storage): Promise<Filled> {
     is_operator: false,
   });
   await createAccount(db, { email: 'boss@example.com', is_operator: true });
+  await addKey(db, { id: newId(), ...keyOf('evm', 1) });
   // More micro-USD than a double counts exactly.
   await deposit(db, { account_id, amount: 9_100_000_000_000_001n, reference: 'wire "1"\\n' });
   await adjust(db, { account_id, amount: -3n, reference: 'fix', reason: 'Grüße, 💸' });

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
 import { authenticateMany } from '../../src/db/accounts/callers.ts';
+import { currentKey } from '../../src/db/deposits/addresses.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
@@ -123,6 +124,8 @@ describe('a snapshot', () => {
     });
     assert.equal(imported.released, 3);
     assert.deepEqual(imported.unfinished.work, []);
+    // Its service may have given the next addresses to customers since.
+    assert.equal((await currentKey(target.db, 'evm'))!.next_index, 1_000);
 
     const after = await needAccount(target.db, filled.account_id);
     assert.equal(before.reserved_usd_micro, 30_000n);

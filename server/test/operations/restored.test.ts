@@ -4,7 +4,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, mock, test } from 'node:test';
+import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import * as addresses from '../../src/db/deposits/addresses.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { resumeAfterRestore, type ResumeResult } from '../../src/operations/restored.ts';
 import { depositAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
@@ -221,25 +223,36 @@ describe('a database restored to a point in time', () => {
 
 describe('a standby that took over', () => {
   test('goes on at once, also on a machine that is new', async () => {
-    const { base } = await onNewTimeline('1 min', 'another-new-machine');
+    const { base, nextAddress } = await onNewTimeline('1 min', 'another-new-machine');
     assert.equal((await ready(base)).status, 200);
+    assert.equal(nextAddress, 1_000);
   });
 
   test('goes on after a long pause where it is remembered', async () => {
-    const { base } = await onNewTimeline('10 min', '.');
+    const { base, nextAddress } = await onNewTimeline('10 min', '.');
     assert.equal((await ready(base)).status, 200);
+    assert.equal(nextAddress, 1_000);
   });
 });
 
+async function nextAddress({ db }: Service): Promise<number> {
+  return (await addresses.currentKey(db, 'evm'))!.next_index;
+}
+
 /** A process that starts in this folder after the database has got a new timeline. */
-async function onNewTimeline(sinceLastBeat: string, folder: string): Promise<{ base: string }> {
+async function onNewTimeline(
+  sinceLastBeat: string,
+  folder: string,
+): Promise<{ base: string; nextAddress: number }> {
   const old = await startService({ times: { beatMs: 3_600_000 } });
   after(() => old.stop());
+  await addresses.addKey(old.db, { id: newId(), ...key });
   await old.db.run(
     rawSql(`update installation set timeline = timeline + 7, writer = pg_current_xact_id(),
       beat_at = now() - interval '${sinceLastBeat}'`),
   );
-  return old.another({ FAREBOX_DATA_DIR: join(old.dir, folder) });
+  const { base } = await old.another({ FAREBOX_DATA_DIR: join(old.dir, folder) });
+  return { base, nextAddress: await nextAddress(old) };
 }
 
 test('a clock that differs from that of the database is told with its figures', async () => {

@@ -3,6 +3,8 @@ import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
 /** A transfer from a wallet takes a few minutes; of an exchange, somewhat longer. */
 const shownSeconds = 900;
+/** More than a service gives to customers from one backup to the next. */
+const addressesLost = 1_000;
 
 export interface AddressRow {
   family: Family;
@@ -119,9 +121,9 @@ export async function takeIndex(db: Connection, keyId: string): Promise<number |
  * Leaves indexes out. After a backup the service may have given their addresses to customers, and
  * an address is never given to another account.
  */
-export async function leaveOut(db: Connection, count: number): Promise<void> {
+export async function leaveOut(db: Connection): Promise<void> {
   // guard: restored-copy-issues-new-addresses
-  await db.run(sql`update deposit_keys set next_index = next_index + ${count}`);
+  await db.run(sql`update deposit_keys set next_index = next_index + ${addressesLost}`);
 }
 
 /** How many addresses of a key the account has, earlier ones included. */

@@ -1,7 +1,13 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { restoredWhy, type RememberedInstallation, type RestoredWhy } from '../../core/restored.ts';
+import {
+  mayLack,
+  restoredWhy,
+  type RememberedInstallation,
+  type RestoredWhy,
+} from '../../core/restored.ts';
+import * as addresses from '../../db/deposits/addresses.ts';
 import * as installation from '../../db/installation.ts';
 import { unfinished } from '../../db/requests/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
@@ -108,6 +114,8 @@ class Watch implements InstallationWatch {
     if (why !== null) return this.#hold(why, row.held_since === null);
     if (this.#held !== null) this.#deps.log.warn({}, 'the restored copy was resumed');
     this.#held = null;
+    // guard: failover-leaves-addresses-out
+    if (mayLack(row, this.#remembered, timeline)) await addresses.leaveOut(db);
     await installation.beat(db, row.id, timeline, everyMs / 1000);
     this.#remember(row);
   }
