@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { DepositKey } from '../../src/core/deposit/address.ts';
 import * as addresses from '../../src/db/deposits/addresses.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
@@ -18,15 +18,13 @@ import { chain, keyOf, readTo, transferTo, usdt } from './deposits-kit.ts';
 let database: TestDatabase;
 let who: Customer;
 const [first, second] = [keyOf('evm', 2), keyOf('evm', 1)];
-before(async () => {
+// Each test has its own database, since the audit wants the addresses of all deposits.
+beforeEach(async () => {
   database = await testDatabase();
   await chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]);
-});
-beforeEach(async () => {
-  await database.db.run(rawSql('delete from deposit_addresses; delete from deposit_keys'));
   who = await customer(database.db, 0n);
 });
-after(async () => {
+afterEach(async () => {
   assert.deepEqual((await audit(database.db)).violations, []);
   await database.close();
 });
