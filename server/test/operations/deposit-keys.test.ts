@@ -138,11 +138,11 @@ test('what comes to an address of the trial is credited in the trial only', asyn
   await rotate(first);
   const { address: own } = await address(first);
   assert.equal(own, first.addressAt(0));
-  const [world, trial] = [playWorld(), playWorld()];
+  const [world, trial] = [playWorld(), playWorld(100, { ...chain, chain_id: 8 })];
   const read = async (name: string, key: DepositKey) => {
-    const { rpc } = (key === ofTrial ? trial : world).play;
-    const file = { ...chain, name, start_height: null };
-    return readNow(db, readerOf(db, { ...liveChain(file, [rpc]), key }), name);
+    const [{ play }, chain_id] = key === ofTrial ? ([trial, 8] as const) : ([world, 7] as const);
+    const file = { ...chain, name, chain_id, start_height: null };
+    return readNow(db, readerOf(db, { ...liveChain(file, [play.rpc]), key }), name);
   };
   await read('bsc', first);
   await read('trial', ofTrial);
