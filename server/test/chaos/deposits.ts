@@ -198,6 +198,8 @@ async function readsOf(db: Database): Promise<number> {
 }
 
 function chainFile() {
-  const { start_height, minimum_usd_micro: _, explorer: _none, ...rest } = chain;
-  return { ...rest, start_height, minimum_usd: '1' };
+  const { minimum_usd_micro: _, ...rest } = chain;
+  // A file leaves out what is unknown.
+  const known = Object.entries(rest).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(known), minimum_usd: '1' };
 }
