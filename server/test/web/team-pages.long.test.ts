@@ -52,7 +52,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, faults, account_id } = await owner();
     await go(page, '/dashboard/team', 'Team');
     await page.getByLabel('Account name').fill('Analytical Engines');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Account name saved').waitFor();
     await page.getByRole('button', { name: 'Invite' }).click();
     await dialog(page).getByLabel('E-mail address').fill('charles@example.com');

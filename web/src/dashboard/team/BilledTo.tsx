@@ -46,7 +46,7 @@ export function BilledTo({ before }: { before: string | null }) {
             onChange={(event) => setLines(event.currentTarget.value)}
           />
           <Button type="submit" loading={save.isPending} disabled={lines.trim() === (before ?? '')}>
-            {t('common:save')}
+            {t('save_billed_to')}
           </Button>
         </Stack>
       </form>

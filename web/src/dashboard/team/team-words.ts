@@ -45,6 +45,7 @@ addWords('team', {
     billed_to_label: 'Company, address and tax id',
     billed_to_text:
       'Added below the account name on new receipts. Receipts that were issued stay as they are.',
+    save_billed_to: 'Save for receipts',
     billed_to_saved: 'Saved for new receipts.',
   },
   ru: {
@@ -94,6 +95,7 @@ addWords('team', {
     billed_to_label: 'Компания, адрес и налоговый номер',
     billed_to_text:
       'Добавляется под названием аккаунта на новых квитанциях. Выданные квитанции не меняются.',
+    save_billed_to: 'Сохранить для квитанций',
     billed_to_saved: 'Сохранено для новых квитанций.',
   },
 });
