@@ -1,57 +1,57 @@
 /** `farebox deposit`: what is printed, changed and logged, and which secrets never appear. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, test } from 'node:test';
 import * as chains from '../../src/db/deposits/chains.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { availableTo } from '../chains/scene.ts';
 import type { Cleaned } from '../db/embedded-kit.ts';
 import { customer, type Customer } from '../kit/by-hand.ts';
-import { showAddress, type DepositKey } from '../../src/core/deposit/address.ts';
-import { startService, type Service } from '../kit/service.ts';
+import { showAddress } from '../../src/core/deposit/address.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import vectors from '../fixtures/address-vectors.json' with { type: 'json' };
 import { chain, keyOf, readTo, transferTo, usdc } from '../operations/deposits-kit.ts';
 import { assertSaid, outputOf, placeFor } from './cli.ts';
-
-let service: Service;
-before(async () => {
-  service = await startService();
-  await chains.addMany(service.db, [{ name: chain.name, chain_id: 7n }]);
-});
-after(() => service.audit().finally(() => service.stop()));
 
 // The first set is the trial's.
 const [evm, newer] = [keyOf('evm', 2), keyOf('evm', 1)];
 let who: Customer;
 let email: string;
 let address: string;
-beforeEach(() => begin(evm));
-
-/** A new customer with an address of this key. */
-async function begin(key: DepositKey): Promise<void> {
-  await service.db.run(rawSql('delete from deposit_addresses; delete from deposit_keys'));
-  who = await customer(service.db, 0n);
-  const [row] = await service.db.run<{ email: string }>(
+let database: TestDatabase;
+let db: Database;
+beforeEach(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+  await chains.addMany(db, [{ name: chain.name, chain_id: 7n }]);
+  who = await customer(db, 0n);
+  const [row] = await db.run<{ email: string }>(
     rawSql('select email from accounts where id = $1', [who.account_id]),
   );
   email = row!.email;
-  address = (await depositAddress(service.db, who.account_id, key)).address!;
-}
+  address = (await depositAddress(db, who.account_id, evm)).address!;
+});
+afterEach(async () => {
+  const { violations } = await audit(db);
+  await database.close();
+  assert.deepEqual(violations, []);
+});
 
 const placeOf = (t: Cleaned, env: Record<string, string> = {}) =>
-  placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on', ...env });
+  placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on', ...env });
 const set = { FAREBOX_XPUB_EVM: evm.xpub };
 
 let used = 0;
 /** Transfers that the reader finds in one read, with their ids. */
 async function found(review: bigint | null, ...changes: Parameters<typeof transferTo>[2][]) {
-  await service.db.run(rawSql('update chains set wake_at = now()'));
-  const [claim] = await chains.claimDue(service.db, [chain.name], 60);
+  await db.run(rawSql('update chains set wake_at = now()'));
+  const [claim] = await chains.claimDue(db, [chain.name], 60);
   const all = changes.map((change) => transferTo(address, (used += 1), change));
-  await recordRead(service.db, { chain, key: evm }, claim!.attempt, readTo(200, all), review);
-  const rows = await service.db.run<{ id: string }>(
+  await recordRead(db, { chain, key: evm }, claim!.attempt, readTo(200, all), review);
+  const rows = await db.run<{ id: string }>(
     rawSql('select id from chain_deposits where tx_hash = any($1) order by id', [
       all.map(({ tx_hash }) => tx_hash),
     ]),
@@ -60,7 +60,7 @@ async function found(review: bigint | null, ...changes: Parameters<typeof transf
 }
 
 const actions = () =>
-  service.db.run<{ action: string; target: string; by_email: string; details: any; text: string }>(
+  db.run<{ action: string; target: string; by_email: string; details: any; text: string }>(
     rawSql(
       'select action, target, by_email, details, l::text as text from operator_log l order by seq',
     ),
@@ -101,7 +101,7 @@ test('held and ignored deposits are listed in pages, credited, assigned and igno
   await run('credit', token!, '--account', email);
   assert.equal((await run('ignore', spam!, '--reason', 'spam', '--json')).json.state, 'ignored');
   assertSaid(await run('ignore', spam!, '--reason', 'spam'), /already ignored/);
-  assert.equal(await availableTo(service.db, who), 17_000_000n);
+  assert.equal(await availableTo(db, who), 17_000_000n);
   const rows = await actions();
   assert.deepEqual(
     rows.map(({ action, target, by_email, details }) => [action, target, by_email, details.reason]),
@@ -115,15 +115,12 @@ test('held and ignored deposits are listed in pages, credited, assigned and igno
 });
 
 test('addresses are listed with their paths and what they got, for the wallet', async (t) => {
-  // Its addresses have got nothing in other tests.
-  const key = keyOf('evm', 3);
-  await begin(key);
   await found(null, {}, { units: 3n * 10n ** 18n }, { token: usdc, units: 7_000_000n });
-  await service.db.run(rawSql('update deposit_addresses set retired_at = now()'));
-  const { address: current } = await depositAddress(service.db, who.account_id, key);
+  await db.run(rawSql('update deposit_addresses set retired_at = now()'));
+  const { address: current } = await depositAddress(db, who.account_id, evm);
   const run = (...args: string[]) => placeOf(t).run(['deposit', 'addresses', ...args]);
   const { data } = (await run('--json')).json;
-  const shown = [0, 1].map((index) => showAddress(key.addressAt(index), 'evm'));
+  const shown = [0, 1].map((index) => showAddress(evm.addressAt(index), 'evm'));
   assert.deepEqual(
     data.map((row: any) => [row.address, row.path, row.account_email, row.credited_usd_micro]),
     [
@@ -162,7 +159,7 @@ test('a check finds another key, a missing one and a changed address', async (t)
     assert.ok(!ran.stdout.includes('xpub6'));
   }
   const changed = `0x${'bb'.repeat(20)}`;
-  await service.db.run(rawSql('update deposit_addresses set address = $1', [changed]));
+  await db.run(rawSql('update deposit_addresses set address = $1', [changed]));
   const { json, code } = await placeOf(t, set).run(['deposit', 'check', '--json']);
   assert.deepEqual([code, json.ok, json.addresses, json.problems.length], [1, false, 1, 1]);
   const { evm: shown } = vectors.sets[2]!.addresses[0]!;
@@ -177,12 +174,12 @@ test('a key is replaced on purpose only, and the earlier addresses are still rea
   assertSaid(await rotate('xprv123'), /private key/);
   assertSaid(await rotate(evm.xpub, 'tron'), /FAREBOX_XPUB_TRON is not set/);
   assertSaid(await rotate(evm.xpub, 'btc'), /not a family: use evm or tron/);
-  assert.equal((await depositAddress(service.db, who.account_id, evm)).address, address);
+  assert.equal((await depositAddress(db, who.account_id, evm)).address, address);
   assert.match((await rotate(newer.xpub)).stdout, /1 account will get one/);
-  const { address: other } = await depositAddress(service.db, who.account_id, newer);
+  const { address: other } = await depositAddress(db, who.account_id, newer);
   assert.equal(other, newer.addressAt(0));
   await found(null, {});
-  assert.equal(await availableTo(service.db, who), 5_000_000n);
+  assert.equal(await availableTo(db, who), 5_000_000n);
   assert.equal(
     (await placeOf(t, { FAREBOX_XPUB_EVM: newer.xpub }).run(['deposit', 'check'])).code,
     0,
@@ -211,7 +208,6 @@ test('blocks are read once more by name of the chain', async (t) => {
     [last.action, last.target, last.details],
     ['chain.rescan', 'play', { from: '120', to: '130' }],
   );
-  await service.db.run(rawSql('update chains set rescan_from = null, rescan_to = null'));
 });
 
 test('the public keys of a wallet are printed; its words never on stdout or with --json', async (t) => {

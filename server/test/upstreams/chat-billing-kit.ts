@@ -286,7 +286,8 @@ async function call(
   if (leaves === 0) {
     const left = new AbortController();
     const begun = send('POST', path, { key: apiKey, body, headers, signal: left.signal });
-    const gone = assert.rejects(begun);
+    // The whole answer may be quicker than a caller who leaves while the upstream does not wait.
+    const gone = played.isRushed ? begun.catch(() => {}) : assert.rejects(begun);
     const early = begun.then(({ status, text: said }) =>
       assert.fail(`answered ${status} before the upstream was asked: ${said}`),
     );
