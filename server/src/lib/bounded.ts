@@ -3,12 +3,12 @@ const graceMs = 2_000;
 
 /**
  * Runs `work` with a signal that fires with `outer` or after `ms`. The listener and the timer are
- * removed when the work ends, while `AbortSignal.any` and `AbortSignal.timeout` would keep theirs
- * until the time is over. Work that ignores the signal is abandoned, and the promise rejects with
- * the signal's reason.
+ * removed when the work ends. `AbortSignal.any` with `AbortSignal.timeout` would keep theirs until
+ * the time is over, and may never fire, because the garbage collector takes the time limit. Work
+ * that ignores the signal is abandoned, and the promise rejects with the signal's reason.
  */
 export async function bounded<T>(
-  outer: AbortSignal,
+  outer: AbortSignal | undefined,
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -22,18 +22,18 @@ export async function bounded<T>(
     own.abort(reason);
     grace = setTimeout(() => left.reject(reason), graceMs);
   };
-  const stop = () => end(outer.reason);
+  const stop = () => end(outer!.reason);
   const timer = setTimeout(
     () => end(new DOMException('The step took too long.', 'TimeoutError')),
     ms,
   );
-  if (outer.aborted) stop();
-  outer.addEventListener('abort', stop);
+  if (outer?.aborted) stop();
+  outer?.addEventListener('abort', stop);
   try {
     return await Promise.race([work(own.signal), left.promise]);
   } finally {
     clearTimeout(timer);
     clearTimeout(grace);
-    outer.removeEventListener('abort', stop);
+    outer?.removeEventListener('abort', stop);
   }
 }

@@ -2,6 +2,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3mini, S3ServiceError, type UploadPart } from 's3mini';
+import { bounded } from '../lib/bounded.ts';
 import { idleTimeout, type Bytes } from '../lib/streams.ts';
 import { asStorageError, intake, writeBody, type PutOptions } from './intake.ts';
 import { assertKey, assertRange } from './key.ts';
@@ -190,9 +191,8 @@ export class S3Storage implements Storage {
    */
   async #call<T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const limit = AbortSignal.timeout(this.#options.callMs);
       try {
-        return await work(this.#client(signal ? AbortSignal.any([signal, limit]) : limit));
+        return await bounded(signal, this.#options.callMs, (limit) => work(this.#client(limit)));
       } catch (error) {
         signal?.throwIfAborted();
         if (attempt === attempts || !isPassing(error)) throw error;

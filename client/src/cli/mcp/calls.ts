@@ -2,6 +2,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import { isFinal, type Farebox, type Status } from '../../index.ts';
+import { openScope } from '../../scope.ts';
 import type { Budget } from './budget.ts';
 
 /** Shared by all tools. */
@@ -72,12 +73,13 @@ export async function waitFor(
   seconds: number,
   call: Call,
 ): Promise<Status> {
-  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]);
-  let status = await client.status(requestId, { signal: call.signal });
+  const limit = openScope(call.signal, seconds * 1000, 'The wait is over.');
   const { tell, end } = openProgress(call);
+  let status: Status | undefined;
   try {
+    status = await client.status(requestId, { signal: call.signal });
     if (isFinal(status)) return status;
-    for await (status of client.watch(requestId, { signal })) {
+    for await (status of client.watch(requestId, { signal: limit.signal })) {
       const ahead = status.queue_position;
       const place = ahead === undefined ? '' : `, ${ahead} ahead`;
       const news = status.logs?.at(-1);
@@ -85,8 +87,9 @@ export async function waitFor(
     }
   } catch (error) {
     // A passed time limit is not an error; a cancelled call is, and the caller handles it.
-    if (!signal.aborted || call.signal.aborted) throw error;
+    if (!status || !limit.signal.aborted || call.signal.aborted) throw error;
   } finally {
+    limit.end();
     end();
   }
   return status;
