@@ -1,7 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { Chat } from '../../core/chat/chat.ts';
-import { chunksFromCompletion, isUnfinished } from '../../core/chat/completion.ts';
+import {
+  chunksFromCompletion,
+  isUnfinished,
+  type CompletionIdentity,
+} from '../../core/chat/completion.ts';
+import { completions as chatCompletions } from '../../core/dialect/completions.ts';
+import type { Dialect, SentEvent } from '../../core/dialect/dialect.ts';
 import { ApiError } from '../../core/errors.ts';
 import { quoteToJson, shownQuote } from '../../core/price/quote-json.ts';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
@@ -11,7 +16,12 @@ import type { Json } from '../../lib/json.ts';
 import { openEventStream, type EventStream } from '../../lib/sse.ts';
 import type { ChatRun } from '../../operations/requests/chat-call.ts';
 import * as chat from '../../operations/requests/chat.ts';
-import { prepareChat, quoteChat, reserveChat } from '../../operations/requests/submit-chat.ts';
+import {
+  prepareChat,
+  quoteChat,
+  reserveChat,
+  type PreparedChat,
+} from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../body.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { asApiError, errorBody } from '../errors.ts';
@@ -31,7 +41,17 @@ const shapes = {
 };
 
 /** POST /chat/completions */
-export const completions = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
+export const completions = keyedEndpoint(shapes, ({ req, reply }, deps) =>
+  callModel(req, reply, chatCompletions, deps),
+);
+
+/** A chat call in this dialect, from its body to the last byte of its reply. */
+export async function callModel(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  dialect: Dialect,
+  deps: HttpDeps,
+): Promise<unknown> {
   const { openChats, accountChats, settings } = deps;
   const { key_id, account_id } = req.caller;
   if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.openChats);
@@ -39,14 +59,14 @@ export const completions = keyedEndpoint(shapes, async ({ req, reply }, deps) =>
     if (!accountChats.take(account_id, 1))
       throw tooManyOpen('All keys of this account together', settings.account.open_chats);
     try {
-      return await complete(req, reply, deps);
+      return await complete(req, reply, dialect, deps);
     } finally {
       accountChats.give(account_id, 1);
     }
   } finally {
     openChats.give(key_id, 1);
   }
-});
+}
 
 function tooManyOpen(who: string, limit: number): ApiError {
   return new ApiError('rate_limited', {
@@ -56,10 +76,17 @@ function tooManyOpen(who: string, limit: number): ApiError {
   });
 }
 
-async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+async function complete(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  dialect: Dialect,
+  deps: HttpDeps,
+): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const prepared = await prepareChat(body, req.caller, deps);
+  const chatBody = dialect.chatBody(body);
+  const prepared = await prepareChat({ path: dialect.path, body, chatBody }, req.caller, deps);
+  const shown: Shown = { req, reply, dialect, body };
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0)
     holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
@@ -73,7 +100,7 @@ async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps):
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
         const run = { ...taken.reserved, isAwaited, hasLeft };
-        req.work = held(begin(req, reply, run, deps), deps.chats);
+        req.work = held(begin(shown, run, deps), deps.chats);
         return await req.work;
       }
       const kept = await keptCompletion(taken.request_id, deps);
@@ -81,8 +108,8 @@ async function complete(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps):
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
       return prepared.chat.stream
-        ? await replay(req, reply, kept, prepared.chat, deps)
-        : answer(reply, kept, '0');
+        ? await replay(shown, kept, prepared, deps)
+        : answer(shown, kept, '0');
     }
   } finally {
     leave?.();
@@ -105,12 +132,16 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   return call.finally(() => chats.delete(call));
 }
 
-async function begin(
-  req: KeyedRequest,
-  reply: FastifyReply,
-  run: ChatRun,
-  deps: HttpDeps,
-): Promise<unknown> {
+/** Where a reply goes, and in which form. */
+interface Shown {
+  req: KeyedRequest;
+  reply: FastifyReply;
+  dialect: Dialect;
+  /** The call as received. */
+  body: Json;
+}
+
+async function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const { db, upstreams, circuit, operations } = deps;
   const chatDeps = { db, upstreams, circuit, operations };
   const abort = new AbortController();
@@ -123,17 +154,17 @@ async function begin(
   // connection.
   const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.chat.stream);
   let draining = false;
-  const stopWaiting = whenLeft(reply.raw, () => {
+  const stopWaiting = whenLeft(shown.reply.raw, () => {
     draining = finishes && deps.drains.take(run.account_id, 1);
     if (!draining) abort.abort(new chat.CallerLeft());
   });
   try {
     if (!run.chat.stream) {
       const { completion } = await chat.reply(run, chatDeps, abort.signal);
-      return answer(reply, completion);
+      return answer(shown, completion);
     }
     const begun = await chat.stream(run, chatDeps, abort);
-    return await send(req, reply, begun, run, abort.signal, deps);
+    return await send(shown, begun, run, abort.signal, deps);
   } catch (error) {
     if (!deps.cutoff.aborted || !(error instanceof ApiError) || error.code !== 'submit_failed')
       throw error;
@@ -158,49 +189,53 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
 }
 
 /** `charged`: what this very call costs; a repeat costs nothing. */
-function answer(reply: FastifyReply, completion: Json, charged?: string): string {
+function answer({ reply, dialect, body }: Shown, completion: Json, charged?: string): string {
   const cost = charged ?? fieldOf(completion.usage, 'cost_usd_micro');
   if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
   reply.type('application/json; charset=utf-8');
-  return JSON.stringify(completion);
+  return JSON.stringify(dialect.reply(completion, body));
 }
 
 async function send(
-  req: KeyedRequest,
-  reply: FastifyReply,
+  { req, reply, dialect, body }: Shown,
   stream: chat.ChatStream,
   run: ChatRun,
   signal: AbortSignal,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
   const events = open(reply, deps);
-  const pending = run.chat.include_usage ? { usage: null } : {};
+  const told = dialect.events({ body, chat: run.chat, head: chat.identity(run) });
+  const charged = () => {
+    const settled = stream.settled();
+    return settled && !settled.failed && !settled.released ? settled.completion : null;
+  };
+  sendAll(events, told.begin());
   try {
     for await (const chunk of stream.chunks) {
-      if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
+      if (!sendAll(events, told.add(chunk))) break;
       if (!(await events.drained(signal))) break;
       // When the time is up, a slow reader must not delay the settlement.
       signal.throwIfAborted();
     }
-    sendUsage(events, stream.settled(), run);
+    const settled = stream.settled();
+    if (settled && !settled.released) sendAll(events, told.end(settled.completion));
   } catch (error) {
     // A caller who has left gets no error; leaving usually caused it.
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
     // If nothing was settled, the books could not be written.
-    const shown = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
-    if (stream.settled()?.failed === false) sendUsage(events, stream.settled(), run);
-    // The status was sent long ago, so the error becomes the last chunk.
-    events.send(JSON.stringify(errorBody(shown, req.id)));
+    const why = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
+    sendAll(events, told.fail(errorBody(why, req.id).error, charged()));
   }
   // A released call is not paid for, so chunks that the reader has not taken yet are dropped.
-  if (stream.settled()?.released) {
-    reply.raw.destroy();
-    return reply;
-  }
-  events.send('[DONE]');
-  events.end();
+  if (stream.settled()?.released) reply.raw.destroy();
+  else events.end();
   return reply;
+}
+
+/** False once the reader is gone. */
+function sendAll(events: EventStream, told: readonly SentEvent[]): boolean {
+  return told.every(({ data, event }) => events.send(data, event));
 }
 
 const breaks = {
@@ -236,18 +271,6 @@ function firstBrokeOff(): ApiError {
       'The reply of the first call with this Idempotency-Key broke off here. The request shows what was charged. For a new reply, call again with a new Idempotency-Key.',
     details: { reason: 'first_call_broke_off' },
   });
-}
-
-/** Sends the usage only if the caller asked for it. */
-function sendUsage(events: EventStream, settled: chat.SettledChat | null, run: ChatRun): void {
-  if (run.chat.include_usage && settled && !settled.released)
-    events.send(JSON.stringify(usageChunk(settled.completion)));
-}
-
-/** The last chunk of a stream with usage: no choices, and the cost. */
-function usageChunk(completion: Json): Json {
-  const { id, created, model, usage } = completion;
-  return { id, object: 'chat.completion.chunk', created, model, choices: [], usage };
 }
 
 function open(reply: FastifyReply, deps: HttpDeps): EventStream {
@@ -292,19 +315,23 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
 
 /** Streams the chunks of a kept reply, and an error if that reply broke off. */
 async function replay(
-  req: KeyedRequest,
-  reply: FastifyReply,
+  { req, reply, dialect, body }: Shown,
   kept: Json,
-  wanted: Chat,
+  { chat: asked }: PreparedChat,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
   const events = open(reply, deps);
-  for (const chunk of chunksFromCompletion(kept, wanted.include_usage)) {
-    events.send(JSON.stringify(chunk));
+  const { id, created, model } = kept as Json & CompletionIdentity;
+  const told = dialect.events({ body, chat: asked, head: { id, created, model } });
+  sendAll(events, told.begin());
+  for (const chunk of chunksFromCompletion(kept, false)) {
+    sendAll(events, told.add(chunk));
     if (!(await events.drained())) return reply;
   }
-  if (isUnfinished(kept)) events.send(JSON.stringify(errorBody(firstBrokeOff(), req.id)));
-  events.send('[DONE]');
+  sendAll(
+    events,
+    isUnfinished(kept) ? told.fail(errorBody(firstBrokeOff(), req.id).error, kept) : told.end(kept),
+  );
   events.end();
   return reply;
 }

@@ -6,6 +6,7 @@ import {
   isUnfinished,
   usageOf,
   withCallTypes,
+  type CompletionIdentity,
   type Gatherer,
 } from '../../core/chat/completion.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -349,7 +350,8 @@ function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
   return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };
 }
 
-function identity(run: ChatRun) {
+/** The identity of the reply, which its upstream does not choose. */
+export function identity(run: ChatRun): CompletionIdentity {
   return { id: `chatcmpl-${run.request_id}`, created: run.created, model: run.model.id };
 }
 

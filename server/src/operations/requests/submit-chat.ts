@@ -32,11 +32,18 @@ export type ChatSubmitDeps = MediaDeps &
     storage: { isAway: () => boolean };
   };
 
+/** A chat call as received, and as the body of a chat completion. */
+export interface ReceivedChat {
+  /** Below /v1. A repeat is recognised by the path and the body as received. */
+  path: string;
+  body: Json;
+  chatBody: Json;
+}
+
 /** A chat call that has been checked and priced. */
 export interface PreparedChat {
   caller: Spender;
-  /** As received, for the fingerprint that recognises a repeat. */
-  body: Json;
+  call: ReceivedChat;
   chat: Chat;
   model: Model;
   /** Stored files used in the messages, by the value (id or link) that names them. */
@@ -49,13 +56,13 @@ export interface PreparedChat {
 
 /** Checks and prices a chat call and gathers its files. Throws the `ApiError` that refuses it. */
 export async function prepareChat(
-  body: Json,
+  call: ReceivedChat,
   caller: Spender,
   deps: ChatSubmitDeps,
 ): Promise<PreparedChat> {
-  const { chat, model } = readChat(body, caller, deps.catalog());
+  const { chat, model } = readChat(call.chatBody, caller, deps.catalog());
   const { files, file_bytes } = await chatFiles(chat, caller.account_id, deps);
-  return { caller, body, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
+  return { caller, call, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
 }
 
 /** The price that a chat call would reserve. Nothing is reserved here. */
@@ -157,7 +164,7 @@ export type ReservedChat =
 
 /** Reserves the highest price of the call. Throws the `ApiError` that refuses it. */
 export async function reserveChat(
-  { caller, body, chat, model, files, max_tokens, quote }: PreparedChat,
+  { caller, call: { path, body }, chat, model, files, max_tokens, quote }: PreparedChat,
   idempotency_key: string | null,
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
@@ -178,7 +185,7 @@ export async function reserveChat(
       fingerprint:
         idempotency_key === null
           ? null
-          : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
+          : fingerprint({ method: 'POST', path, body, webhook_url: null }),
       // Messages are not stored; the request's view shows only how many there were.
       input: JSON.stringify({
         messages: chat.messages.length,

@@ -1,0 +1,54 @@
+import type { Json } from '../../lib/json.ts';
+import type { Chat } from '../chat/chat.ts';
+import type { CompletionIdentity } from '../chat/completion.ts';
+
+/**
+ * The API in which a caller writes a chat call and reads its reply. Inside, every call is a chat
+ * completion, so all dialects have the same prices, limits and records.
+ */
+export interface Dialect {
+  /** The path of its calls below /v1. A repeat of a call has the same. */
+  path: string;
+  /**
+   * The same call as the body of a chat completion. Throws an `ApiError` that names the caller's
+   * field if the call asks for something that a chat completion cannot express.
+   */
+  chatBody(body: Json): Json;
+  /** A whole reply. `body`: the call as received. */
+  reply(completion: Json, body: Json): Json;
+  /** Begins the events of a streamed reply. */
+  events(call: StreamedCall): ReplyEvents;
+}
+
+export interface StreamedCall {
+  /** As received. */
+  body: Json;
+  chat: Chat;
+  head: CompletionIdentity;
+}
+
+/** The events of one streamed reply: `begin`, any number of `add`, then `end` or `fail`. */
+export interface ReplyEvents {
+  begin(): SentEvent[];
+  add(chunk: Json): SentEvent[];
+  /** `completion` is what all chunks add up to, with the charged usage. */
+  end(completion: Json): SentEvent[];
+  /** The reply broke off. `completion` is null if nothing was charged. */
+  fail(error: ShownError, completion: Json | null): SentEvent[];
+}
+
+/** A server-sent event. */
+export interface SentEvent {
+  event?: string;
+  data: string;
+}
+
+/** An error as callers see it. */
+export interface ShownError {
+  code: string;
+  message: string;
+  type: string;
+  param: string | null;
+  request_id: string;
+  details?: Record<string, unknown> | undefined;
+}
