@@ -168,7 +168,7 @@ export type Deposit = {
   token: string;
   /** The address that got it. */
   address: string;
-  /** Hash of its transaction. */
+  /** Hash of its transaction, as the explorer writes it: without 0x on TRON. */
   tx_hash: string;
   /** Its place in the transaction's receipt, from 0. */
   log_position: number | null;

@@ -952,6 +952,7 @@ export type SourceName = 'paid' | 'chain' | 'voucher' | 'bonus' | 'refund';
 export type ChainTransaction = {
   /** Chain and token, such as `BNB Chain, USDT`. */
   network: string;
+  /** As the explorer writes it: without 0x on TRON. */
   tx_hash: string;
   /** A page that shows the transaction. */
   explorer_url: string | null;
@@ -1504,6 +1505,7 @@ export type OperatorDeposit = {
   title: string;
   /** Its symbol; its contract if the chain is no longer set up. */
   token: string;
+  /** As the explorer writes it: without 0x on TRON. */
   tx_hash: string;
   log_position: number;
   /** A page that shows the transaction. */

@@ -8,7 +8,12 @@ import {
   type DepositKey,
   type Family,
 } from '../core/deposit/address.ts';
-import { endpointVariable, xpubVariable, type Chain } from '../core/deposit/chain.ts';
+import {
+  endpointVariable,
+  xpubVariable,
+  type Chain,
+  type ShownChain,
+} from '../core/deposit/chain.ts';
 import { parseChainFile } from '../core/deposit/chain-file.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import { messageOf } from '../lib/unknown.ts';
@@ -18,13 +23,10 @@ import type { PlayChain } from './play.ts';
 import { openRpc, type Endpoint } from './rpc.ts';
 
 /** A chain that is read. */
-export interface LiveChain {
-  chain: Chain;
+export interface LiveChain extends ShownChain {
   endpoints: ChainEndpoints;
   /** Its family's. */
   key: DepositKey;
-  /** An address of the chain as people write it. */
-  show: (address: string) => string;
 }
 
 /** The chains of a process. */
@@ -87,10 +89,18 @@ export function openChains(options: ChainOptions): Chains & { faults: string[] }
       faults.push(
         `${setting}: ${chain.name} and ${twin.name} are the same chain (${chain.chain_id}), so each deposit would be credited twice. Unset one of them.`,
       );
-    const show = (address: string) => showAddress(address, chain.family);
-    if (!('problem' in endpoints) && key) live.push({ chain, endpoints, key, show });
+    if (!('problem' in endpoints) && key) live.push({ ...shownChain(chain), endpoints, key });
   }
   return { live, play: null, hangUp: () => hangingUp.abort(), faults };
+}
+
+function shownChain(chain: Chain): ShownChain {
+  return { chain, show: (address) => showAddress(address, chain.family) };
+}
+
+/** The chains that the folder's files describe, whether or not they are read. */
+export function describedChains(dir: string): ShownChain[] {
+  return readChainFiles(dir, []).map(shownChain);
 }
 
 /** The key that is set for a family, or a sentence that says what is wrong with it. */

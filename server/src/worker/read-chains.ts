@@ -11,7 +11,7 @@ import {
   type ChainEndpoints,
   type ChainReading,
 } from '../chains/read-chain.ts';
-import type { Chain } from '../core/deposit/chain.ts';
+import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
 import type { FinalTransfer } from '../core/deposit/transfer.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as chainDeposits from '../db/deposits/chain-deposits.ts';
@@ -87,8 +87,9 @@ async function readOne(
     const read = await ask(claim, live, deps);
     const { chain } = live;
     const recorded = await recordRead(db, live, claim.attempt, read, deps.reviewUsdMicro);
-    for (const { id: deposit_id, tx_hash, account_id, amount_usd_micro } of recorded?.credited ??
-      []) {
+    for (const credited of recorded?.credited ?? []) {
+      const { id: deposit_id, account_id, amount_usd_micro } = credited;
+      const { tx_hash } = asExplorersWrite(credited, [live]);
       deps.noteCredited(chain.name, amount_usd_micro);
       log.info(
         { chain: chain.name, deposit_id, tx_hash, account_id, amount_usd_micro },

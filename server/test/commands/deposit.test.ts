@@ -13,7 +13,7 @@ import { customer, type Customer } from '../kit/by-hand.ts';
 import { showAddress } from '../../src/core/deposit/address.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import vectors from '../fixtures/address-vectors.json' with { type: 'json' };
-import { chain, keyOf, readTo, transferTo, usdc } from '../operations/deposits-kit.ts';
+import { chain, keyOf, readTo, show, transferTo, usdc } from '../operations/deposits-kit.ts';
 import { assertSaid, outputOf, placeFor } from './cli.ts';
 
 // The first set is the trial's.
@@ -50,7 +50,7 @@ async function found(review: bigint | null, ...changes: Parameters<typeof transf
   await db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(db, [chain.name], 60);
   const all = changes.map((change) => transferTo(address, (used += 1), change));
-  await recordRead(db, { chain, key: evm }, claim!.attempt, readTo(200, all), review);
+  await recordRead(db, { chain, key: evm, show }, claim!.attempt, readTo(200, all), review);
   const rows = await db.run<{ id: string }>(
     rawSql('select id from chain_deposits where tx_hash = any($1) order by id', [
       all.map(({ tx_hash }) => tx_hash),

@@ -15,12 +15,12 @@ import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { chain, hashOf, keyOf, readTo, transferTo, usdc } from './deposits-kit.ts';
+import { chain, hashOf, keyOf, readTo, show, transferTo, usdc } from './deposits-kit.ts';
 
 let database: TestDatabase;
 let who: Customer;
 let address: string;
-const live = { chain, key: keyOf('evm') };
+const live = { chain, key: keyOf('evm'), show };
 const nobody = `0x${'e0'.repeat(20)}`;
 before(async () => {
   database = await testDatabase();
@@ -65,7 +65,7 @@ async function place(of: (n: number) => ReturnType<typeof transferTo>, review?: 
 
 const credit = (deposit_id: string, wanted: Omit<CreditWanted, 'deposit_id'> = {}) =>
   runAction(database.db, commandLine, 'deposit.credit', (inside) =>
-    creditDeposit(inside, { deposit_id, ...wanted }),
+    creditDeposit(inside, { deposit_id, ...wanted }, [live]),
   );
 const ignore = (deposit_id: string) =>
   runAction(database.db, commandLine, 'deposit.ignore', (inside) =>

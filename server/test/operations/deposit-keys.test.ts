@@ -13,7 +13,7 @@ import { playWorld } from '../chains/play-kit.ts';
 import { availableTo, liveChain, readerOf, readNow, seenBy } from '../chains/scene.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { chain, keyOf, readTo, transferTo, usdt } from './deposits-kit.ts';
+import { chain, keyOf, readTo, show, transferTo, usdt } from './deposits-kit.ts';
 
 let database: TestDatabase;
 let who: Customer;
@@ -41,7 +41,13 @@ async function pay(...to: (string | null)[]): Promise<bigint> {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);
   const found = to.map((each) => transferTo(each!, (used += 1)));
-  await recordRead(database.db, { chain, key: first }, claim!.attempt, readTo(200, found), null);
+  await recordRead(
+    database.db,
+    { chain, key: first, show },
+    claim!.attempt,
+    readTo(200, found),
+    null,
+  );
   return (await balanceOf(database.db, who)).available;
 }
 

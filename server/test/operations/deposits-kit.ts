@@ -1,4 +1,9 @@
-import { readXpub, type DepositKey, type Family } from '../../src/core/deposit/address.ts';
+import {
+  readXpub,
+  showAddress,
+  type DepositKey,
+  type Family,
+} from '../../src/core/deposit/address.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 
 import type { FinalTransfer } from '../../src/core/deposit/transfer.ts';
@@ -24,6 +29,8 @@ export const chain: Chain = {
     { symbol: 'USDC', address: usdc, decimals: 6, credit: false },
   ],
 };
+
+export const show = (address: string) => showAddress(address, 'evm');
 
 export function keyOf(family: Family, set = 0): DepositKey {
   const { xpub_evm, xpub_tron } = vectors.sets[set]!;

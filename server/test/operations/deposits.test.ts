@@ -8,7 +8,7 @@ import { depositAddress } from '../../src/operations/deposits/deposit-address.ts
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { chain, hashOf, keyOf, readTo, transferTo } from './deposits-kit.ts';
+import { chain, hashOf, keyOf, readTo, show, transferTo } from './deposits-kit.ts';
 
 let database: TestDatabase;
 let who: Customer;
@@ -45,7 +45,7 @@ async function addressOf({ account_id }: Customer): Promise<string> {
 async function recorded(read: ChainRead, review: bigint | null = null) {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);
-  return recordRead(database.db, { chain, key }, claim!.attempt, read, review);
+  return recordRead(database.db, { chain, key, show }, claim!.attempt, read, review);
 }
 
 async function rowsOf({ account_id }: Customer): Promise<string[]> {
@@ -133,13 +133,16 @@ describe('a deposit on a chain', () => {
     const [late] = await chains.claimDue(database.db, [chain.name], 0);
     const [newer] = await chains.claimDue(database.db, [chain.name], 60);
     const read = readTo(200, [transferTo(address, next())]);
-    assert.equal(await recordRead(database.db, { chain, key }, late!.attempt, read, null), null);
+    assert.equal(
+      await recordRead(database.db, { chain, key, show }, late!.attempt, read, null),
+      null,
+    );
     assert.deepEqual(await rowsOf(who), []);
     const [row] = await chains.list(database.db);
     assert.equal(row!.scanned_height, 99n);
     const both = await Promise.all(
       [late!, newer!].map(({ attempt }) =>
-        recordRead(database.db, { chain, key }, attempt, read, null),
+        recordRead(database.db, { chain, key, show }, attempt, read, null),
       ),
     );
     assert.deepEqual(

@@ -1,7 +1,6 @@
 /** Each fact that the operator is notified of is an event, once, with its facts. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { showAddress } from '../../src/core/deposit/address.ts';
 import { eventTypes, type EventType } from '../../src/core/operator-event.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -14,7 +13,7 @@ import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { openReceiver, receiverEnv, webhookSecret, type Receiver } from '../kit/receiver.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
+import { chain, keyOf, show, usdt } from '../operations/deposits-kit.ts';
 import { rounds, submitted } from './floor.ts';
 
 const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
@@ -29,7 +28,7 @@ before(async () => {
   receiver = await openReceiver();
   const endpoints = [endpointOf(world.play.rpc)] as const;
   const file = { ...chain, start_height: null };
-  const live = [{ chain: file, endpoints, key, show: (raw: string) => showAddress(raw, 'evm') }];
+  const live = [{ chain: file, endpoints, key, show }];
   service = await startService({
     env: { ...receiverEnv(receiver), FAREBOX_DEPOSIT_REVIEW_USD: '100' },
     chains: { live, play: null, hangUp: () => {} },
@@ -92,7 +91,7 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
     facts: {
       deposit_id: isId,
       chain: 'play',
-      token: usdt,
+      token: show(usdt),
       tx_hash: isHash,
       log_position: 0,
       amount_usd_micro: '25000000',
@@ -109,7 +108,7 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
     facts: {
       deposit_id: isId,
       chain: 'play',
-      token: usdt,
+      token: show(usdt),
       tx_hash: isHash,
       log_position: 0,
       amount_usd_micro: '200000000',

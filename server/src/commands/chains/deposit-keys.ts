@@ -1,5 +1,5 @@
-import { openKey } from '../../chains/chains.ts';
-import type { Config } from '../../config.ts';
+import { describedChains, openKey } from '../../chains/chains.ts';
+import { chainsDir, type Config } from '../../config.ts';
 import {
   accountPaths,
   readXpub,
@@ -7,7 +7,7 @@ import {
   type AddressSource,
   type Family,
 } from '../../core/deposit/address.ts';
-import { xpubVariable } from '../../core/deposit/chain.ts';
+import { asExplorersWrite, xpubVariable } from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import { listAddresses, type ListedAddress } from '../../db/deposits/address-list.ts';
@@ -125,9 +125,11 @@ export async function list(context: Context, { since: given, account }: Selected
     const account_id = account === undefined ? null : (await needAccount(db, account)).id;
     return listAddresses(db, { account_id, since });
   });
+  const described = describedChains(chainsDir(context.config));
   const data = rows.map((row) => ({
     ...row,
     address: showAddress(row.address, row.family),
+    received: row.received.map((each) => asExplorersWrite(each, described)),
     path: pathOf(row),
   }));
   const cells = data.map((row) => [

@@ -1,3 +1,6 @@
+import { describedChains } from '../../chains/chains.ts';
+import { chainsDir } from '../../config.ts';
+import { asExplorersWrite } from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { isUuid } from '../../lib/id.ts';
@@ -31,7 +34,8 @@ export async function list(context: Context, selected: Selected): Promise<void> 
     const filter = { state, why, chain, account_id, tx_hash: null, below_id: before };
     return deposits.search(db, { ...filter, limit: limit + 1 });
   });
-  const shown = rows.slice(0, limit);
+  const described = describedChains(chainsDir(context.config));
+  const shown = rows.slice(0, limit).map((row) => asExplorersWrite(row, described));
   const next = rows.length > limit ? shown.at(-1)!.id : null;
   const cells = shown.map((row) => [
     row.id,
@@ -58,15 +62,12 @@ export async function credit(
   depositId: string,
   { account, allowBooked, reason }: CreditOptions,
 ): Promise<void> {
+  const described = describedChains(chainsDir(context.config));
   const done = await withDatabase(context, (db) =>
     runAction(db, commandLine, 'deposit.credit', async (inside) => {
       const named = account === undefined ? null : await needAccount(inside, account);
-      return creditDeposit(inside, {
-        deposit_id: depositId,
-        account_id: named?.id,
-        allows_booked: allowBooked,
-        reason,
-      });
+      const wanted = { deposit_id: depositId, account_id: named?.id, reason };
+      return creditDeposit(inside, { ...wanted, allows_booked: allowBooked }, described);
     }),
   );
   const { account_id, amount_usd_micro } = done;

@@ -42,10 +42,43 @@ export function usualSeconds({ finality, block_seconds, final_seconds }: Chain):
   return Math.ceil(finality.confirmations * block_seconds);
 }
 
+/** A chain, and an address of it as people write it. */
+export interface ShownChain {
+  chain: Chain;
+  show: (address: string) => string;
+}
+
+/** The row as explorers of its chain write it; unchanged if the chain is not among these. */
+export function asExplorersWrite<Row extends { chain: string }>(
+  row: Row,
+  chains: readonly ShownChain[],
+): Row {
+  const found = chains.find(({ chain }) => chain.name === row.chain);
+  if (!found) return row;
+  const { chain, show } = found;
+  const shown = Object.entries(row).map(([name, value]) => {
+    if (typeof value !== 'string') return [name, value];
+    if (name === 'tx_hash') return [name, showHash(value, chain)];
+    return [name, addressFields.has(name) ? show(value) : value];
+  });
+  return Object.fromEntries(shown) as Row;
+}
+
+const addressFields = new Set(['token', 'from_address', 'to_address']);
+
+/** TRON's explorers and wallets write hashes without `0x`. */
+function showHash(hash: string, { family }: Chain): string {
+  return family === 'tron' ? hash.slice(2) : hash;
+}
+
+/** The stored form of a transaction's hash, which was typed with or without `0x`. */
+export function parseHash(text: string): string {
+  return `0x${text.trim().toLowerCase().replace(/^0x/, '')}`;
+}
+
 /** A page that shows the transaction; null: the chain has no explorer. */
-export function transactionUrl({ explorer, family }: Chain, hash: string): string | null {
-  // TRON's explorers know its hashes without 0x only.
-  return explorer && explorer.tx + (family === 'tron' ? hash.slice(2) : hash);
+export function transactionUrl(chain: Chain, hash: string): string | null {
+  return chain.explorer && chain.explorer.tx + showHash(hash, chain);
 }
 
 /** The setting with the addresses of the endpoints of a chain. */

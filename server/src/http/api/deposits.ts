@@ -1,4 +1,5 @@
 import {
+  asExplorersWrite,
   creditedTokens,
   transactionUrl,
   usualSeconds,
@@ -75,13 +76,13 @@ function addressesOf(
   live: readonly DepositChain[],
 ): Static<typeof DepositAddress>[] {
   const { name, title, family, chain_id, minimum_usd_micro, finality, explorer } = chain;
-  const show = showOf(name, live);
+  const shownToken = (token: string) => asExplorersWrite({ chain: name, token }, live).token;
   return creditedTokens(chain).map(({ symbol, decimals, address: contract }) => ({
     chain: name,
     title,
     family,
     chain_id,
-    token: { symbol, address: show(contract), decimals },
+    token: { symbol, address: shownToken(contract), decimals },
     address,
     minimum_usd_micro: String(minimum_usd_micro),
     finality: finality === 'finalized' ? finality : 'confirmations',
@@ -99,7 +100,7 @@ const Deposit = named(
     chain: text('Name of the chain.'),
     token: text('Symbol of the token; its contract if the chain is no longer read.'),
     address: text('The address that got it.'),
-    tx_hash: text('Hash of its transaction.'),
+    tx_hash: text('Hash of its transaction, as the explorer writes it: without 0x on TRON.'),
     log_position: nullable(integer("Its place in the transaction's receipt, from 0.")),
     amount: text('Amount of the token with at most six decimals, such as `25.5`.'),
     amount_usd_micro: microUsd('The same; 1 USDT counts as 1 USD.'),
@@ -153,21 +154,22 @@ function depositOf(
 ): Static<typeof Deposit> {
   const chain = live.find((each) => each.chain.name === entry.chain)?.chain;
   const token = chain?.tokens.find(({ address }) => address === entry.token);
-  const { id: deposit_id, tx_hash, log_position, state, transfer_id, block_height } = entry;
+  const { id: deposit_id, log_position, state, transfer_id, block_height } = entry;
+  const shown = asExplorersWrite(entry, live);
   const above = Number((heads.get(entry.chain) ?? block_height) - block_height);
   return {
     deposit_id,
     chain: entry.chain,
-    token: token?.symbol ?? entry.token,
-    address: showOf(entry.chain, live)(entry.to_address),
-    tx_hash,
+    token: token?.symbol ?? shown.token,
+    address: shown.to_address,
+    tx_hash: shown.tx_hash,
     log_position,
     amount: formatUsd(entry.amount_usd_micro),
     amount_usd_micro: String(entry.amount_usd_micro),
     state,
     confirmations: Math.max(0, above),
     required: chain ? requiredBy(chain) : null,
-    explorer_url: chain ? transactionUrl(chain, tx_hash) : null,
+    explorer_url: chain ? transactionUrl(chain, entry.tx_hash) : null,
     seen_at: entry.seen_at.toISOString(),
     credited_at: entry.credited_at?.toISOString() ?? null,
     transfer_id,
@@ -176,9 +178,4 @@ function depositOf(
 
 function requiredBy({ finality }: Chain): number | null {
   return finality === 'finalized' ? null : finality.confirmations;
-}
-
-/** An address of a chain that is no longer read is shown as it is stored. */
-function showOf(name: string, live: readonly DepositChain[]): (address: string) => string {
-  return live.find(({ chain }) => chain.name === name)?.show ?? String;
 }

@@ -1,4 +1,4 @@
-import { transactionUrl } from '../../core/deposit/chain.ts';
+import { asExplorersWrite, transactionUrl } from '../../core/deposit/chain.ts';
 import { receiptNumber } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { receiptOf, type Issuer } from '../../operations/accounts/receipt.ts';
@@ -14,7 +14,7 @@ export const ChainTransaction = named(
   'ChainTransaction',
   object({
     network: text('Chain and token, such as `BNB Chain, USDT`.'),
-    tx_hash: text(),
+    tx_hash: text('As the explorer writes it: without 0x on TRON.'),
     explorer_url: nullable(url('A page that shows the transaction.')),
   }),
 );
@@ -24,14 +24,14 @@ export function transactionOf(
   row: { chain: string | null; token: string | null; tx_hash: string | null },
   { chains }: Pick<WebDeps, 'chains'>,
 ) {
-  const { chain: name, token, tx_hash } = row;
-  if (name === null || tx_hash === null) return null;
+  const { chain: name, token, tx_hash: hash } = row;
+  if (name === null || hash === null) return null;
   const chain = chains.live.find((each) => each.chain.name === name)?.chain;
   const known = networks({ chains }).find((each) => each.chain === name && each.token === token);
   return {
     network: known?.title ?? name,
-    tx_hash,
-    explorer_url: chain ? transactionUrl(chain, tx_hash) : null,
+    tx_hash: asExplorersWrite({ chain: name, tx_hash: hash }, chains.live).tx_hash,
+    explorer_url: chain ? transactionUrl(chain, hash) : null,
   };
 }
 

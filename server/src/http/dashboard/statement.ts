@@ -197,7 +197,7 @@ export const exportFile = endpoint(
       .type(format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json')
       .header('content-disposition', `attachment; filename="${name.join('-')}.${format}"`);
     if (visit.method === 'HEAD') return reply.send();
-    const text = format === 'csv' ? csvText(pages) : jsonText(pages, filter, deps);
+    const text = format === 'csv' ? csvText(pages, deps) : jsonText(pages, filter, deps);
     // Text is made only when the reader takes it, so a slow reader holds no memory and no
     // connection.
     return reply.send(Readable.from(text, { highWaterMark: 1 }));
@@ -244,7 +244,7 @@ async function* readPages(deps: WebDeps, filter: MovementFilter): AsyncGenerator
   }
 }
 
-const columns: [name: string, cell: (row: MovementRow) => Cell][] = [
+const columns: [name: string, cell: (row: MovementRow, deps: WebDeps) => Cell][] = [
   ['number', (row) => row.seq],
   ['time_utc', (row) => row.created_at.toISOString()],
   ['kind', (row) => row.kind],
@@ -258,14 +258,17 @@ const columns: [name: string, cell: (row: MovementRow) => Cell][] = [
   ['reason', (row) => row.reason],
   ['receipt', (row) => row.receipt_number && receiptNumber(row.receipt_number)],
   ['chain', (row) => row.chain],
-  ['tx_hash', (row) => row.tx_hash],
+  ['tx_hash', (row, deps) => transactionOf(row, deps)?.tx_hash ?? null],
   ['transfer_id', (row) => row.id],
 ];
 
-async function* csvText(pages: AsyncIterable<MovementRow[]>): AsyncGenerator<string> {
+async function* csvText(
+  pages: AsyncIterable<MovementRow[]>,
+  deps: WebDeps,
+): AsyncGenerator<string> {
   yield csvLine(columns.map(([name]) => name));
   for await (const rows of pages)
-    yield rows.map((row) => csvLine(columns.map(([, cell]) => cell(row)))).join('');
+    yield rows.map((row) => csvLine(columns.map(([, cell]) => cell(row, deps)))).join('');
 }
 
 async function* jsonText(

@@ -386,8 +386,8 @@ export const listEvents: RouteDocs = {
       data: {
         deposit_id: exampleId,
         chain: 'tron',
-        token: `0x${'a6'.repeat(20)}`,
-        tx_hash: `0x${'5e'.repeat(32)}`,
+        token: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+        tx_hash: '5e'.repeat(32),
         log_position: 0,
         amount_usd_micro: '25000000',
         transfer_id: exampleTransferId,

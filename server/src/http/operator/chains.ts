@@ -1,4 +1,5 @@
 import type { LiveChain } from '../../chains/chains.ts';
+import { asExplorersWrite } from '../../core/deposit/chain.ts';
 import { chainState, chainStates } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { heldCounts } from '../../db/deposits/deposit-search.ts';
@@ -157,7 +158,8 @@ export const sums = endpoint(
     const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
       const found = live.find((each) => each.chain.name === chain)?.chain;
       const symbolOf = (token: string) =>
-        found?.tokens.find(({ address }) => address === token)?.symbol ?? token;
+        found?.tokens.find(({ address }) => address === token)?.symbol ??
+        asExplorersWrite({ chain, token }, live).token;
       const ofChain = rows.filter((row) => row.chain === chain);
       const tokens = ofChain.flatMap(({ token, ...sum }) =>
         token === null ? [] : [{ token: symbolOf(token), ...sum }],

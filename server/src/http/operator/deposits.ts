@@ -1,5 +1,5 @@
 import type { LiveChain } from '../../chains/chains.ts';
-import { transactionUrl } from '../../core/deposit/chain.ts';
+import { asExplorersWrite, parseHash, transactionUrl } from '../../core/deposit/chain.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { needAccount } from '../../operations/accounts/account.ts';
@@ -35,7 +35,7 @@ const OperatorDeposit = named(
     chain: text(),
     title: text("The chain's name for people."),
     token: text('Its symbol; its contract if the chain is no longer set up.'),
-    tx_hash: text(),
+    tx_hash: text('As the explorer writes it: without 0x on TRON.'),
     log_position: integer(),
     explorer_url: nullable(text('A page that shows the transaction.')),
     block_height: integer(),
@@ -74,7 +74,7 @@ export const list = endpoint(
       why,
       chain,
       account_id: account_id === undefined ? null : idOf(account_id),
-      tx_hash: tx_hash === undefined ? null : hashOf(tx_hash),
+      tx_hash: tx_hash === undefined ? null : parseHash(tx_hash),
       below_id: query.cursor ?? null,
       limit: limit + 1,
     });
@@ -82,26 +82,17 @@ export const list = endpoint(
   },
 );
 
-/** TRON's explorers and wallets write hashes without `0x`. */
-function hashOf(text: string): string {
-  const digits = text.trim().toLowerCase();
-  return digits.startsWith('0x') ? digits : `0x${digits}`;
-}
-
 function view({ id: deposit_id, ...row }: deposits.FoundDepositRow, live: readonly LiveChain[]) {
-  const found = live.find(({ chain }) => chain.name === row.chain);
-  const { chain = null, show = String } = found ?? {};
+  const chain = live.find((each) => each.chain.name === row.chain)?.chain ?? null;
   const token = chain?.tokens.find(({ address }) => address === row.token);
-  const to_address = show(row.to_address);
+  const shown = asExplorersWrite(row, live);
   return {
     deposit_id,
-    ...row,
+    ...shown,
     title: chain?.title ?? row.chain,
-    token: token?.symbol ?? show(row.token),
+    token: token?.symbol ?? shown.token,
     explorer_url: chain && transactionUrl(chain, row.tx_hash),
-    from_address: show(row.from_address),
-    to_address,
-    address_url: chain?.explorer ? chain.explorer.address + to_address : null,
+    address_url: chain?.explorer ? chain.explorer.address + shown.to_address : null,
   };
 }
 
@@ -133,11 +124,11 @@ export const credit = action(
     }),
     reply: DecidedDeposit,
   },
-  async ({ params, body: { account, ...how } }) => {
+  async ({ params, body: { account, ...how } }, { chains: { live } }) => {
     const deposit_id = idOf(params.deposit_id);
     return async (db) => {
       const named = account === undefined ? null : await needAccount(db, account);
-      return creditDeposit(db, { ...how, deposit_id, account_id: named?.id });
+      return creditDeposit(db, { ...how, deposit_id, account_id: named?.id }, live);
     };
   },
 );

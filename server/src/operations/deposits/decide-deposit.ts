@@ -1,3 +1,4 @@
+import { asExplorersWrite, type ShownChain } from '../../core/deposit/chain.ts';
 import { chainReference } from '../../core/deposit/deposit.ts';
 import type { NewEvent } from '../../core/operator-event.ts';
 import { formatUsd, USD } from '../../core/price/money.ts';
@@ -42,11 +43,12 @@ export interface CreditWanted {
 /**
  * Credits a held or ignored deposit, once and for ever, with the amount that its row has. For a
  * token that the chain file does not credit, that takes one token for one US dollar: an operator
- * says so by naming the account. Throws `Refused`.
+ * says so by naming the account. `described`: for the event. Throws `Refused`.
  */
 export function creditDeposit(
   db: Database,
   { deposit_id, account_id: named, allows_booked = false, ...wanted }: CreditWanted,
+  described: readonly ShownChain[],
 ): Promise<ActionResult<DecidedDeposit>> {
   const reason = reasonOf(wanted.reason);
   return db.tx(async (tx) => {
@@ -78,7 +80,9 @@ export function creditDeposit(
     books.deposit(transfer_id, account_id, amount_usd_micro, reference, 'chain');
     await chainDeposits.credit(tx, { id: deposit_id, account_id, transfer_id });
     writeBooks(tx, books);
-    await operatorEvents.addMany(tx, [creditedEvent(deposit, account_id, transfer_id)]);
+    await operatorEvents.addMany(tx, [
+      creditedEvent(asExplorersWrite(deposit, described), account_id, transfer_id),
+    ]);
     return {
       answer: { deposit_id, state: 'credited', account_id, amount_usd_micro, transfer_id },
       account_id,

@@ -1,5 +1,5 @@
 import type { DepositKey, Family } from '../../core/deposit/address.ts';
-import type { Chain } from '../../core/deposit/chain.ts';
+import type { Chain, ShownChain } from '../../core/deposit/chain.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import * as installation from '../../db/installation.ts';
@@ -8,11 +8,8 @@ import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
 
 /** A chain on which customers can pay. */
-export interface DepositChain {
-  chain: Chain;
+export interface DepositChain extends ShownChain {
   key: DepositKey;
-  /** An address as people write it. */
-  show: (address: string) => string;
 }
 
 /** An address of an account, as people write it. */

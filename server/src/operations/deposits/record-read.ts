@@ -1,4 +1,10 @@
-import { creditedTokens, type Chain, type Token } from '../../core/deposit/chain.ts';
+import {
+  asExplorersWrite,
+  creditedTokens,
+  type Chain,
+  type ShownChain,
+  type Token,
+} from '../../core/deposit/chain.ts';
 import {
   chainReference,
   judgeDeposit,
@@ -45,11 +51,12 @@ export type RecordedRead = { credited: CreditedDeposit[]; held: number } | null;
  */
 export function recordRead(
   db: Database,
-  { chain, key }: Pick<DepositChain, 'chain' | 'key'>,
+  { key, ...shown }: DepositChain,
   attempt: number,
   read: ChainRead,
   reviewUsdMicro: bigint | null,
 ): Promise<RecordedRead> {
+  const { chain } = shown;
   const tokens = new Map(chain.tokens.map((token) => [token.address, token]));
   return db.tx(async (tx) => {
     const found = [...read.final, ...(read.seen ?? [])];
@@ -89,7 +96,7 @@ export function recordRead(
     if (added.length > 0) await chainDeposits.insertMany(tx, added);
     if (changed.length > 0) await chainDeposits.decideMany(tx, changed);
     writeBooks(tx, books);
-    await operatorEvents.addMany(tx, eventsOf(decided));
+    await operatorEvents.addMany(tx, eventsOf(decided, shown));
     if (read.seen !== null)
       await sightings.replace(
         tx,
@@ -134,10 +141,10 @@ function decide(
 }
 
 /** Credited and held deposits; what is ignored concerns nobody. */
-function eventsOf(decided: chainDeposits.NewDeposit[]): NewEvent[] {
+function eventsOf(decided: chainDeposits.NewDeposit[], on: ShownChain): NewEvent[] {
   return decided.flatMap((each): NewEvent[] => {
-    const { id: deposit_id, chain, tx_hash, log_position, account_id, state, why } = each;
-    const { token, transfer_id } = each;
+    const { id: deposit_id, account_id, state, why, transfer_id } = each;
+    const { chain, token, tx_hash, log_position } = asExplorersWrite(each, [on]);
     const amount_usd_micro = String(each.amount_usd_micro);
     const data = { deposit_id, chain, token, tx_hash, log_position, amount_usd_micro };
     if (transfer_id !== null)
