@@ -78,6 +78,7 @@ function addAccount(program: Command): void {
   const topup = verb(program, 'topup', 'show where to send USDT, wait until it is credited')
     .option('--chain <name>', 'the blockchain; default: the first one of the service')
     .option('--no-wait', 'show the address only')
+    .option('--timeout <seconds>', 'how long to wait; default: until one is credited', count)
     .action(run(async () => (await import('./topup.ts')).topup));
   remark(topup, {
     says: [
@@ -87,6 +88,7 @@ function addAccount(program: Command): void {
     examples: [
       ['fare topup', 'shows the address and its QR code, and waits'],
       ['fare topup --chain bsc --no-wait --json', 'the address, for a script'],
+      ['fare topup --chain bsc --timeout 600', 'exit 5 if none was credited in time'],
     ],
   });
   const settings = verb(program, 'settings', 'show or change the settings')

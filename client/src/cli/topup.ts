@@ -1,4 +1,4 @@
-import { formatUsd, type Deposit, type DepositAddress, type Farebox } from '../index.ts';
+import { formatUsd, type Call, type Deposit, type DepositAddress, type Farebox } from '../index.ts';
 import { pause } from '../scope.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
@@ -11,19 +11,25 @@ import type { Context } from './verb.ts';
 const pollMs = 2_000;
 /** Deposits take minutes, so a service that is away for as long does not end the wait. */
 const maxRetries = 20;
+/** Timers beyond this would end at once. */
+const timerMaxMs = 2_147_483_647;
 
 /** Shows where to send USDT, and waits until a deposit is credited. */
 export async function topup(
   { json, quiet }: Context,
-  { chain, wait }: { chain?: string; wait: boolean },
+  { chain, wait, timeout }: { chain?: string; wait: boolean; timeout?: number },
 ): Promise<void> {
   const client = keyed({ quiet });
   const address = await chosenAddress(client, chain);
+  const list = async (options?: Call) => {
+    const { data } = await client.deposits.list({ limit: 100 }, options);
+    return chain === undefined ? data : data.filter((each) => each.chain === chain);
+  };
   // Before the address is shown, so that a deposit to it is always new.
-  const { data: before } = await client.deposits.list({ limit: 100 });
+  const before = await list();
   const reveal = async () => (json ? printJson(address) : await show(address));
   if (!wait) return reveal();
-  const credited = await waitForDeposit(client, before, reveal, { json, quiet });
+  const credited = await waitForDeposit(list, before, reveal, { json, quiet, timeout });
   if (json) return;
   const { available_usd_micro } = await client.balance();
   printFields([
@@ -50,7 +56,8 @@ async function chosenAddress(client: Farebox, chain?: string): Promise<DepositAd
 }
 
 async function show(of: DepositAddress): Promise<void> {
-  const { title, token, address, minimum_usd_micro, confirmations } = of;
+  const { title, token, address, minimum_usd_micro, confirmations, usual_seconds } = of;
+  const usually = usual_seconds === null ? '' : `, usually after ${aboutText(usual_seconds)}`;
   printFields([
     ['network', title],
     ['address', address],
@@ -58,8 +65,8 @@ async function show(of: DepositAddress): Promise<void> {
     [
       'credited',
       confirmations === null
-        ? 'once the network calls the block final'
-        : `after ${confirmations} blocks`,
+        ? `once the network calls the block final${usually}`
+        : `after ${confirmations} blocks${usually}`,
     ],
     [
       'warning',
@@ -69,25 +76,35 @@ async function show(of: DepositAddress): Promise<void> {
   if (process.stdout.isTTY) print(`\n${await qrText(address)}\n`);
 }
 
+/** Seconds, from a minute on whole minutes. */
+function aboutText(seconds: number): string {
+  return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
 /**
  * Follows new deposits, and those that are not final yet, until all are and one is credited.
- * Returns the credited amount. Throws if nothing but ignored deposits arrived, and at Ctrl-C.
+ * Returns the credited amount. Throws if nothing but ignored deposits arrived, after `timeout`
+ * seconds, and at Ctrl-C.
  */
 async function waitForDeposit(
-  client: Farebox,
+  list: (options: Call) => Promise<Deposit[]>,
   before: Deposit[],
   reveal: () => Promise<void>,
-  { json, quiet }: Context,
+  { json, quiet, timeout }: Context & { timeout?: number | undefined },
 ): Promise<bigint> {
   const line = new LiveLine(quiet || json);
   const began = Date.now();
   const told = new Set(before.filter(({ state }) => ends.has(state)).map(nameOf));
   const ended: Deposit[] = [];
-  const work = async (signal: AbortSignal) => {
+  const limit =
+    timeout === undefined ? null : AbortSignal.timeout(Math.min(timeout * 1000, timerMaxMs));
+  const work = async (leaving: AbortSignal) => {
+    const signal = limit === null ? leaving : AbortSignal.any([leaving, limit]);
     // Not sooner, because a signal may come as soon as the address is shown.
     await reveal();
+    if (!line.live && !quiet) tell('Waiting for a deposit. Ctrl-C ends the waiting only.');
     for (;;) {
-      const { data } = await client.deposits.list({ limit: 100 }, { signal, maxRetries });
+      const data = await list({ signal, maxRetries });
       for (const deposit of data.filter((each) => !told.has(nameOf(each)))) {
         told.add(nameOf(deposit));
         if (ends.has(deposit.state)) ended.push(deposit);
@@ -111,7 +128,11 @@ async function waitForDeposit(
       'Deposits are credited without this command, and the address stays yours.',
     );
   };
-  return leavable(work, left).finally(() => line.end());
+  return leavable(work, left)
+    .catch((error: unknown) => {
+      throw timeout !== undefined && limit?.aborted ? late(timeout) : error;
+    })
+    .finally(() => line.end());
 }
 
 const ends = new Set<Deposit['state']>(['credited', 'ignored', 'dropped']);
@@ -146,6 +167,15 @@ function depositText({ state, amount, token, chain, confirmations, required }: D
     dropped: 'Dropped by the network',
   };
   return `${texts[state]}: ${amount} ${token} on ${chain}`;
+}
+
+function late(seconds: number): Stop {
+  return new Stop(
+    exits.open,
+    'timeout',
+    `No deposit was credited within ${seconds} s.`,
+    'Deposits are credited without this command, and the address stays yours.',
+  );
 }
 
 function ignored(): Stop {

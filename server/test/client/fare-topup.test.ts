@@ -14,13 +14,14 @@ import { homeOf, onTerminal, refused, well, withoutTerminal } from './fare-kit.t
 const world = playWorld();
 const file = { ...chain, start_height: null };
 const other = { ...file, name: 'other', title: 'Other chain', chain_id: 8 };
+const otherWorld = playWorld(100, other);
 const show = (address: string) => showAddress(address, 'evm');
 let service: Service;
 let bare: Service;
 before(async () => {
-  const live = [file, other].map((each) => ({
-    chain: each,
-    endpoints: [endpointOf(world.play.rpc)] as const,
+  const live = [world, otherWorld].map(({ play }, i) => ({
+    chain: [file, other][i]!,
+    endpoints: [endpointOf(play.rpc)] as const,
     key: keyOf('evm'),
     show,
   }));
@@ -35,10 +36,10 @@ after(async () => {
   await Promise.all([service.stop(), bare.stop()]);
 });
 
-/** Reads the first chain as if the time of its next read had come, and no other. */
-async function read(): Promise<void> {
-  await service.db.run(rawSql("update chains set wake_at = now() where name = 'play'"));
-  await service.db.run(rawSql("update chains set wake_at = 'infinity' where name <> 'play'"));
+/** Reads a chain as if the time of its next read had come, and no other. */
+async function read(name = 'play'): Promise<void> {
+  await service.db.run(rawSql(`update chains set wake_at = now() where name = '${name}'`));
+  await service.db.run(rawSql(`update chains set wake_at = 'infinity' where name <> '${name}'`));
   await service.app.chains!.runOnce();
 }
 
@@ -47,8 +48,8 @@ async function customer(usd = 0) {
   const home = homeOf(service, account.key);
   const { data } = (await service.call('GET', '/v1/deposit-addresses', account)).body;
   const { address } = data[0];
-  const pay = (amount: bigint, token = usdt) =>
-    world.play.pay({ token, to: address.toLowerCase(), units: amount * 10n ** 18n });
+  const pay = (amount: bigint, token = usdt, { play } = world) =>
+    play.pay({ token, to: address.toLowerCase(), units: amount * 10n ** 18n });
   return { account, home, address, pay };
 }
 
@@ -67,22 +68,26 @@ describe('fare topup', () => {
     await read();
     await until('it is seen', () => steps.seen!.test(running.stderr()));
     world.mine(2);
+    pay(7n, usdt, otherWorld);
+    otherWorld.mine(5);
+    await read('other');
     await read();
     const ran = well(await running.ended);
+    assert.doesNotMatch(ran.stderr, /on other/);
     assert.equal(
       ran.stdout,
       [
         'network\tPlay chain',
         `address\t${address}`,
         'minimum\t$1.00 of USDT',
-        'credited\tafter 3 blocks',
+        'credited\tafter 3 blocks, usually after 3 s',
         'warning\tSend only USDT on Play chain. Other tokens and other networks may be lost.',
         'credited\t$25.00',
-        'available\t$26.00\n',
+        'available\t$33.00\n',
       ].join('\n'),
     );
-    assert.match(ran.stderr, /Credited: 25 USDT on play: 0x/);
-    assert.equal((await service.balance(account)).available, 26_000_000n);
+    assert.match(ran.stderr, /^Waiting for a deposit[^]*Credited: 25 USDT on play: 0x/);
+    assert.equal((await service.balance(account)).available, 33_000_000n);
   });
 
   inLong('does not wait with --no-wait, and takes no earlier deposit for a new one', async () => {
@@ -103,6 +108,16 @@ describe('fare topup', () => {
       changes.map(({ state, amount }) => `${state} ${amount}`),
       ['credited 4'],
     );
+  });
+
+  test('ends after --timeout, and says that the address stays good', async () => {
+    const { home } = await customer();
+    const ran = refused(
+      await home.run(['topup', '--timeout', '1', '--json']),
+      5,
+      /No deposit was credited within 1 s[^]*the address stays yours/,
+    );
+    assert.match(ran.stdout, /"address"/);
   });
 
   inLong('says that another token is not credited', async () => {
