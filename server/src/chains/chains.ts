@@ -45,7 +45,7 @@ export interface EndpointOptions {
   /** A setting by its name; null: not set. */
   variable: (name: string) => string | null;
   fetch: Fetch;
-  /** Keeps a secret out of the log. */
+  /** Keeps a secret out of the log; of a URL, its parts that may be keys: endpoints repeat them. */
   hide: (secret: string) => void;
 }
 
@@ -151,21 +151,11 @@ export function openEndpoints(
       problem: `${setting}: must be one or two https or http addresses with a blank between.`,
     };
   const [one, two] = all.map((url) => {
-    for (const secret of [url, ...keysIn(url)]) options.hide(secret);
+    options.hide(url);
     const endpoint: Endpoint = { url, headers: headersFor(chain, options) };
     return { rpc: openRpc(options.fetch, endpoint, signal), limits: new QuestionLimits() };
   });
   return two ? [one!, two] : [one!];
-}
-
-/** Shorter parts of an address are words such as `jsonrpc`. */
-const keyMinLength = 16;
-
-/** The parts of an address that may be keys. Endpoints repeat them in their errors. */
-function keysIn(url: string): string[] {
-  const { username, password, pathname, searchParams } = new URL(url);
-  const parts = [username, password, ...pathname.split('/'), ...searchParams.values()];
-  return parts.filter((part) => part.length >= keyMinLength);
 }
 
 /** TronGrid takes its key in a header; other services have it in the address. */

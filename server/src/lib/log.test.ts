@@ -130,3 +130,24 @@ test('a key in use is cut out whatever it looks like, and in whichever writing',
     assert.doesNotThrow(() => JSON.parse(line), line);
   }
 });
+
+describe('of a URL in use only what may be a key is cut out', () => {
+  const [inPath, inQuery, password] = ['p4thKey'.repeat(3), 'qu3ryKey'.repeat(3), 'passw0rd'];
+  const cases: [url: string, line: string, logged: string][] = [
+    ['http://own.example:8545/jsonrpc', 'http://own.example:80, jsonrpc', 'as it is'],
+    ['http://10.1.1.1:8545', 'Server listening at http://10.1.1.1:8080', 'as it is'],
+    [`http://10.1.1.2:8545/v2/${inPath}`, 'listening at http://10.1.1.2:8080', 'as it is'],
+    [`https://a.example/v2/${inPath}`, `no ${inPath}, a.example`, 'no [redacted], a.example'],
+    ['https://b.example/v2/short', 'POST b.example/v2/short', 'POST [redacted]'],
+    [`https://c.example/?key=${inQuery}`, `key=${inQuery}`, 'key=[redacted]'],
+    [`https://me:${password}@d.example/`, `me ${password} d.example`, 'me [redacted] d.example'],
+  ];
+  for (const [url, line, wanted] of cases)
+    test(`${url}: "${line}"`, () => {
+      hideInLogs(url);
+      assert.equal(redact(line), wanted === 'as it is' ? line : wanted);
+      const whole = redact(`tried ${url}`);
+      for (const key of [inPath, inQuery, password, '/short'])
+        assert.ok(!whole.includes(key), whole);
+    });
+});

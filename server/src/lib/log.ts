@@ -15,9 +15,13 @@ const hiddenMinLength = 8;
 /** Secrets in use, of any form, longest first. */
 let hidden: string[] = [];
 
-/** Removes this text from all later log lines. For a key `id:secret`, removes each half too. */
+/**
+ * Removes this text from all later log lines. For a key `id:secret`, removes each half too. For a
+ * URL, removes it and what may be a key in it, but not its host: lines name hosts of their own.
+ */
 export function hideInLogs(secret: string): void {
-  const parts = [secret, ...secret.split(':')].map((part) => part.trim());
+  const url = /^https?:\/\//.test(secret) ? URL.parse(secret) : null;
+  const parts = url ? secretsOf(url) : [secret, ...secret.split(':')].map((part) => part.trim());
   const written = parts.flatMap((part) => [
     part,
     JSON.stringify(part).slice(1, -1),
@@ -25,6 +29,29 @@ export function hideInLogs(secret: string): void {
   ]);
   const all = new Set([...hidden, ...written.filter((part) => part.length >= hiddenMinLength)]);
   hidden = [...all].toSorted((a, b) => b.length - a.length);
+}
+
+/** Shorter parts of a path or query are words such as `jsonrpc`. */
+const keyMinLength = 16;
+
+/** Texts of a URL that lines must not have; none if it is only a host. */
+function secretsOf(url: URL): string[] {
+  const { href, protocol, username, password, pathname, search, searchParams } = url;
+  if (`${username}${password}${search}` === '' && pathname === '/') return [];
+  const places = [username, ...pathname.split('/'), ...searchParams.values()];
+  const keys = places.filter((place) => place.length >= keyMinLength);
+  return [href, href.slice(`${protocol}//`.length), password, ...keys].flatMap((part) => [
+    part,
+    decodedOf(part),
+  ]);
+}
+
+function decodedOf(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export function redact(line: string): string {

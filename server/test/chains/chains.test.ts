@@ -56,17 +56,6 @@ describe('chains', () => {
       assert.ok(hidden.includes(secret), secret);
   });
 
-  test('hide the keys in their addresses too, and no ordinary word of them', () => {
-    const key = 'kAbCdEf0123456789';
-    const { hidden } = opened({
-      FAREBOX_XPUB_EVM: evm,
-      FAREBOX_RPC_BSC: `https://one.example/v2/${key} https://two.example/jsonrpc?token=${key}0`,
-    });
-    assert.ok(hidden.includes(key));
-    assert.ok(hidden.includes(`${key}0`));
-    for (const word of ['v2', 'jsonrpc', 'one.example']) assert.ok(!hidden.includes(word), word);
-  });
-
   test('without an endpoint are not live', () => {
     const { live, faults } = opened({ FAREBOX_XPUB_EVM: evm });
     assert.deepEqual([live, faults], [[], []]);
