@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Chains } from './chains/chains.ts';
 import { ceilings, type Config } from './config.ts';
+import { formatUsd } from './core/price/money.ts';
 import { ping } from './db/migrate.ts';
 import * as depositLists from './db/deposits/deposit-lists.ts';
 import * as keys from './db/accounts/keys.ts';
@@ -115,6 +116,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
     const jobs = await startJobs(services, options, deps);
+    logStart(services, config);
 
     const stop = async (graceMs = 8_000) => {
       leaving.abort();
@@ -146,6 +148,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close();
     throw error;
   }
+}
+
+/** Says which ways of money and events are set, since a forgotten setting shows nowhere else. */
+function logStart({ log, chains, receiver }: Services, config: Config): void {
+  const review = config.FAREBOX_DEPOSIT_REVIEW_USD;
+  const facts = {
+    chains: chains.live.map(({ chain }) => chain.name),
+    deposit_review_usd: review === null ? null : formatUsd(review),
+    operator_webhook: receiver !== null,
+  };
+  log.info(facts, 'started');
 }
 
 /**

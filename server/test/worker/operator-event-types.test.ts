@@ -236,6 +236,12 @@ describe('an event', () => {
     });
   }
 
+  test('can come by the chains, the review limit and the webhook that the log names', () => {
+    const line = service.log.find((each) => JSON.parse(each).msg === 'started');
+    const { chains, deposit_review_usd, operator_webhook } = JSON.parse(line!);
+    assert.deepEqual([chains, deposit_review_usd, operator_webhook], [['play'], '100', true]);
+  });
+
   test('shows neither the address nor the secret of its webhook in the log', () => {
     const lines = service.log.join('\n');
     assert.ok(!lines.includes(receiver.url));
