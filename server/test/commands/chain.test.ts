@@ -16,13 +16,17 @@ test('a stopped chain is listed with its reason, and read on, once by name', asy
   await service.db.run(
     rawSql(
       `insert into chains (name, chain_id, start_height, scanned_height, scanned_hash,
-         rescanned_height, head_height, stopped_why, wake_at)
+         rescanned_height, head_height, stopped_why, wake_at, scanned_block_at)
        values ('bsc', 56, 100, 250, '0x' || repeat('7', 64), 99, 260, 'block 250 was replaced',
-         now() + interval '1 day')`,
+         now() + interval '1 day', now() - interval '90 seconds')`,
     ),
   );
   const listed = await place.run(['chain', 'list']);
-  assert.match(listed.stdout, /bsc +250 +260 +- +0 +stopped: block 250 was replaced/);
+  assert.match(listed.stdout, /CHAIN +STATE +FINAL BLOCK +NEWEST BLOCK +LAG /);
+  assert.match(
+    listed.stdout,
+    /\nbsc +stopped +250 +260 +\d+ (?:s|min) +- +0\nbsc: block 250 was replaced\n$/,
+  );
   assertSaid(await place.run(['chain', 'resume', 'tron']), /No chain with the name tron was read/);
   const { json } = await place.run(['chain', 'resume', 'bsc', '--from', '200', '--json']);
   assert.deepEqual(json, { chain: 'bsc', stopped_why: 'block 250 was replaced' });

@@ -198,7 +198,7 @@ test('blocks are read once more by name of the chain', async (t) => {
   );
   assert.match(
     (await placeOf(t).run(['chain', 'list'])).stdout,
-    /play .* read; blocks 120 to 130 once more/,
+    /\nplay: blocks 120 to 130 are read once more/,
   );
   assertSaid(await run('play', '1x'), /must be the height of a block/);
   assertSaid(await run('play', '201'), /Block 201 of play was not read yet/);

@@ -1,29 +1,42 @@
+import { readChainFiles } from '../../chains/chains.ts';
+import { chainsDir } from '../../config.ts';
+import { chainState } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
-import { print, table, withDatabase, type Context } from '../output.ts';
+import { print, seconds, table, withDatabase, type Context } from '../output.ts';
 
-const head = ['CHAIN', 'READ TO', 'HEAD', 'LAST READ', 'FAILURES', 'STATE'];
+const figures = ['FINAL BLOCK', 'NEWEST BLOCK', 'LAG', 'LAST READ', 'FAILURES'];
 
 export async function list(context: Context): Promise<void> {
   const rows = await withDatabase(context, (db) => chains.list(db));
-  const cells = rows.map((row) => [
+  const files = readChainFiles(chainsDir(context.config), []);
+  const data = rows.map((row) => {
+    const file = files.find(({ name }) => name === row.name) ?? null;
+    return { ...row, state: chainState(row, file) };
+  });
+  const cells = data.map((row) => [
     row.name,
+    row.state,
     String(row.scanned_height ?? '-'),
     String(row.head_height ?? '-'),
+    row.lag_seconds === null ? '-' : seconds(Math.max(0, row.lag_seconds)),
     row.read_at?.toISOString() ?? '-',
     String(row.failures),
-    stateOf(row),
   ]);
-  print(context, { data: rows }, table(head, cells));
+  const lines = [table(['CHAIN', 'STATE', ...figures], cells), ...rows.flatMap(remarksOn)];
+  print(context, { data }, lines.join('\n'));
 }
 
-function stateOf(row: chains.ChainRow): string {
-  const { stopped_why, refused_why, last_error, rescan_from, rescan_to } = row;
-  if (stopped_why !== null) return `stopped: ${stopped_why}`;
-  const error = refused_why ?? last_error;
-  if (error !== null) return error;
-  return rescan_from === null ? 'read' : `read; blocks ${rescan_from} to ${rescan_to} once more`;
+function remarksOn(row: chains.ChainRow): string[] {
+  const { name, rescan_from, rescan_to } = row;
+  const why = row.stopped_why ?? row.refused_why ?? row.last_error;
+  return [
+    ...(why === null ? [] : [`${name}: ${why}`]),
+    ...(rescan_from === null
+      ? []
+      : [`${name}: blocks ${rescan_from} to ${rescan_to} are read once more`]),
+  ];
 }
 
 export async function resume(

@@ -31,13 +31,14 @@ const finalizedSeconds = 1_200;
 /** Failed reads are tried again after at most 7 minutes, so several have failed by then. */
 const lateMaxSeconds = 900;
 
-export function chainState(facts: ReadFacts, chain: Chain): ChainState {
+/** `chain`: null if no file describes it. */
+export function chainState(facts: ReadFacts, chain: Chain | null): ChainState {
   const { lag_seconds: lag, unread_seconds: unread } = facts;
   if (facts.stopped_why !== null) return 'stopped';
   if (facts.refused_why !== null) return 'refused';
   // Before the first read no address is shown, so a failure is serious at once.
   if (unread === null) return facts.last_error === null ? 'starting' : 'behind';
-  const usual = usualSeconds(chain) ?? finalizedSeconds;
+  const usual = (chain && usualSeconds(chain)) ?? finalizedSeconds;
   if (unread > lateMaxSeconds || (lag ?? 0) > usual + lateMaxSeconds) return 'behind';
   return facts.last_error === null ? 'read' : 'retrying';
 }
