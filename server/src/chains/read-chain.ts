@@ -142,7 +142,7 @@ export async function demandSetting(
   const found = await readChainId(rpc);
   if (found !== BigInt(chain_id))
     throw new WrongSetting(
-      `The ${which} endpoint is of the chain ${found}, but the chain file ${name} says ${chain_id}. Set ${endpointVariable(name)} to endpoints of that chain.`,
+      `The ${which} endpoint is of the chain ${found}, but the chain file ${name} says ${chain_id}. Set ${endpointVariable(name)} to endpoints of the chain ${chain_id}.`,
     );
   for (const { symbol, address, decimals } of tokens) {
     const told = await readDecimals(rpc, address);

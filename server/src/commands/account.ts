@@ -49,7 +49,7 @@ export async function create(
   print(
     context,
     shown,
-    `Account ${shown.email} made. Available: ${formatUsd(BigInt(shown.available_usd_micro))} USD.`,
+    `${shown.operator ? 'Operator account' : 'Account'} ${shown.email} made. Available: ${formatUsd(BigInt(shown.available_usd_micro))} USD.`,
   );
 }
 

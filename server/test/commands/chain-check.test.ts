@@ -80,7 +80,7 @@ const wrong: [what: string, faults: Faults[], says: RegExp][] = [
   [
     'another chain',
     [{ forge: (method, answer) => (method === 'eth_chainId' ? '0x38' : answer) }],
-    /wrong {2}endpoint 1 {2}The first endpoint is of the chain 56, but the chain file test says 7\. Set FAREBOX_RPC_TEST/,
+    /wrong {2}endpoint 1 {2}The first endpoint is of the chain 56, but the chain file test says 7\. Set FAREBOX_RPC_TEST to endpoints of the chain 7\./,
   ],
   [
     'other decimals',

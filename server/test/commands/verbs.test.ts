@@ -193,6 +193,8 @@ describe('beside a running service', () => {
       await human('account', 'show', 'boss@example.com'),
       /active {2}operator\n[^]*0 USD/,
     );
+    const chief = await human('account', 'create', 'chief@example.com', '--operator');
+    assert.match(chief, /^Operator account chief@example\.com made\./);
   });
 
   test('account price multiplies what the account pays, from the next call on', async () => {

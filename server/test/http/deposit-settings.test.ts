@@ -26,11 +26,11 @@ const decimals = chain.tokens.map((token) => ({ ...token, decimals: 6 }));
 const refused: Record<string, [live: LiveChain, why: RegExp]> = {
   'whose endpoint is of another chain': [
     wrong('other', {}, other),
-    /^The first endpoint is of the chain 56, but the chain file other says 7\. Set FAREBOX_RPC_OTHER to endpoints of that chain\.$/,
+    /^The first endpoint is of the chain 56, but the chain file other says 7\. Set FAREBOX_RPC_OTHER to endpoints of the chain 7\.$/,
   ],
   'whose endpoints are of different chains': [
     wrong('two', {}, {}, other),
-    /^The second endpoint is of the chain 56, but the chain file two says 7\. Set FAREBOX_RPC_TWO to endpoints of that chain\.$/,
+    /^The second endpoint is of the chain 56, but the chain file two says 7\. Set FAREBOX_RPC_TWO to endpoints of the chain 7\.$/,
   ],
   'whose file has the number of another chain': [
     wrong('file', { chain_id: 56 }, {}),
