@@ -431,9 +431,22 @@ export function dataDir(config: Config, inside = '.'): string {
   return dir;
 }
 
+/** Settings that `variable` reads, since their names have that of a chain file. */
+const chainSettings: Record<string, Setting<string>> = {
+  'FAREBOX_RPC_<NAME>': secret(
+    'One or two JSON-RPC addresses of the [blockchain](deposits.md) with this file, such as `FAREBOX_RPC_BSC`, with a blank between. Unset: it is not read.',
+  ),
+  'FAREBOX_RPC_<NAME>_KEY': secret(
+    'For a chain of the TRON family: sent to these addresses in the header `TRON-PRO-API-KEY`.',
+  ),
+};
+
 /** The contents of `docs/configuration.md`. */
 export function configurationPage(): string {
-  const rows = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
+  const all: [string, Setting<unknown>][] = Object.entries(settings);
+  const after = all.findIndex(([name]) => name === 'FAREBOX_CHAINS') + 1;
+  all.splice(after, 0, ...Object.entries(chainSettings));
+  const rows = all.map(([name, setting]) => {
     const shown =
       setting.default === null
         ? 'unset'
@@ -446,9 +459,8 @@ export function configurationPage(): string {
     '# Configuration',
     '',
     'When it starts, Farebox reads these environment variables, and those that catalog files name for their',
-    '[upstreams](upstreams.md), such as `FAL_KEY`, and `FAREBOX_RPC_…` for [blockchains](deposits.md). A secret may be given',
-    'as a file instead: `NAME_FILE=/run/secrets/name`. A wrong value stops the start with a message that names it. Calls',
-    'beyond a limit of a key or an account get 429.',
+    '[upstreams](upstreams.md), such as `FAL_KEY`. A secret may be given as a file instead: `NAME_FILE=/run/secrets/name`. A',
+    'wrong value stops the start with a message that names it. Calls beyond a limit of a key or an account get 429.',
     '',
     '| name | default | what it does |',
     '|---|---|---|',

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { generatedFiles } from '../src/commands/generate.ts';
+import { endpointVariable } from '../src/core/deposit/chain.ts';
 import { readConfig } from '../src/config.ts';
 import { passingFields } from '../src/core/chat/chat.ts';
 import { errors, failures } from '../src/core/errors.ts';
@@ -58,12 +59,16 @@ describe('docs/errors.md', () => {
 
 describe('docs/configuration.md', () => {
   test('lists every setting and no other', () => {
-    const told = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` \|/gm)];
+    const page = read('docs/configuration.md');
+    const told = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)];
     assert.deepEqual(
       told.map(([, name]) => name),
       // `variable` is how the catalog's own variables are read, and none of them.
       Object.keys(readConfig({})).filter((name) => name !== 'variable'),
     );
+    const endpoints = endpointVariable('<name>');
+    for (const name of [endpoints, `${endpoints}_KEY`])
+      assert.ok(page.includes(`\n| \`${name}\` | unset |`), name);
   });
 });
 
