@@ -1,7 +1,7 @@
 /**
- * `npm run pictures [-- TEXT]`: screenshots of every page of the web side, light and dark, at
+ * `npm run pictures [-- TEXT …]`: screenshots of every page of the web side, light and dark, at
  * desktop and phone width, with a trial's account that has data; stored under docs/pictures/. With
- * TEXT only pages whose name contains it.
+ * TEXT only pages whose name contains one of them.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,8 @@ const root = join(import.meta.dirname, '../../..');
 const folder = join(root, 'docs/pictures');
 /** Time for fetches and animations that continue after a page seems ready. */
 const settleMs = 1_200;
-const only = process.argv[2] ?? '';
+/** Parts of the names of the pages to take; none: all. */
+const wanted = process.argv.slice(2);
 
 export interface Trial {
   base_url: string;
@@ -147,7 +148,7 @@ async function takeAll(from: Browser, life: Life, { size, viewport, scheme }: Ma
     const { page, context, faults } = await visitor(from, { viewport, scheme });
     if (who !== 'nobody') await signIn(page, trial.web.url, who, trial.web.password);
     for (const { name, path, first } of looks.filter((look) => look.who === who)) {
-      if (!name.includes(only)) continue;
+      if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
       await page.goto(`${trial.web.url}${typeof path === 'string' ? path : path(life)}`);
       await page.locator('h1').first().waitFor();
       await first?.(page);
