@@ -167,7 +167,8 @@ const depositAddress = `0x${'0'.repeat(36)}1234`;
 const asked: Record<string, Ask> = {
   'the accounts of deposit addresses': (c) =>
     depositAddresses.ownersOf(c, depositKey, [depositAddress, depositAddress]),
-  'the deposit address of an account': (c) => depositAddresses.currentOf(c, sample.account, 'evm'),
+  'the deposit address of an account': (c) =>
+    depositAddresses.currentOf(c, sample.account, ['evm', 'tron']),
   'note that a deposit address was shown': (c) =>
     depositAddresses.noteShown(c, sample.account, ['evm']),
   'whether a deposit address was shown lately': (c) => depositAddresses.areShown(c, 'evm'),

@@ -4,7 +4,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { depositAddress, openAddresses } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
@@ -230,6 +230,33 @@ describe('the address of an account', () => {
       address: null,
       differs: 'address_differs',
     });
+  });
+
+  test('is issued by the first call for a balance only, and compared at each', async () => {
+    const { db } = database;
+    const { account_id } = await customer(db, 0n);
+    let derived = 0;
+    let transactions = 0;
+    const counted = { ...key, addressAt: (index: number) => (derived++, key.addressAt(index)) };
+    const watched: typeof db = { ...db, tx: (work) => (transactions++, db.tx(work)) };
+    const shown = async () => {
+      const offered = [{ chain, key: counted, show: (found: string) => found }];
+      return (await openAddresses(watched, account_id, offered)).map((each) => each.address);
+    };
+    const [issued] = await shown();
+    assert.equal(transactions, 1);
+    for (const compared of [1, 2]) {
+      assert.deepEqual(await shown(), [issued]);
+      assert.deepEqual([derived, transactions], [1 + compared, 1]);
+    }
+    await db.run(
+      rawSql('update deposit_addresses set address = $1 where account_id = $2', [
+        `0x${'bc'.repeat(20)}`,
+        account_id,
+      ]),
+    );
+    assert.deepEqual(await shown(), []);
+    assert.equal(transactions, 1);
   });
 
   test('of the other family comes from the other key', async () => {

@@ -71,7 +71,24 @@ export function readXpub(text: string, family: Family): XpubReading {
       problem: `This xpub is of level ${account.depth} of its wallet. Export the key of the account ${path}, which is of level ${accountDepth}.`,
     };
   const external = account.deriveChild(0);
-  return { addressAt: (index) => addressOf(external.deriveChild(index).publicKey!) };
+  return { addressAt: remembering((index) => addressOf(external.deriveChild(index).publicKey!)) };
+}
+
+/** About a megabyte. */
+const rememberedMax = 10_000;
+
+/** Deriving takes a millisecond, and each call for a balance compares an address. */
+function remembering(derive: AddressSource): AddressSource {
+  const known = new Map<number, string>();
+  return (index) => {
+    const earlier = known.get(index);
+    if (earlier !== undefined) return earlier;
+    const [oldest] = known.keys();
+    if (known.size >= rememberedMax) known.delete(oldest!);
+    const address = derive(index);
+    known.set(index, address);
+    return address;
+  };
 }
 
 /** The address as people write it: with its EIP-55 letters, or in TRON's base58. */

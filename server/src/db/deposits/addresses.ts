@@ -152,16 +152,30 @@ export async function retireCurrent(
   return rows.length;
 }
 
-/** The address that an account shows now; null: it has none of this family. */
-export async function currentOf(
+/** The current key of a family, and the address that an account shows now. */
+export interface CurrentRow {
+  family: Family;
+  key_id: string;
+  xpub: string;
+  /** Null, as `index`: the account has none. */
+  address: string | null;
+  index: number | null;
+  /** The address was derived from this key. */
+  is_of_key: boolean;
+}
+
+/** One row for each of these families that has a key. */
+export function currentOf(
   db: Connection,
   accountId: string,
-  family: Family,
-): Promise<AddressRow | null> {
-  const [row] = await db.run<AddressRow>(sql`
-    select family, address, account_id, key_id, index from deposit_addresses
-    where account_id = ${accountId} and family = ${family} and retired_at is null`);
-  return row ?? null;
+  families: readonly Family[],
+): Promise<CurrentRow[]> {
+  return db.run<CurrentRow>(sql`
+    select k.family, k.id as key_id, k.xpub, a.address, a.index,
+      coalesce(a.key_id = k.id, false) as is_of_key
+    from deposit_keys k left join deposit_addresses a
+      on a.account_id = ${accountId} and a.family = k.family and a.retired_at is null
+    where k.family = any(${families}::text[]) and k.retired_at is null`);
 }
 
 export async function insert(db: Connection, row: AddressRow): Promise<void> {

@@ -34,9 +34,14 @@ export async function openAddresses(
   );
   const open = offered.filter(({ chain }) => readable.has(chain.name));
   const keys = new Map(open.map(({ key }) => [key.family, key]));
+  const known = keys.size === 0 ? [] : await addresses.currentOf(db, accountId, [...keys.keys()]);
   const found = new Map<Family, string>();
   for (const key of keys.values()) {
-    const { address } = await depositAddress(db, accountId, key);
+    const current = compare(
+      known.find(({ family }) => family === key.family),
+      key,
+    );
+    const { address } = isMissing(current) ? await depositAddress(db, accountId, key) : current;
     if (address !== null) found.set(key.family, address);
   }
   return open.flatMap(({ chain, show }) => {
@@ -66,8 +71,8 @@ export async function showAddresses(
  */
 export type KeyDifference = 'xpub_differs' | 'address_differs';
 
-/** The database is a restored copy, and the next address may be another customer's already. */
-const ofCopy = { address: null, differs: null };
+/** None was issued. */
+const missing = { address: null, differs: null };
 
 export type IssuedAddress =
   | { address: string; differs: null }
@@ -84,13 +89,13 @@ export function depositAddress(
   key: DepositKey,
 ): Promise<IssuedAddress> {
   return db.tx(async (tx) => {
-    const checked = await checkCurrent(tx, accountId, key);
-    if ('differs' in checked) return checked;
-    const { key_id, current } = checked;
-    if (current !== null) return { address: current.address, differs: null };
+    const stored = await storedRow(tx, accountId, key);
+    const current = compare(stored, key);
+    if (!isMissing(current)) return current;
+    // The next address may be another customer's already.
     // guard: held-copy-issues-no-address
-    if (await installation.isCopy(tx)) return ofCopy;
-    return issue(tx, accountId, key, key_id);
+    if (await installation.isCopy(tx)) return missing;
+    return issue(tx, accountId, key, stored.key_id);
   });
 }
 
@@ -105,11 +110,12 @@ export function renewAddress(
   key: DepositKey,
 ): Promise<IssuedAddress> {
   return db.tx(async (tx) => {
-    const checked = await checkCurrent(tx, accountId, key);
-    if ('differs' in checked) return checked;
-    const { key_id, current } = checked;
+    const stored = await storedRow(tx, accountId, key);
+    const { key_id, address } = stored;
+    const current = compare(stored, key);
+    if (current.differs !== null) return current;
     // guard: held-copy-issues-no-address
-    if (await installation.isCopy(tx)) return ofCopy;
+    if (await installation.isCopy(tx)) return missing;
     // Locks the key's row, so renewals come one after the other.
     if (!(await addresses.lockKey(tx, key_id))) return { address: null, differs: 'xpub_differs' };
     const issued = await addresses.countIssued(tx, accountId, key_id);
@@ -119,7 +125,7 @@ export function renewAddress(
         `An account can have ${addressesMax} addresses of a network. The current one stays good.`,
         { reason: 'addresses_too_many', maximum: addressesMax },
       );
-    if (current !== null) await addresses.retireCurrent(tx, key.family, accountId);
+    if (address !== null) await addresses.retireCurrent(tx, key.family, accountId);
     return issue(tx, accountId, key, key_id);
   });
 }
@@ -127,22 +133,26 @@ export function renewAddress(
 /** Every address is read for ever, so each makes reading a little slower. */
 const addressesMax = 20;
 
-/** The key and the account's current address, if both are as they were issued. */
-async function checkCurrent(
-  tx: Connection,
-  accountId: string,
-  key: DepositKey,
-): Promise<
-  | { key_id: string; current: addresses.AddressRow | null }
-  | { address: null; differs: KeyDifference }
-> {
-  const stored = await storedKey(tx, key);
+/**
+ * The account's current address as it was stored, if the configured key derives it. Replacing a key
+ * retires its addresses, so no current one is of an earlier key.
+ */
+function compare(
+  stored: addresses.CurrentRow | undefined,
+  { xpub, addressAt }: DepositKey,
+): IssuedAddress {
+  if (!stored) return missing;
+  const { address, index, is_of_key } = stored;
   // guard: replaced-key-shows-nothing
-  if (stored.xpub !== key.xpub) return { address: null, differs: 'xpub_differs' };
-  const current = await addresses.currentOf(tx, accountId, key.family);
-  if (current && !isDerived(current, stored.id, key))
-    return { address: null, differs: 'address_differs' };
-  return { key_id: stored.id, current };
+  if (stored.xpub !== xpub) return { address: null, differs: 'xpub_differs' };
+  if (address === null) return missing;
+  // guard: changed-address-is-not-shown (off: true)
+  const isDerived = is_of_key && addressAt(index!) === address;
+  return isDerived ? { address, differs: null } : { address: null, differs: 'address_differs' };
+}
+
+function isMissing({ address, differs }: IssuedAddress): boolean {
+  return address === null && differs === null;
 }
 
 /** Families whose configured key differs from the stored one, so that no address is shown. */
@@ -159,33 +169,34 @@ export async function differingKeys(
   return found;
 }
 
-/** The current key of the family; the configured one becomes it if there is none. */
-async function storedKey(tx: Connection, { family, xpub }: DepositKey): Promise<addresses.KeyRow> {
-  const known = await addresses.currentKey(tx, family);
+/** The family's current key and the account's address; the configured key becomes the first one. */
+async function storedRow(
+  tx: Connection,
+  accountId: string,
+  { family, xpub }: DepositKey,
+): Promise<addresses.CurrentRow> {
+  const [known] = await addresses.currentOf(tx, accountId, [family]);
   if (known) return known;
   await addresses.addKey(tx, { id: newId(), family, xpub });
-  return (await addresses.currentKey(tx, family))!;
+  const [added] = await addresses.currentOf(tx, accountId, [family]);
+  return added!;
 }
 
 async function issue(
   tx: Connection,
   account_id: string,
-  { family, addressAt }: DepositKey,
+  key: DepositKey,
   key_id: string,
 ): Promise<IssuedAddress> {
   // Locks the key's row, so two calls for one account come one after the other.
   const index = await addresses.takeIndex(tx, key_id);
   // An operator has just replaced the key.
   if (index === null) return { address: null, differs: 'xpub_differs' };
-  const earlier = await addresses.currentOf(tx, account_id, family);
-  if (earlier) return { address: earlier.address, differs: null };
+  const { family, addressAt } = key;
+  const [stored] = await addresses.currentOf(tx, account_id, [family]);
+  const earlier = compare(stored, key);
+  if (!isMissing(earlier)) return earlier;
   const address = addressAt(index);
   await addresses.insert(tx, { family, address, account_id, key_id, index });
   return { address, differs: null };
-}
-
-/** Replacing a key retires its addresses, so no current one is of an earlier key. */
-function isDerived(row: addresses.AddressRow, keyId: string, { addressAt }: DepositKey): boolean {
-  // guard: changed-address-is-not-shown (off: true)
-  return row.key_id === keyId && addressAt(row.index) === row.address;
 }
