@@ -1222,7 +1222,7 @@ export type AuditResult = {
 
 export type AttentionLine = {
   /** A kind of problem. */
-  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'xpub_differs' | 'chain_stopped' | 'chain_refused' | 'chain_behind' | 'deposits_held' | 'chain_single_endpoint' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
+  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'xpub_differs' | 'chain_stopped' | 'chain_refused' | 'chain_behind' | 'chain_rescan_late' | 'deposits_held' | 'chain_single_endpoint' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
   count: number;
   /** The first ones that have this problem. */
   of: Array<string>;
@@ -1457,6 +1457,10 @@ export type OperatorChain = {
   scanned_height: number | null;
   /** When that block was made. */
   scanned_block_at: string | null;
+  /** The newest block that was read a second time. */
+  rescanned_height: number | null;
+  /** The second reading fails, or is far behind. */
+  rescan_late: boolean;
   /** The next block that is read again for an operator. */
   rescan_from: number | null;
   /** The last of these blocks. */

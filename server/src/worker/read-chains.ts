@@ -12,6 +12,7 @@ import {
   type ChainReading,
 } from '../chains/read-chain.ts';
 import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
+import { rescanAfterSeconds } from '../core/deposit/chain-state.ts';
 import type { FinalTransfer } from '../core/deposit/transfer.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as chainDeposits from '../db/deposits/chain-deposits.ts';
@@ -51,8 +52,6 @@ const leaseSeconds = 60;
 /** Time between two reads while a deposit is on its way, or somebody looks at an address. */
 const soonSeconds = 5;
 const failureMaxSeconds = 300;
-/** So much later, blocks are read once more. */
-const rescanAfterSeconds = 3600;
 /** Blocks of so much time are read again together. */
 const rescanEverySeconds = 600;
 const rescanBlocksMax = 2_000;

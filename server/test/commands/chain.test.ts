@@ -22,10 +22,10 @@ test('a stopped chain is listed with its reason, and read on, once by name', asy
     ),
   );
   const listed = await place.run(['chain', 'list']);
-  assert.match(listed.stdout, /CHAIN +STATE +FINAL BLOCK +NEWEST BLOCK +LAG /);
+  assert.match(listed.stdout, /CHAIN +STATE +FINAL BLOCK +NEWEST BLOCK +LAG +READ AGAIN TO /);
   assert.match(
     listed.stdout,
-    /\nbsc +stopped +250 +260 +\d+ (?:s|min) +- +0\nbsc: block 250 was replaced\n$/,
+    /\nbsc +stopped +250 +260 +\d+ (?:s|min) +99 +- +0\nbsc: block 250 was replaced\n$/,
   );
   assertSaid(await place.run(['chain', 'resume', 'tron']), /No chain with the name tron was read/);
   const { json } = await place.run(['chain', 'resume', 'bsc', '--from', '200', '--json']);

@@ -270,6 +270,24 @@ describe('the operator is told', () => {
     await change('update chains set stopped_why = null, refused_why = null');
   });
 
+  test('of chains that are not read a second time for long, on their page too', async () => {
+    const { start_height, scanned_height, rescanned_height } = await chainNamed('play');
+    const set = (blocks: number) =>
+      change(`update chains set start_height = 0, scanned_height = 20000,
+        rescanned_height = 20000 - ${blocks} where name = 'play'`);
+    const told = async () => [
+      (await lines()).chain_rescan_late,
+      (await chainNamed('play')).rescan_late,
+    ];
+    await set(10_800);
+    assert.deepEqual(await told(), [undefined, false]);
+    await set(10_801);
+    assert.deepEqual(await told(), [['Play chain'], true]);
+    await change(`update chains set start_height = ${start_height},
+      scanned_height = ${scanned_height}, rescanned_height = ${rescanned_height}
+      where name = 'play'`);
+  });
+
   test('of another xpub than the stored one', async () => {
     assert.equal((await lines()).xpub_differs, undefined);
     const set = (xpub: string) => change(`update deposit_keys set xpub = '${xpub}'`);
@@ -302,6 +320,9 @@ test('metrics say how far each chain is read, what failed and what came in', asy
   assert.equal(value('farebox_chain_head_height{chain="play"}'), head);
   assert.equal(value('farebox_chain_scanned_height{chain="play"}'), head - 3);
   assert.ok(value('farebox_chain_lag_seconds{chain="play"}') > 0);
+  const { scanned_height, rescanned_height } = await chainNamed('play');
+  const seconds = value('farebox_chain_rescan_lag_seconds{chain="play"}');
+  assert.equal(seconds, scanned_height - rescanned_height);
   assert.equal(value('farebox_chain_stopped{chain="play"}'), 0);
   assert.ok(value('farebox_chain_reads_failed_total{chain="lonely"}') > 0);
   const [sums] = (await get('/chain-sums')).data;

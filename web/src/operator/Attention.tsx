@@ -30,6 +30,7 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
   chain_stopped: { to: '/operator/chains' },
   chain_refused: { to: '/operator/chains' },
   chain_behind: { to: '/operator/chains' },
+  chain_rescan_late: { to: '/operator/chains' },
   chain_single_endpoint: { to: '/operator/chains' },
   deposits_held: { to: '/operator/deposits' },
   unknown_outcomes: { to: '/operator/unknown' },

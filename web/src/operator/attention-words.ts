@@ -35,6 +35,9 @@ addWords('operator_attention', {
       chain_refused_other: '{{count}} chains have wrong settings: their addresses are not shown',
       chain_behind_one: 'A chain is read late: its deposits wait',
       chain_behind_other: '{{count}} chains are read late: their deposits wait',
+      chain_rescan_late_one: 'A chain is not read a second time: a missed deposit is not found',
+      chain_rescan_late_other:
+        '{{count}} chains are not read a second time: missed deposits are not found',
       chain_single_endpoint_one: 'A chain has only one endpoint: nobody else confirms its deposits',
       chain_single_endpoint_other:
         '{{count}} chains have only one endpoint: nobody else confirms their deposits',
@@ -105,6 +108,12 @@ addWords('operator_attention', {
       chain_behind_one: '{{count}} блокчейн читается с опозданием: поступления ждут',
       chain_behind_few: '{{count}} блокчейна читаются с опозданием: поступления ждут',
       chain_behind_many: '{{count}} блокчейнов читаются с опозданием: поступления ждут',
+      chain_rescan_late_one:
+        '{{count}} блокчейн не читается второй раз: пропущенное поступление не найдётся',
+      chain_rescan_late_few:
+        '{{count}} блокчейна не читаются второй раз: пропущенные поступления не найдутся',
+      chain_rescan_late_many:
+        '{{count}} блокчейнов не читаются второй раз: пропущенные поступления не найдутся',
       chain_single_endpoint_one:
         'У {{count}} блокчейна только один узел: поступления больше никто не подтверждает',
       chain_single_endpoint_few:

@@ -6,7 +6,14 @@ import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
 import { print, seconds, table, withDatabase, type Context } from '../output.ts';
 
-const figures = ['FINAL BLOCK', 'NEWEST BLOCK', 'LAG', 'LAST READ', 'FAILURES'];
+const figures = [
+  'FINAL BLOCK',
+  'NEWEST BLOCK',
+  'LAG',
+  'READ AGAIN TO',
+  'LAST READ',
+  'FAILURES',
+];
 
 export async function list(context: Context): Promise<void> {
   const rows = await withDatabase(context, (db) => chains.list(db));
@@ -21,6 +28,7 @@ export async function list(context: Context): Promise<void> {
     String(row.scanned_height ?? '-'),
     String(row.head_height ?? '-'),
     row.lag_seconds === null ? '-' : seconds(Math.max(0, row.lag_seconds)),
+    String(row.rescanned_height ?? '-'),
     row.read_at?.toISOString() ?? '-',
     String(row.failures),
   ]);

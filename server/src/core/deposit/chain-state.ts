@@ -31,6 +31,29 @@ const finalizedSeconds = 1_200;
 /** Failed reads are tried again after at most 7 minutes, so several have failed by then. */
 const lateMaxSeconds = 900;
 
+/** How far a chain was read, and read again. */
+export interface ReadHeights {
+  scanned_height: bigint | null;
+  rescanned_height: bigint | null;
+}
+
+/** Blocks are read again after this time, to find deposits that the first read did not get. */
+export const rescanAfterSeconds = 3_600;
+/** Reading again what came in during a long pause takes a while. */
+const rescanLateSeconds = 3 * rescanAfterSeconds;
+
+/** About how much later blocks are read again than first; null: the chain was never read. */
+export function rescanLag(heights: ReadHeights, { block_seconds }: Chain): number | null {
+  const { scanned_height: scanned, rescanned_height: rescanned } = heights;
+  if (scanned === null || rescanned === null) return null;
+  return Number(scanned - rescanned) * block_seconds;
+}
+
+/** Whether the second reading fails, although the first one may go on. */
+export function isRescanLate(heights: ReadHeights, chain: Chain): boolean {
+  return (rescanLag(heights, chain) ?? 0) > rescanLateSeconds;
+}
+
 /** `chain`: null if no file describes it. */
 export function chainState(facts: ReadFacts, chain: Chain | null): ChainState {
   const { lag_seconds: lag, unread_seconds: unread } = facts;

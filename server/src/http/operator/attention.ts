@@ -1,6 +1,6 @@
 import { pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
 import { xpubVariable } from '../../core/deposit/chain.ts';
-import { chainState, type ChainState } from '../../core/deposit/chain-state.ts';
+import { chainState, isRescanLate, type ChainState } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { heldCounts, type HeldCount } from '../../db/deposits/deposit-search.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -42,6 +42,7 @@ const problems = [
   'chain_stopped',
   'chain_refused',
   'chain_behind',
+  'chain_rescan_late',
   'deposits_held',
   'chain_single_endpoint',
   'models_stopped',
@@ -191,20 +192,23 @@ async function ofChains({ db, chains: { live, play } }: WebDeps): Promise<Line[]
   ]);
   const titleOf = (name: string) =>
     live.find(({ chain }) => chain.name === name)?.chain.title ?? name;
-  const those = (what: Problem, state: ChainState) =>
+  const known = live.flatMap(({ chain }) =>
+    rows.filter(({ name }) => name === chain.name).map((row) => ({ chain, row })),
+  );
+  const those = (what: Problem, is: (each: (typeof known)[number]) => boolean) =>
     line(
       what,
-      live.flatMap(({ chain }) => {
-        const row = rows.find(({ name }) => name === chain.name);
-        return row && chainState(row, chain) === state ? [chain.title] : [];
-      }),
+      known.filter(is).map(({ chain }) => chain.title),
     );
+  const inState = (what: Problem, state: ChainState) =>
+    those(what, ({ row, chain }) => chainState(row, chain) === state);
   const single = live.filter(({ endpoints }) => play === null && endpoints.length === 1);
   return [
     line('xpub_differs', differing.map(xpubVariable)),
-    those('chain_stopped', 'stopped'),
-    those('chain_refused', 'refused'),
-    those('chain_behind', 'behind'),
+    inState('chain_stopped', 'stopped'),
+    inState('chain_refused', 'refused'),
+    inState('chain_behind', 'behind'),
+    those('chain_rescan_late', ({ row, chain }) => isRescanLate(row, chain)),
     ofHeld(held, titleOf),
     line(
       'chain_single_endpoint',

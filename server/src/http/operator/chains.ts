@@ -1,6 +1,6 @@
 import type { LiveChain } from '../../chains/chains.ts';
 import { asExplorersWrite } from '../../core/deposit/chain.ts';
-import { chainState, chainStates } from '../../core/deposit/chain-state.ts';
+import { chainState, chainStates, isRescanLate } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { heldCounts } from '../../db/deposits/deposit-search.ts';
 import { chainSums } from '../../ledger/transfers.ts';
@@ -41,6 +41,8 @@ const OperatorChain = named(
     start_height: nullable(integer()),
     scanned_height: nullable(integer('The newest final block that was read.')),
     scanned_block_at: nullable(time('When that block was made.')),
+    rescanned_height: nullable(integer('The newest block that was read a second time.')),
+    rescan_late: boolean('The second reading fails, or is far behind.'),
     rescan_from: nullable(integer('The next block that is read again for an operator.')),
     rescan_to: nullable(integer('The last of these blocks.')),
     head_height: nullable(integer('The newest block at the last read.')),
@@ -116,9 +118,16 @@ async function readChains({ db, chains: { live, play } }: WebDeps) {
 
 function setUpOf(row: ReadRow, found: LiveChain | undefined) {
   const { name: chain } = row;
-  if (!found) return { chain, title: chain, endpoints: 0, state: 'not_set_up' as const };
+  if (!found)
+    return { chain, title: chain, endpoints: 0, state: 'not_set_up' as const, rescan_late: false };
   const { title } = found.chain;
-  return { chain, title, endpoints: found.endpoints.length, state: chainState(row, found.chain) };
+  return {
+    chain,
+    title,
+    endpoints: found.endpoints.length,
+    state: chainState(row, found.chain),
+    rescan_late: isRescanLate(row, found.chain),
+  };
 }
 
 /** An endpoint's words may repeat its address, which contains a key. */

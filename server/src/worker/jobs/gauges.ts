@@ -1,4 +1,5 @@
 import type { Chains } from '../../chains/chains.ts';
+import { rescanLag } from '../../core/deposit/chain-state.ts';
 import * as chainRows from '../../db/deposits/chains.ts';
 import { heldCounts } from '../../db/deposits/deposit-search.ts';
 import { countLeft } from '../../db/requests/left-starts.ts';
@@ -143,6 +144,7 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
     head: 'farebox_chain_head_height',
     scanned: 'farebox_chain_scanned_height',
     lag: 'farebox_chain_lag_seconds',
+    again: 'farebox_chain_rescan_lag_seconds',
     stopped: 'farebox_chain_stopped',
     held: 'farebox_deposits_held',
   };
@@ -151,16 +153,21 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
     { name: of.scanned, labels, help: 'The newest final block that was read for deposits.' },
     { name: of.lag, labels, help: 'The age of that block.' },
     {
+      name: of.again,
+      labels,
+      help: 'How much later blocks are read a second time; little more than an hour.',
+    },
+    {
       name: of.stopped,
       labels,
       help: '1 while the chain is not read: an operator has to resume it, or correct a setting.',
     },
     { name: of.held, labels: ['chain', 'why'], help: 'Deposits that are not credited yet.' },
   ];
-  const names = new Set(live.map(({ chain }) => chain.name));
+  const files = new Map(live.map(({ chain }) => [chain.name, chain]));
   addShared(registry, gauges, async () => {
     const [all, held] = await Promise.all([chainRows.list(db), heldCounts(db)]);
-    const rows = all.filter(({ name }) => names.has(name));
+    const rows = all.filter(({ name }) => files.has(name));
     const those = (pick: (row: chainRows.ChainRow) => bigint | number | null) =>
       rows.flatMap((row): [string[], number][] => {
         const value = pick(row);
@@ -170,6 +177,7 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
       [of.head]: those((row) => row.head_height),
       [of.scanned]: those((row) => row.scanned_height),
       [of.lag]: those((row) => row.lag_seconds),
+      [of.again]: those((row) => rescanLag(row, files.get(row.name)!)),
       [of.stopped]: those((row) => ((row.stopped_why ?? row.refused_why) === null ? 0 : 1)),
       [of.held]: held.map(({ chain, why, count }) => [[chain, why], count]),
     };

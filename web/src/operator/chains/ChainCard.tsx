@@ -114,7 +114,7 @@ function Height({ of }: { of: number | null }) {
 function Problems({ chain }: { chain: OperatorChain }) {
   const { t } = useTranslation('operator_chains');
   const { stopped_why, refused_why, key_differs, failures, last_error, state } = chain;
-  const { rescan_from, rescan_to } = chain;
+  const { rescan_from, rescan_to, rescan_late, rescanned_height } = chain;
   const height = new Intl.NumberFormat(useLocale());
   // While the chain is stopped or refused, the newest error is that of the stop or the refusal.
   const error = stopped_why === null && refused_why === null ? last_error : null;
@@ -124,6 +124,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
     ...(key_differs ? [problem('key_differs', '')] : []),
     ...(state === 'not_set_up' ? [problem('not_set_up', '')] : []),
     ...(error === null ? [] : [problem('failures', error)]),
+    ...(rescan_late ? [problem('rescan_late', '')] : []),
     ...(rescan_from === null ? [] : [problem('rescan', '')]),
   ];
   if (problems.length === 0) return null;
@@ -141,6 +142,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
             said,
             from: height.format(rescan_from ?? 0),
             to: height.format(rescan_to ?? 0),
+            rescanned: height.format(rescanned_height ?? 0),
           })}
         </Text>
       ))}

@@ -34,6 +34,8 @@ addWords('operator_chains', {
         'The configured xpub differs from the stored one, so no address is shown. Restore the former xpub; after a change on purpose, run farebox deposit rotate. If nobody of you changed it, somebody else may have.',
       not_set_up: 'This chain was read before, but no endpoint is set for it now.',
       rescan: 'Read again: blocks {{from}} to {{to}} are left.',
+      rescan_late:
+        'Each block is read a second time after an hour, to find deposits that were missed. That has come only to block {{rescanned}}. The log says why it fails.',
       failures_one: '{{count}} read failed: {{said}}',
       failures_other: '{{count}} reads in a row failed: {{said}}',
     },
@@ -103,6 +105,8 @@ addWords('operator_chains', {
         'Заданный xpub не совпадает с сохранённым, поэтому адреса не показываются. Верните прежний xpub; если вы сменили его намеренно, выполните farebox deposit rotate. Если его не менял никто из вас, это мог сделать посторонний.',
       not_set_up: 'Эту сеть читали раньше, но сейчас для неё не задан ни один узел.',
       rescan: 'Читаются заново: осталось с {{from}} по {{to}}.',
+      rescan_late:
+        'Через час каждый блок читается второй раз, чтобы найти пропущенные поступления. Это дошло только до блока {{rescanned}}. Причина ошибок указана в логе.',
       failures_one: 'Не удалось {{count}} чтение: {{said}}',
       failures_few: 'Не удались {{count}} чтения подряд: {{said}}',
       failures_many: 'Не удались {{count}} чтений подряд: {{said}}',
