@@ -37,8 +37,9 @@ export async function trial(context: Context): Promise<void> {
     // There is no load balancer to wait for, and Ctrl-C should not take seconds.
     FAREBOX_DRAIN_SECONDS: 0,
     FAREBOX_SIGN_UP: config.FAREBOX_SIGN_UP ?? ('open' as const),
-    // The play chain shows the whole way of a deposit in a few seconds.
-    FAREBOX_CHAIN_SECONDS: 1,
+    // The play chain shows the whole way of a deposit in less than 5 s: its next block, three more,
+    // and half a second until the next read.
+    FAREBOX_CHAIN_SECONDS: 0.25,
   };
   const chains = openPlayChain();
   const parts = { http: true, worker: config.FAREBOX_WORKER, chains, judge: ownDatabase };

@@ -48,7 +48,9 @@ export function readChainsNowAndThen({ mayWork, hangUp, running, ...deps }: JobD
   const warn = throttled((told) => deps.log.warn(told, 'could not look for chains to read'));
   let last: Promise<void> = Promise.resolve();
   const round = () => (last = last.then(begin).catch(warn));
-  const timer = running && deps.chains.length > 0 ? setInterval(round, checkMs) : undefined;
+  // Longer than the interval, or a check would come shortly before the chain is due again.
+  const everyMs = Math.min(checkMs, deps.chainSeconds * 2_000);
+  const timer = running && deps.chains.length > 0 ? setInterval(round, everyMs) : undefined;
   timer?.unref();
   return {
     async runOnce() {
