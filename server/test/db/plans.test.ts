@@ -11,6 +11,7 @@ import * as depositAddresses from '../../src/db/deposits/addresses.ts';
 import * as chainDeposits from '../../src/db/deposits/chain-deposits.ts';
 import * as depositLists from '../../src/db/deposits/deposit-lists.ts';
 import * as sightings from '../../src/db/deposits/sightings.ts';
+import * as operatorEvents from '../../src/db/operator-events.ts';
 import * as operatorKeys from '../../src/db/operator-keys.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/requests/queue.ts';
@@ -156,6 +157,7 @@ const growing = new Set([
   'members',
   'deposit_addresses',
   'chain_deposits',
+  'operator_events',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -179,6 +181,18 @@ const asked: Record<string, Ask> = {
   'final deposits of an account': (c) =>
     depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
   'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n),
+  'claim an event to the operator': (c) => operatorEvents.claimNext(c, 60),
+  'whether there was such an event': (c) =>
+    operatorEvents.addOnce(
+      c,
+      { type: 'books.broken', account_id: null, data: { laws: [] } },
+      'one',
+      60,
+    ),
+  'note that an event was sent': (c) => operatorEvents.noteSent(c, { id: uuid, attempt: 1 }, 200),
+  'a page of events': (c) => operatorEvents.list(c, { type: null, below_id: uuid, limit: 51 }),
+  'the events of a letter': (c) => operatorEvents.letterEvents(c, 500),
+  'delete old events': (c) => operatorEvents.clear(c, 30, 500),
   'an operator key': (c) => operatorKeys.authenticate(c, Buffer.alloc(32), 600),
   'requests of all accounts': (c) =>
     lines.idsBelow(c, { ...pageFilter(sample.account), account_id: null }, pageOfAll),
@@ -482,6 +496,7 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
         below_seq: 20_000n,
         limit: 21,
       }),
+    'an event that is due, among many': (c) => operatorEvents.claimNext(c, 60),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
   };
   for (const [what, ask] of Object.entries(pages)) {
@@ -612,6 +627,8 @@ async function fill(): Promise<void> {
         '0x' || repeat('0', 40), '0x' || lpad(to_hex(n), 40, '0'), 5, 5, account,
         case when n > 19800 then 'held' else 'ignored' end, case when n > 19800 then 'unconfirmed' else 'dust' end
       from n;
+    insert into operator_events (id, type, account_id, subject, data, created_at, wake_at, give_up_at, letter_due)
+      select uid(12, n), 'deposit.credited', account, 's' || n, '{}', ${at}, ${at}, now(), n > 19000 from n;
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );

@@ -6,6 +6,8 @@ import { createLog } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openReports } from '../../src/operations/operator-events.ts';
 import { signUp } from '../../src/operations/accounts/person.ts';
+import { creditDeposit } from '../../src/operations/deposits/decide-deposit.ts';
+import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
 import { watchSpace } from '../../src/worker/jobs/disk-space.ts';
 import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
@@ -240,6 +242,31 @@ describe('an event', () => {
     const line = service.log.find((each) => JSON.parse(each).msg === 'started');
     const { chains, deposit_review_usd, operator_webhook } = JSON.parse(line!);
     assert.deepEqual([chains, deposit_review_usd, operator_webhook], [['play'], '100', true]);
+  });
+
+  test('deposit.credited comes once too if an operator credits a held deposit', async () => {
+    await pay(300n);
+    await service.app.events.runOnce();
+    receiver.posts = [];
+    const [held] = await service.db.run<{ id: string }>(
+      rawSql(`select id from chain_deposits where state = 'held' and amount_usd_micro = 300000000`),
+    );
+    const deposit_id = held!.id;
+    const credit = () =>
+      runAction(service.db, commandLine, 'deposit.credit', (db) =>
+        creditDeposit(db, { deposit_id }),
+      );
+    const { transfer_id } = await credit();
+    await assert.rejects(credit(), { why: { reason: 'deposit_credited' } });
+    await read();
+    await service.app.events.runOnce();
+    const [{ event }, ...more] = receiver.posts as [Receiver['posts'][number]];
+    assert.deepEqual(more, []);
+    assert.deepEqual([event.type, event.account_id], ['deposit.credited', account.account_id]);
+    const { chain: name, token, tx_hash, log_position, ...data } = event.data;
+    assert.deepEqual([name, token, log_position], ['play', usdt, 0]);
+    assert.match(String(tx_hash), isHash);
+    assert.deepEqual(data, { deposit_id, amount_usd_micro: '300000000', transfer_id });
   });
 
   test('shows neither the address nor the secret of its webhook in the log', () => {
