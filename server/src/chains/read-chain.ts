@@ -91,6 +91,7 @@ export async function readChain(
   const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
   const scanned = target < from ? null : await demandBlock(rpc, target);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
+  // guard: only-final-is-credited (off: found)
   const wanted = found.filter(isFinal);
   const final = await checkedBlocks(wanted, new Witness(chain, rpc, newest), others);
   // The next read goes on behind the last block that was checked.

@@ -58,6 +58,7 @@ export const guards: Tests = {
     'reply-is-to-this-call': 'to another call',
   },
   'test/chains/read-chain.test.ts': {
+    'only-final-is-credited': 'what was paid in final blocks, and what is above them',
     'replaced-block-stops': 'of a final block stops the reading',
     'both-endpoints-asked': 'do not confirm it with one',
     'both-endpoints-call-it-final': 'of which one calls blocks final an hour late',
