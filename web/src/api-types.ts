@@ -1434,6 +1434,8 @@ export type OperatorKey = {
   scopes: Array<Scope>;
   /** The address of its maker, or "command line". */
   created_by: string;
+  /** That address is no operator's now. */
+  maker_left: boolean;
   created_at: string;
   revoked_at: string | null;
   last_used_at: string | null;

@@ -35,7 +35,7 @@ export async function list(context: Context, { limit }: { limit: number }): Prom
     row.name,
     `${row.prefix}…${row.last4}`,
     row.scopes.join(' '),
-    row.created_by,
+    row.maker_left ? `${row.created_by} (not an operator now)` : row.created_by,
     row.last_used_at?.toISOString() ?? '-',
     row.revoked_at?.toISOString() ?? '-',
   ]);

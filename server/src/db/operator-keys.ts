@@ -11,15 +11,18 @@ export interface OperatorKeyRow {
   scopes: Scope[];
   /** The address of the operator who made it, or "command line". */
   created_by: string;
+  /** That address is no operator's now. */
+  maker_left: boolean;
   created_at: Date;
   revoked_at: Date | null;
   /** Its newest call since the database last crashed. */
   last_used_at: Date | null;
 }
 
-export type NewOperatorKey = Omit<OperatorKeyRow, 'created_at' | 'revoked_at' | 'last_used_at'> & {
-  hash: Buffer;
-};
+export type NewOperatorKey = Omit<
+  OperatorKeyRow,
+  'maker_left' | 'created_at' | 'revoked_at' | 'last_used_at'
+> & { hash: Buffer };
 
 export async function insert(db: Connection, key: NewOperatorKey): Promise<void> {
   await db.run(sql`
@@ -35,7 +38,12 @@ export function list(
 ): Promise<OperatorKeyRow[]> {
   return db.run<OperatorKeyRow>(sql`
     select k.id, k.name, k.prefix, k.last4, k.scopes, k.created_by, k.created_at, k.revoked_at,
-      w.used_at as last_used_at
+      w.used_at as last_used_at,
+      k.created_by like '%@%' and not exists (
+        select from people p join members m on m.person_id = p.id
+          join accounts a on a.id = m.account_id
+        where p.email = k.created_by and m.role = 'owner' and a.is_operator
+          and a.status = 'active') as maker_left
     from operator_keys k left join operator_key_windows w on w.key_id = k.id
     where k.id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
     order by k.id desc limit ${limit}`);

@@ -220,6 +220,27 @@ describe('the operator’s calls', () => {
   });
 });
 
+test('operator keys are listed with whether their maker is still an operator', async () => {
+  const leaver = await operatorOf(service);
+  const body = { name: 'kept', scopes: ['read'] };
+  assert.equal((await leaver.call('POST', '/api/operator/operator-keys', body)).status, 200);
+  await createOperatorKey(service.db, { name: 'typed', scopes: ['read'] }, commandLine);
+  const left = async () => {
+    const { data } = (await operator.call('GET', '/api/operator/operator-keys?limit=2')).body;
+    return data.map((row: any) => [row.name, row.created_by, row.maker_left]);
+  };
+  const typed = ['typed', 'command line', false];
+  assert.deepEqual(await left(), [typed, ['kept', leaver.email, false]]);
+  await service.db.run(
+    rawSql(
+      `update accounts set is_operator = false
+       where id = (select account_id from members where person_id = $1)`,
+      [leaver.id],
+    ),
+  );
+  assert.deepEqual(await left(), [typed, ['kept', leaver.email, true]]);
+});
+
 /** In the order of the table, which is that of the names above. */
 function actions(): string[] {
   return Object.keys(calls);

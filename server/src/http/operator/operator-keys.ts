@@ -4,6 +4,7 @@ import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/
 import { checkName } from '../dashboard/keys.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
+  boolean,
   choice,
   form,
   id,
@@ -31,6 +32,7 @@ const OperatorKey = named(
     hint: text('First and last characters.'),
     scopes: listOf(Scope),
     created_by: text('The address of its maker, or "command line".'),
+    maker_left: boolean("That address is no operator's now."),
     created_at: time(),
     revoked_at: nullable(time()),
     last_used_at: nullable(time()),

@@ -56,9 +56,16 @@ function KeyList(props: { onRevoke: (key: OperatorKey) => void }) {
     {
       label: t('by'),
       cell: (row) => (
-        <Text fz="sm" className="wrap">
-          {row.created_by}
-        </Text>
+        <Stack gap={0}>
+          <Text fz="sm" className="wrap">
+            {row.created_by}
+          </Text>
+          {row.maker_left && (
+            <Text fz="xs" c="dimmed">
+              {t('maker_left')}
+            </Text>
+          )}
+        </Stack>
       ),
     },
     whenColumn(t('made'), (row) => row.created_at, true),
