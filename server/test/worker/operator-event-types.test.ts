@@ -254,7 +254,7 @@ describe('an event', () => {
     const deposit_id = held!.id;
     const credit = () =>
       runAction(service.db, commandLine, 'deposit.credit', (db) =>
-        creditDeposit(db, { deposit_id }),
+        creditDeposit(db, { deposit_id }, []),
       );
     const { transfer_id } = await credit();
     await assert.rejects(credit(), { why: { reason: 'deposit_credited' } });
