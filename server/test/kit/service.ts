@@ -9,7 +9,7 @@ import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import type { Lookup } from '../../src/lib/outbound/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { audit } from '../../src/ledger/audit.ts';
+import { proveBooks } from '../../src/ledger/audit.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey, type KeyLimits } from '../../src/operations/accounts/key.ts';
@@ -301,7 +301,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return Number(row!.n);
     },
     async audit() {
-      const report = await audit(db);
+      const report = await db.tx(async (tx) => {
+        await tx.run(rawSql('set transaction isolation level repeatable read read only'));
+        return proveBooks(tx);
+      });
       if (!report.ok)
         throw new Error(`the books do not balance: ${JSON.stringify(report.violations)}`);
     },
