@@ -10,6 +10,8 @@ export interface Terminal {
   /** Writes a line, or several. */
   out(text: string): void;
   err(text: string): void;
+  /** Used in place of the configured database, and left open. */
+  db?: Database | undefined;
 }
 
 /** Context of every command. */
@@ -27,6 +29,7 @@ export async function withDatabase<T>(
   work: (db: Database, applied: string[]) => Promise<T>,
   options: DatabaseOptions = { migrates: false },
 ): Promise<T> {
+  if (context.db) return work(context.db, []);
   const log = createLog('warn');
   const database = await openServiceDatabase(
     { ...context.config, FAREBOX_DATABASE_POOL: 2 },

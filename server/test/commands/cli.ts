@@ -8,6 +8,7 @@ import path from 'node:path';
 import { runCommand } from '../../src/commands/program.ts';
 import { findRunning } from '../../src/db/embedded/running.ts';
 import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded-kit.ts';
+import type { Database } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
@@ -103,6 +104,7 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
       const said = { stdout: '', stderr: '' };
       const code = await runCommand(args, {
         env: { ...env, FAREBOX_SANDBOX: 'on', ...own },
+        db: opened.get(own.DATABASE_URL ?? more.DATABASE_URL ?? ''),
         out: (text) => void (said.stdout += `${text}\n`),
         err: (text) => void (said.stderr += `${text}\n`),
       });
@@ -130,12 +132,22 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   return place;
 }
 
-/** A database for verbs that would otherwise start an embedded one; it goes with the test. */
+/** Databases of `databaseFor` by URL: a command that opens its own makes three connections. */
+const opened = new Map<string, Database>();
+
+/**
+ * A database for verbs that would otherwise start an embedded one; it goes with the test. Verbs in
+ * this process use its connections; those in verbs.test.ts and in processes open their own.
+ */
 export async function databaseFor(
   t: Cleaned,
 ): Promise<{ database: TestDatabase; env: Record<string, string> }> {
   const database = await testDatabase();
-  later(t, () => database.close());
+  opened.set(database.url, database.db);
+  later(t, async () => {
+    opened.delete(database.url);
+    await database.close();
+  });
   return { database, env: { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' } };
 }
 
