@@ -15,14 +15,16 @@ export interface ReadFile {
 /** A catalog of a thousand rows is about 2 MB; a larger file is not a catalog. */
 const fileBytesMax = 8 * 1024 * 1024;
 
+/** The latest contents that this process has read, by file name. */
+const latest = new Map<string, ReadFile>();
+
 /** The files of a folder by name. Rejects if the folder cannot be read. */
-export async function readFiles(dir: string, before: readonly ReadFile[]): Promise<ReadFile[]> {
+export async function readFiles(dir: string): Promise<ReadFile[]> {
   const names = await fileNames(dir);
-  const old = new Map(before.map((each) => [each.file, each]));
-  return Promise.all(names.map((file) => readOne(join(dir, file), file, old.get(file))));
+  return Promise.all(names.map((file) => readOne(join(dir, file), file)));
 }
 
-async function readOne(path: string, file: string, old?: ReadFile): Promise<ReadFile> {
+async function readOne(path: string, file: string): Promise<ReadFile> {
   let text: string;
   try {
     const { size } = await stat(path);
@@ -32,8 +34,11 @@ async function readOne(path: string, file: string, old?: ReadFile): Promise<Read
     return { file, text: null, parsed: emptyText([unreadable(file, error)], null) };
   }
   // An unchanged file keeps its row objects, and so the values cached for each (a compiled schema).
-  const parsed = old?.text === text ? old.parsed : parseCatalogText(text, file);
-  return { file, text, parsed };
+  const old = latest.get(file);
+  if (old?.text === text) return old;
+  const read = { file, text, parsed: parseCatalogText(text, file) };
+  latest.set(file, read);
+  return read;
 }
 
 export function unreadable(file: string, error: unknown): Problem {

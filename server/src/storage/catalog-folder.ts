@@ -65,7 +65,7 @@ export async function readFolder(
   { dir, knownUpstreams, definitionFault, unsupportedRowOf }: FolderOptions,
   before: Folder = emptyFolder,
 ): Promise<Folder> {
-  const read = await readFiles(dir, before.files);
+  const read = await readFiles(dir);
   const judged = read.map((each) => ({
     ...each,
     problems: [...each.parsed.problems, ...definitionProblems(each, definitionFault)],
