@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { barriers, openBrowser, picture, sizes, visitor, withoutBrowser } from '../kit/browser.ts';
+import { inShort } from '../kit/long.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
@@ -93,14 +94,14 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     assert.equal(page.url(), `${base}/dashboard`);
-    for (const to of [
+    for (const to of inShort(2, [
       '/\\evil.example',
       'https://evil.example',
       'javascript:alert(1)',
       '/\t/evil.example',
       '/a/..//evil.example',
       '/.//evil.example',
-    ]) {
+    ])) {
       await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
       await page.waitForURL(`${base}/dashboard`);
     }
