@@ -38,7 +38,7 @@ const grownTexts = ['content', 'refusal', 'reasoning_content', 'reasoning'];
  * More tool calls than any model makes in one reply. Without a limit, a faulty upstream could open
  * a new one in every chunk.
  */
-const toolCallsMax = 1_024;
+export const toolCallsMax = 1_024;
 
 /**
  * The usage of a reply or chunk. Zero is a valid count. Anything but safe integers ≥ 0 makes the
@@ -194,7 +194,7 @@ export function withCallTypes(completion: Json): Json {
   return { ...completion, choices };
 }
 
-function isCustom({ type, custom }: Json): boolean {
+export function isCustom({ type, custom }: Json): boolean {
   return type === 'custom' || (type !== 'function' && isObject(custom));
 }
 
@@ -277,7 +277,7 @@ function finishedMessage(grown: Json, calls: Map<number, Json>): Json {
 }
 
 /** A text, or the joined texts of a list of parts. */
-function textOf(content: unknown): string {
+export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content
@@ -290,6 +290,6 @@ function callText(call: unknown): string {
 }
 
 /** Only one completion is ever requested; a choice without an index counts as the first. */
-function isFirstChoice(choice: unknown): choice is Json {
+export function isFirstChoice(choice: unknown): choice is Json {
   return isObject(choice) && (choice.index ?? 0) === 0;
 }
