@@ -1,4 +1,5 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { growDetails } from './reasoning-details.ts';
 
 /**
  * Reads the replies of a chat upstream, OpenAI's `chat.completion` and its chunks, as untrusted
@@ -221,6 +222,11 @@ function growMessage(message: Json, calls: Map<number, Json>, delta: Json): void
     grow(message, field, Array.isArray(piece) ? textOf(piece) : piece);
   }
   growCall(message, 'function_call', { name: '', arguments: '' }, delta);
+  if (Array.isArray(delta.reasoning_details)) {
+    const details = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];
+    message.reasoning_details = details;
+    growDetails(details, delta.reasoning_details);
+  }
   if (!Array.isArray(delta.tool_calls)) return;
   for (const [position, piece] of delta.tool_calls.entries()) {
     if (!isObject(piece)) continue;
