@@ -179,6 +179,14 @@ export class ApiError extends Error {
     this.expected = options.expected ?? false;
   }
 
+  /** The same error at another path, which also replaces the one in the message. */
+  at(param: string): ApiError {
+    const { code, status, details, headers, expected, cause } = this;
+    const message =
+      this.param === null ? this.message : this.message.replaceAll(this.param, () => param);
+    return new ApiError(code, { message, status, param, details, headers, expected, cause });
+  }
+
   /** The same error with more details. */
   withDetails(more: Record<string, unknown>): ApiError {
     const { code, message, status, param, headers, expected, cause } = this;

@@ -11,7 +11,6 @@ const none = 'GET /v1/openapi.json lists what is offered.';
 
 /** Calls of other services that stock tools try, by the beginning of their path. */
 const notOffered: [path: string, instead: string][] = [
-  ['/v1/responses', chat],
   ['/v1/messages', chat],
   ['/v1/completions', chat],
   ['/v1/images', queue],

@@ -23,6 +23,7 @@ import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
 import * as requests from './api/requests.ts';
+import * as responses from './api/responses.ts';
 import * as api from './operator/api/index.ts';
 import { at, type At, type PathParams } from './path.ts';
 
@@ -69,6 +70,7 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/deposits', docs.listDeposits, deposits.list),
   row('POST', '/estimate', docs.estimate, estimate),
   row('POST', '/chat/completions', docs.chat, chat.completions),
+  row('POST', '/responses', docs.createResponse, responses.create),
   row('POST', '/queue/*', docs.submit, queue.submit),
   row('GET', '/requests', docs.listRequests, requests.list),
   row('GET', '/requests/:request_id', docs.readRequest, requests.read),

@@ -42,6 +42,7 @@ const expected: Record<string, RegExp[]> = {
   ai: [
     /for \d+ micro-USD[^]*image\/png \d+ \{[^]*charged_usd_micro[^]*width: 1024[^]*height: 576[^]*video\/mp4 \d+/,
   ],
+  'ai-openai': [/hello/i],
   'ai-general': [/hello/i],
 };
 

@@ -69,6 +69,7 @@ const matrix = `
   GET  /v1/deposits                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/estimate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/chat/completions                    401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/responses                           401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
   GET  /v1/requests                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   GET  /v1/requests/:request_id                401 401 401 401 401 401 | 404 200 200 | 401 401 401
@@ -221,6 +222,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   const bodies: Record<string, CallOptions> = {
     '/v1/estimate': { body: { model_id: 'fake/image', input: { prompt: 'a cat' } } },
     '/v1/chat/completions': { body: { model: 'fake/chat', messages } },
+    '/v1/responses': { body: { model: 'fake/chat', input: 'hello' } },
     '/v1/queue/*': { body: { prompt: 'a cat' } },
     '/fal/queue.fal.run/*': { body: { prompt: 'a cat' } },
     '/fal/rest.fal.ai/storage/upload/initiate': { body: { content_type: 'image/png' } },

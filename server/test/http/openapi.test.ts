@@ -34,6 +34,7 @@ const parameters: Record<string, string[]> = {
   'GET /deposits': ['query limit', 'query cursor'],
   'POST /estimate': [],
   'POST /chat/completions': ['header Idempotency-Key'],
+  'POST /responses': ['header Idempotency-Key'],
   'POST /queue/{model_id}': ['path model_id', 'query webhook_url', 'header Idempotency-Key'],
   'GET /requests': [
     'query status',

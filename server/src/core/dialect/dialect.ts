@@ -14,6 +14,11 @@ export interface Dialect {
    * field if the call asks for something that a chat completion cannot express.
    */
   chatBody(body: Json): Json;
+  /**
+   * The path of the caller's field for a path of the chat body, such as `messages[1].content[0]`.
+   * Left out if all paths are the same.
+   */
+  pathOf?(param: string, body: Json): string;
   /** A whole reply. `body`: the call as received. */
   reply(completion: Json, body: Json): Json;
   /** Begins the events of a streamed reply. */

@@ -21,6 +21,7 @@ import {
   quoteChat,
   reserveChat,
   type PreparedChat,
+  type ReceivedChat,
 } from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../body.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
@@ -84,9 +85,28 @@ async function complete(
 ): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const chatBody = dialect.chatBody(body);
-  const prepared = await prepareChat({ path: dialect.path, body, chatBody }, req.caller, deps);
-  const shown: Shown = { req, reply, dialect, body };
+  const call = { path: dialect.path, body, chatBody: dialect.chatBody(body) };
+  try {
+    return await answerCall({ req, reply, dialect, body }, call, key, deps);
+  } catch (error) {
+    throw inDialect(error, dialect, body);
+  }
+}
+
+/** The error with the path of the caller's own field instead of the chat body's. */
+export function inDialect(error: unknown, { pathOf }: Dialect, body: Json): unknown {
+  if (!pathOf || !(error instanceof ApiError) || error.param === null) return error;
+  return error.at(pathOf(error.param, body));
+}
+
+async function answerCall(
+  shown: Shown,
+  call: ReceivedChat,
+  key: string | null,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { req, reply } = shown;
+  const prepared = await prepareChat(call, req.caller, deps);
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0)
     holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
@@ -209,23 +229,23 @@ async function send(
     const settled = stream.settled();
     return settled && !settled.failed && !settled.released ? settled.completion : null;
   };
-  sendAll(events, told.begin());
+  await sendAll(events, told.begin(), signal);
   try {
     for await (const chunk of stream.chunks) {
-      if (!sendAll(events, told.add(chunk))) break;
-      if (!(await events.drained(signal))) break;
+      if (!(await sendAll(events, told.add(chunk), signal))) break;
       // When the time is up, a slow reader must not delay the settlement.
       signal.throwIfAborted();
     }
     const settled = stream.settled();
-    if (settled && !settled.released) sendAll(events, told.end(settled.completion));
+    if (settled && !settled.released)
+      await sendAll(events, told.end(settled.completion), deps.cutoff);
   } catch (error) {
     // A caller who has left gets no error; leaving usually caused it.
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
     // If nothing was settled, the books could not be written.
     const why = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
-    sendAll(events, told.fail(errorBody(why, req.id).error, charged()));
+    await sendAll(events, told.fail(errorBody(why, req.id).error, charged()), deps.cutoff);
   }
   // A released call is not paid for, so chunks that the reader has not taken yet are dropped.
   if (stream.settled()?.released) reply.raw.destroy();
@@ -233,9 +253,15 @@ async function send(
   return reply;
 }
 
-/** False once the reader is gone. */
-function sendAll(events: EventStream, told: readonly SentEvent[]): boolean {
-  return told.every(({ data, event }) => events.send(data, event));
+/** False once the reader is gone. Waits for it after each event, because the last ones are long. */
+async function sendAll(
+  events: EventStream,
+  told: readonly SentEvent[],
+  signal?: AbortSignal,
+): Promise<boolean> {
+  for (const { data, event } of told)
+    if (!events.send(data, event) || !(await events.drained(signal))) return false;
+  return true;
 }
 
 const breaks = {
@@ -323,12 +349,10 @@ async function replay(
   const events = open(reply, deps);
   const { id, created, model } = kept as Json & CompletionIdentity;
   const told = dialect.events({ body, chat: asked, head: { id, created, model } });
-  sendAll(events, told.begin());
-  for (const chunk of chunksFromCompletion(kept, false)) {
-    sendAll(events, told.add(chunk));
-    if (!(await events.drained())) return reply;
-  }
-  sendAll(
+  await sendAll(events, told.begin());
+  for (const chunk of chunksFromCompletion(kept, false))
+    if (!(await sendAll(events, told.add(chunk)))) return reply;
+  await sendAll(
     events,
     isUnfinished(kept) ? told.fail(errorBody(firstBrokeOff(), req.id).error, kept) : told.end(kept),
   );

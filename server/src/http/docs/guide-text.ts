@@ -221,8 +221,9 @@ image_url.url of a message takes a public http(s) address, a base64 data: addres
 To see what a call would reserve, send its body to /estimate:
 {"model_id":"${model.id}","input":{"messages":[...],"max_tokens":100}}
 
-Tools that speak OpenAI's chat completions work. /v1/responses, /v1/messages, /v1/images/generations
-and /v1/embeddings are not offered, so Codex CLI and Claude Code do not work.`;
+Tools that speak OpenAI's chat completions work, and so do those that speak OpenAI's Responses, such
+as Codex: POST /v1/responses, stateless and without hosted tools. /v1/messages,
+/v1/images/generations and /v1/embeddings are not offered, so Claude Code does not work.`;
 }
 
 function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {

@@ -36,3 +36,4 @@ export {
   status,
   statusStream,
 } from './requests.ts';
+export { createResponse } from './responses.ts';

@@ -15,6 +15,7 @@ export const readers: [path: string, type: string][] = [
   ['/v1/estimate', 'application/json'],
   ['/v1/queue/fake/image', 'application/json'],
   ['/v1/chat/completions', 'application/json'],
+  ['/v1/responses', 'application/json'],
   ['/v1/files', 'text/plain'],
 ];
 

@@ -1,0 +1,228 @@
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isFilled, isGiven, type Check } from '../check.ts';
+import { badMessages } from '../chat/chat-messages.ts';
+import { growDetails } from '../chat/reasoning-details.ts';
+import { reasoningOf } from './responses-reasoning.ts';
+import { flatName } from './responses-tools.ts';
+
+/** Reads `input` of OpenAI's Responses, a text or a list of items, as the messages of a chat. */
+
+/** A message, and where it was in the call. */
+export interface Turn {
+  message: Json;
+  at: string;
+  /** Where each part of a content that is a list was. */
+  parts: string[];
+}
+
+interface Turns {
+  all: Turn[];
+  /** Media of tool outputs. They follow the tool messages, which can only hold text. */
+  media: Part[];
+}
+
+interface Part {
+  part: Json;
+  at: string;
+}
+
+const kinds: Readonly<Record<string, (item: Json, at: string, turns: Turns) => void>> = {
+  message: addMessage,
+  reasoning: (item, at, turns) => addReasoning(item, at, assistantTurn(turns, at).message),
+  function_call: (item, at, turns) => {
+    const name = flatName(item.namespace, filled(item, 'name', at));
+    const own = { name, arguments: text(item, 'arguments', at) };
+    addCall(item, at, turns, { type: 'function', function: own });
+  },
+  custom_tool_call: (item, at, turns) => {
+    const name = flatName(item.namespace, filled(item, 'name', at));
+    addCall(item, at, turns, { type: 'custom', custom: { name, input: text(item, 'input', at) } });
+  },
+  function_call_output: addOutput,
+  custom_tool_call_output: addOutput,
+};
+
+/**
+ * Consecutive items of the assistant become one message, and so do consecutive system messages,
+ * because the templates of many models take only one.
+ *
+ * @throws ApiError `bad_messages`, which names the item or its field
+ */
+export function readInput({ input, instructions }: Json): Turn[] {
+  const turns: Turns = { all: [], media: [] };
+  if (isFilled(instructions)) addSystem(turns, instructions, 'instructions');
+  if (typeof input === 'string') {
+    turns.all.push({ message: { role: 'user', content: input }, at: 'input', parts: [] });
+    return turns.all;
+  }
+  if (!Array.isArray(input)) throw badMessages('input', 'must be a string or a list of items');
+  if (input.length === 0) throw badMessages('input', 'must hold at least one item');
+  input.forEach((item: unknown, i) => addItem(item, `input[${i}]`, turns));
+  flushMedia(turns);
+  return turns.all.filter(({ message }) => message.role !== 'assistant' || says(message));
+}
+
+function addItem(item: unknown, at: string, turns: Turns): void {
+  if (!isObject(item)) throw badMessages(at, 'must be an object');
+  const { type = 'message' } = item;
+  const add = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  if (type === 'item_reference')
+    throw badMessages(
+      `${at}.type`,
+      'is item_reference, and this service stores no items. Send the item itself, as clients do if store is false',
+    );
+  if (add === undefined)
+    throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
+  if (add !== addOutput) flushMedia(turns);
+  add(item, at, turns);
+}
+
+function addMessage({ role, content }: Json, at: string, turns: Turns): void {
+  if (role === 'assistant') return addAnswer(content, `${at}.content`, assistantTurn(turns, at));
+  if (role !== 'user' && role !== 'system' && role !== 'developer')
+    throw badMessages(`${at}.role`, 'must be one of user, system, developer, assistant');
+  const parts =
+    typeof content === 'string'
+      ? [{ part: { type: 'text', text: content }, at: `${at}.content` }]
+      : readParts(content, `${at}.content`);
+  const said = joined(parts);
+  // Servers of other models do not know the role developer.
+  if (role !== 'user' && said !== null) addSystem(turns, said, at);
+  else addParts(turns, role === 'user' ? 'user' : 'system', parts, at);
+}
+
+function addParts({ all }: Turns, role: string, parts: Part[], at: string): void {
+  const content = joined(parts) ?? parts.map(({ part }) => part);
+  all.push({ message: { role, content }, at, parts: parts.map((each) => each.at) });
+}
+
+function addSystem({ all }: Turns, content: string, at: string): void {
+  const last = all.at(-1)?.message;
+  if (last?.role === 'system' && typeof last.content === 'string') last.content += `\n\n${content}`;
+  else all.push({ message: { role: 'system', content }, at, parts: [] });
+}
+
+/** The texts of a content that has nothing else; many servers accept only texts. */
+function joined(parts: Part[]): string | null {
+  return parts.every(({ part }) => part.type === 'text')
+    ? parts.map(({ part }) => part.text).join('\n')
+    : null;
+}
+
+function addAnswer(content: unknown, at: string, { message }: Turn): void {
+  if (typeof content === 'string') return addText(message, 'content', content);
+  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
+  const texts: Json = {};
+  content.forEach((part: unknown, k) => {
+    const { type } = objectOf(part);
+    const own = `${at}[${k}]`;
+    if (type === 'refusal') grow(texts, 'refusal', text(objectOf(part), 'refusal', own));
+    else if (type === 'output_text' || type === 'input_text')
+      grow(texts, 'content', text(objectOf(part), 'text', own));
+    else throw badMessages(`${own}.type`, 'must be one of output_text, refusal');
+  });
+  for (const [field, said] of Object.entries(texts)) addText(message, field, String(said));
+}
+
+function addText(message: Json, field: string, said: string): void {
+  if (said !== '')
+    message[field] = isFilled(message[field]) ? `${message[field]}\n\n${said}` : said;
+}
+
+function grow(target: Json, field: string, piece: string): void {
+  target[field] = `${target[field] ?? ''}${piece}`;
+}
+
+function addReasoning(item: Json, at: string, message: Json): void {
+  const { details, text: plain } = reasoningOf(item, at);
+  if (plain !== '') addText(message, 'reasoning_content', plain);
+  if (details.length === 0) return;
+  const kept = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];
+  message.reasoning_details = kept;
+  growDetails(kept, details);
+}
+
+function addCall(item: Json, at: string, turns: Turns, call: Json): void {
+  const { message } = assistantTurn(turns, at);
+  const calls = itemsOf(message.tool_calls);
+  calls.push({ id: filled(item, 'call_id', at), ...call });
+  message.tool_calls = calls;
+}
+
+function addOutput(item: Json, at: string, turns: Turns): void {
+  const tool_call_id = filled(item, 'call_id', at);
+  const { output } = item;
+  const parts =
+    typeof output === 'string'
+      ? [{ part: { type: 'text', text: output }, at }]
+      : readParts(output, `${at}.output`);
+  const texts = parts.filter(({ part }) => part.type === 'text');
+  turns.media.push(...parts.filter(({ part }) => part.type !== 'text'));
+  const message = { role: 'tool', tool_call_id, content: joined(texts) };
+  turns.all.push({ message, at, parts: [] });
+}
+
+function flushMedia(turns: Turns): void {
+  const [first] = turns.media;
+  if (first) addParts(turns, 'user', turns.media, first.at);
+  turns.media = [];
+}
+
+function assistantTurn({ all }: Turns, at: string): Turn {
+  const last = all.at(-1);
+  if (last?.message.role === 'assistant') return last;
+  const turn: Turn = { message: { role: 'assistant', content: null }, at, parts: [] };
+  all.push(turn);
+  return turn;
+}
+
+/** False for reasoning alone, whose reply was interrupted. */
+function says({ content, refusal, tool_calls: calls }: Json): boolean {
+  return isFilled(content) || isFilled(refusal) || itemsOf(calls).length > 0;
+}
+
+function readParts(content: unknown, at: string): Part[] {
+  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
+  if (content.length === 0) throw badMessages(at, 'must hold at least one part');
+  return content.map((part, k) => {
+    const own = `${at}[${k}]`;
+    return { part: readPart(objectOf(part), own), at: own };
+  });
+}
+
+function readPart(part: Json, at: string): Json {
+  const { type, image_url, file_id, file_url, file_data, filename, detail } = part;
+  if (type === 'input_text' || type === 'output_text')
+    return { type: 'text', text: text(part, 'text', at) };
+  if (type === 'input_image') {
+    const url = image_url ?? file_id;
+    if (!isFilled(url)) throw badMessages(at, 'must have image_url or file_id');
+    return { type: 'image_url', image_url: { url, ...(isGiven(detail) && { detail }) } };
+  }
+  if (type !== 'input_file')
+    throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
+  const data = file_data ?? file_url;
+  if (!isFilled(file_id) && !isFilled(data))
+    throw badMessages(at, 'must have file_id, file_data or file_url');
+  return { type: 'file', file: given({ file_id, file_data: data, filename }) };
+}
+
+function given(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+}
+
+const filledText: Check = { is: 'a string that is not empty', test: isFilled };
+const anyText: Check = { is: 'a string', test: (value) => typeof value === 'string' };
+
+function filled(item: Json, field: string, at: string): string {
+  return checked(item, field, at, filledText);
+}
+
+function text(item: Json, field: string, at: string): string {
+  return checked(item, field, at, anyText);
+}
+
+function checked(item: Json, field: string, at: string, { is, test }: Check): string {
+  if (!test(item[field])) throw badMessages(`${at}.${field}`, `must be ${is}`);
+  return String(item[field]);
+}

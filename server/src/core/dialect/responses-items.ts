@@ -1,0 +1,222 @@
+import type { Json } from '../../lib/json.ts';
+import type { CallDelta, Delta } from './deltas.ts';
+import { growReasoning, packed, type Reasoning } from './responses-reasoning.ts';
+
+/**
+ * Output items of OpenAI's Responses and the events of their parts. An item grows by deltas; its
+ * events carry the item's id and index.
+ */
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+/** An event without its sequence number. */
+export type ItemEvent = Json & { type: string };
+
+export interface Item {
+  /** False if the delta belongs to another item. */
+  takes(delta: Delta): boolean;
+  /** Adds the delta and returns its events. */
+  add(delta: Delta): ItemEvent[];
+  /** The events that end its last part. */
+  end(): ItemEvent[];
+  /** The item as it is now. */
+  shown(status: ItemStatus): Json;
+}
+
+/** The id of an item is made of these. */
+export interface ItemPlace {
+  request_id: string;
+  output_index: number;
+}
+
+/** How parts of an item are named in the item and in their events. */
+interface PartKind {
+  /** The item's list that holds the part. */
+  list: 'content' | 'summary';
+  type: string;
+  /** The part's field with the text. */
+  field: string;
+  /** Events of its text: `.delta` and `.done`. */
+  text: string;
+  /** Events of the part: `.added` and `.done`. */
+  part: string;
+  /** The other fields of a part. */
+  more: Json;
+}
+
+const contentPart = { list: 'content', part: 'response.content_part', more: {} } as const;
+
+const partKinds = {
+  text: {
+    ...contentPart,
+    type: 'output_text',
+    field: 'text',
+    text: 'response.output_text',
+    more: { annotations: [] },
+  },
+  refusal: { ...contentPart, type: 'refusal', field: 'refusal', text: 'response.refusal' },
+  reasoning: {
+    ...contentPart,
+    type: 'reasoning_text',
+    field: 'text',
+    text: 'response.reasoning_text',
+  },
+  summary: {
+    list: 'summary',
+    part: 'response.reasoning_summary_part',
+    type: 'summary_text',
+    field: 'text',
+    text: 'response.reasoning_summary_text',
+    more: {},
+  },
+} satisfies Record<string, PartKind>;
+
+interface Part {
+  kind: PartKind;
+  /** Pieces with the same key belong to the part. */
+  key: string;
+  index: number;
+  text: string;
+  /** Only of `output_text`. */
+  logprobs: Json[] | null;
+}
+
+/** The item that begins with this delta; null for a delta that begins none. */
+export function beginItem(
+  delta: Delta,
+  place: ItemPlace,
+  nameOf: (name: string) => Json,
+): Item | null {
+  if (delta.type === 'call') return callItem(delta, place, nameOf);
+  if (delta.type === 'reasoning') return reasoningItem(place);
+  return delta.type === 'text' || delta.type === 'refusal' ? messageItem(place) : null;
+}
+
+function messageItem(place: ItemPlace): Item {
+  const id = idOf('msg', place);
+  const parts = partList(id, place);
+  return {
+    takes: ({ type }) => type === 'text' || type === 'refusal',
+    add(delta) {
+      if (delta.type === 'text') return parts.add(partKinds.text, '', delta.text, delta.logprobs);
+      return delta.type === 'refusal' ? parts.add(partKinds.refusal, '', delta.text, null) : [];
+    },
+    end: parts.end,
+    shown: (status) => ({
+      id,
+      type: 'message',
+      status,
+      role: 'assistant',
+      content: parts.shown('content'),
+    }),
+  };
+}
+
+function reasoningItem(place: ItemPlace): Item {
+  const id = idOf('rs', place);
+  const parts = partList(id, place);
+  const reasoning: Reasoning = { details: [], text: '' };
+  return {
+    takes: ({ type }) => type === 'reasoning',
+    add(delta) {
+      if (delta.type !== 'reasoning') return [];
+      growReasoning(reasoning, delta);
+      if (delta.kind === 'encrypted' || delta.text === '') return [];
+      const kind = delta.kind === 'summary' ? partKinds.summary : partKinds.reasoning;
+      return parts.add(kind, String(delta.index), delta.text, null);
+    },
+    end: parts.end,
+    shown: (status) => ({
+      id,
+      type: 'reasoning',
+      status,
+      summary: parts.shown('summary'),
+      content: parts.shown('content'),
+      encrypted_content: status === 'in_progress' ? null : packed(reasoning),
+    }),
+  };
+}
+
+function callItem(
+  { call, kind, id: given, name }: CallDelta,
+  place: ItemPlace,
+  nameOf: (name: string) => Json,
+): Item {
+  const isCustom = kind === 'custom';
+  const id = idOf(isCustom ? 'ctc' : 'fc', place);
+  const call_id = given ?? idOf('call', place);
+  const field = isCustom ? 'input' : 'arguments';
+  const event = isCustom ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
+  const at = { item_id: id, output_index: place.output_index };
+  let text = '';
+  return {
+    takes: (delta) => delta.type === 'input' && delta.call === call,
+    add(delta) {
+      if (delta.type !== 'input') return [];
+      text += delta.text;
+      return [{ type: `${event}.delta`, ...at, delta: delta.text }];
+    },
+    end: () => [{ type: `${event}.done`, ...at, ...nameOf(name), [field]: text }],
+    shown: (status) => ({
+      id,
+      type: isCustom ? 'custom_tool_call' : 'function_call',
+      status,
+      call_id,
+      ...nameOf(name),
+      [field]: text,
+    }),
+  };
+}
+
+/** The parts of an item, of which only the last one grows. */
+function partList(item_id: string, { output_index }: ItemPlace) {
+  const parts: Part[] = [];
+  const at = ({ kind, index }: Part) => ({ item_id, output_index, [`${kind.list}_index`]: index });
+
+  function begin(kind: PartKind, key: string, hasLogprobs: boolean): ItemEvent[] {
+    const index = parts.filter((each) => each.kind.list === kind.list).length;
+    const part: Part = { kind, key, index, text: '', logprobs: hasLogprobs ? [] : null };
+    const ended = end();
+    parts.push(part);
+    return [...ended, { type: `${kind.part}.added`, ...at(part), part: partOf(part) }];
+  }
+
+  function end(): ItemEvent[] {
+    const part = parts.at(-1);
+    if (!part) return [];
+    const { kind, text, logprobs } = part;
+    const said = { [kind.field]: text, ...(logprobs && { logprobs }) };
+    return [
+      { type: `${kind.text}.done`, ...at(part), ...said },
+      { type: `${kind.part}.done`, ...at(part), part: partOf(part) },
+    ];
+  }
+
+  function add(kind: PartKind, key: string, text: string, logprobs: Json[] | null): ItemEvent[] {
+    const last = parts.at(-1);
+    const isNew = last?.kind !== kind || last.key !== key;
+    const begun = isNew ? begin(kind, key, logprobs !== null) : [];
+    const part = parts.at(-1)!;
+    part.text += text;
+    for (const each of logprobs ?? []) part.logprobs?.push(each);
+    const piece = { delta: text, ...(logprobs && { logprobs }) };
+    return [...begun, { type: `${kind.text}.delta`, ...at(part), ...piece }];
+  }
+
+  const shown = (list: PartKind['list']) =>
+    parts.filter(({ kind }) => kind.list === list).map(partOf);
+  return { add, end, shown };
+}
+
+function partOf({ kind, text, logprobs }: Part): Json {
+  return {
+    type: kind.type,
+    [kind.field]: text,
+    ...kind.more,
+    ...(logprobs && { logprobs: [...logprobs] }),
+  };
+}
+
+function idOf(prefix: string, { request_id, output_index }: ItemPlace): string {
+  return `${prefix}_${request_id.replaceAll('-', '')}${output_index}`;
+}

@@ -1,0 +1,77 @@
+import { fromJson, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isFilled, isGiven } from '../check.ts';
+import { badMessages } from '../chat/chat-messages.ts';
+import { growDetails } from '../chat/reasoning-details.ts';
+import type { ReasoningDelta } from './deltas.ts';
+
+/**
+ * Reasoning in items of OpenAI's Responses. A model gets its reasoning back as it wrote it, so an
+ * item holds all of it in `encrypted_content`, which clients send back unread.
+ */
+
+/** The text is for servers that know no details; the details have OpenRouter's form. */
+export interface Reasoning {
+  details: Json[];
+  text: string;
+}
+
+const mark = 'farebox1.';
+/** The form of items that were not written here. */
+const format = 'openai-responses-v1';
+
+export function growReasoning(reasoning: Reasoning, delta: ReasoningDelta): void {
+  const { type, kind, text, signature, id, format: form, index } = delta;
+  if (index === null) {
+    reasoning.text += text;
+    return;
+  }
+  const field = kind === 'encrypted' ? 'data' : kind;
+  const origin = { signature, id, format: form, index };
+  const said = text !== '' && { [field]: text };
+  growDetails(reasoning.details, [{ type: `${type}.${kind}`, ...said, ...origin }]);
+}
+
+export function packed({ details, text }: Reasoning): string {
+  return mark + Buffer.from(JSON.stringify({ details, text })).toString('base64url');
+}
+
+/** @throws ApiError `bad_messages` */
+export function reasoningOf(item: Json, at: string): Reasoning {
+  const { encrypted_content: data } = item;
+  if (isGiven(data) && typeof data !== 'string')
+    throw badMessages(`${at}.encrypted_content`, 'must be a string');
+  if (isFilled(data) && data.startsWith(mark))
+    return unpacked(data.slice(mark.length), `${at}.encrypted_content`);
+  const origin = { ...(isFilled(item.id) && { id: item.id }), format };
+  const written = [
+    ...textsIn(item.summary, `${at}.summary`).map((summary) => ({
+      type: 'reasoning.summary',
+      summary,
+    })),
+    ...textsIn(item.content, `${at}.content`).map((text) => ({ type: 'reasoning.text', text })),
+    ...(isFilled(data) ? [{ type: 'reasoning.encrypted', data }] : []),
+  ];
+  return { details: written.map((detail, index) => ({ ...detail, ...origin, index })), text: '' };
+}
+
+function unpacked(data: string, at: string): Reasoning {
+  let value: Json;
+  try {
+    value = objectOf(fromJson<unknown>(Buffer.from(data, 'base64url').toString()));
+  } catch {
+    throw badMessages(at, 'must be as it was in the reply');
+  }
+  const { details, text } = value;
+  if (typeof text !== 'string' || !Array.isArray(details) || !details.every(isObject))
+    throw badMessages(at, 'must be as it was in the reply');
+  return { details, text };
+}
+
+function textsIn(list: unknown, at: string): string[] {
+  if (isGiven(list) && !Array.isArray(list)) throw badMessages(at, 'must be a list');
+  return itemsOf(list).map((part, i) => {
+    const { text } = objectOf(part);
+    if (typeof text !== 'string') throw badMessages(`${at}[${i}].text`, 'must be a string');
+    return text;
+  });
+}

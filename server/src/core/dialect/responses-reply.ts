@@ -1,0 +1,129 @@
+import { isCount, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import type { ShownError } from './dialect.ts';
+
+/** The object `response` of OpenAI's Responses. */
+
+export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+
+/** How a reply ended. */
+export interface ReplyEnd {
+  status: ResponseStatus;
+  incomplete_details: Json | null;
+  error: object | null;
+  usage: Json | null;
+}
+
+export const unended: ReplyEnd = {
+  status: 'in_progress',
+  incomplete_details: null,
+  error: null,
+  usage: null,
+};
+
+/** Fields of the call that its reply repeats, with their values if they were not given. */
+const echoed: Readonly<Json> = {
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  temperature: null,
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: null,
+  truncation: 'disabled',
+};
+
+/** Fields that are the same from the beginning of a reply to its end. */
+export interface ReplyHead {
+  /** The id of the request. */
+  request_id: string;
+  created: unknown;
+  model: unknown;
+}
+
+export function headOf({ id, created, model }: Json): ReplyHead {
+  return { request_id: String(id).replace(/^chatcmpl-/, ''), created, model };
+}
+
+export function responseOf(
+  { request_id, created, model }: ReplyHead,
+  body: Json,
+  output: Json[],
+  end: ReplyEnd,
+): Json {
+  const given = Object.entries(echoed).map(([field, value]) => [field, body[field] ?? value]);
+  return {
+    id: `resp_${request_id}`,
+    object: 'response',
+    created_at: created,
+    model,
+    output,
+    ...end,
+    ...Object.fromEntries(given),
+    ...(typeof body.user === 'string' && { user: body.user }),
+    background: false,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null, ...objectOf(body.reasoning) },
+    store: false,
+    text: { format: { type: 'text' }, ...withoutNulls(objectOf(body.text)) },
+  };
+}
+
+function withoutNulls(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+const incomplete: Readonly<Record<string, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
+
+const failure = {
+  code: 'server_error',
+  message: 'The model ended the reply with an error. The usage shows what was charged.',
+};
+
+/** The end of a completion. `usage` is the charged one. */
+export function endOf({ choices, usage }: Json): ReplyEnd {
+  const { finish_reason: reason } = objectOf(itemsOf(choices)[0]);
+  const cut = typeof reason === 'string' ? incomplete[reason] : undefined;
+  const isFailed = reason === 'error';
+  return {
+    // Without a reason, the reply broke off.
+    status: isFailed ? 'failed' : cut || typeof reason !== 'string' ? 'incomplete' : 'completed',
+    incomplete_details: cut ? { reason: cut } : null,
+    error: isFailed ? failure : null,
+    usage: usageOf(objectOf(usage)),
+  };
+}
+
+/** The end of a reply that broke off. `completion` is null if nothing was charged. */
+export function brokenEnd(error: ShownError, completion: Json | null): ReplyEnd {
+  const usage = completion && usageOf(objectOf(completion.usage));
+  return { status: 'failed', incomplete_details: null, error, usage };
+}
+
+function usageOf(usage: Json): Json {
+  const { prompt_tokens, completion_tokens, total_tokens, cost_usd_micro } = usage;
+  const read = objectOf(usage.prompt_tokens_details);
+  const written = objectOf(usage.completion_tokens_details);
+  return {
+    input_tokens: prompt_tokens,
+    input_tokens_details: {
+      cached_tokens: countOf(read.cached_tokens),
+      cache_write_tokens: countOf(read.cache_write_tokens),
+    },
+    output_tokens: completion_tokens,
+    output_tokens_details: { reasoning_tokens: countOf(written.reasoning_tokens) },
+    total_tokens,
+    cost_usd_micro,
+  };
+}
+
+function countOf(value: unknown): number {
+  return isCount(value) ? value : 0;
+}

@@ -1,0 +1,129 @@
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isFilled, isGiven, object, oneOf, text } from '../check.ts';
+import { rebuilt, type Shape } from '../chat/known-fields.ts';
+import { ApiError } from '../errors.ts';
+import { readInput } from './responses-input.ts';
+import { readToolChoice, readTools } from './responses-tools.ts';
+
+/** Reads a call of OpenAI's Responses as the body of a chat completion. */
+
+/** Fields that a chat completion has under the same name, and checks. */
+const same = ['model', 'stream', 'temperature', 'top_p', 'top_logprobs', 'user'];
+
+/**
+ * The limit of calls that set none, as agents do: a reply that is cut off stops them. OpenAI's own
+ * limit is the model's, for which much more would have to be reserved.
+ */
+const maxTokensDefault = 32_768;
+
+/** Fields that only a service that stores conversations can offer. */
+const stored = ['previous_response_id', 'conversation', 'prompt'];
+
+/** All others that are read. Null counts as omitted. */
+const shapes: Readonly<Record<string, Shape>> = {
+  instructions: text,
+  reasoning: { fields: { effort: text, summary: text } },
+  text: {
+    fields: {
+      verbosity: text,
+      format: {
+        fields: {
+          type: oneOf('text', 'json_object', 'json_schema'),
+          name: text,
+          description: text,
+          schema: object,
+          strict: { is: 'true or false', test: (value) => typeof value === 'boolean' },
+        },
+      },
+    },
+  },
+  include: { list: text },
+  truncation: oneOf('auto', 'disabled'),
+};
+
+/** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
+export function responsesChatBody(body: Json): Json {
+  refuseStored(body);
+  const call: Json = {};
+  for (const [field, shape] of Object.entries(shapes))
+    if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
+  const { verbosity, format } = objectOf(call.text);
+  const tools = readTools(body.tools);
+  return {
+    ...Object.fromEntries(same.map((field) => [field, body[field]])),
+    messages: readInput(body).map(({ message }) => message),
+    max_tokens: maxTokens(body.max_output_tokens),
+    response_format: formatOf(objectOf(format)),
+    reasoning_effort: objectOf(call.reasoning).effort,
+    verbosity,
+    logprobs: wantsLogprobs(call.include, body.top_logprobs),
+    ...choiceOf(body, tools),
+  };
+}
+
+/** Fields of the chat body, and what they are named in a call of Responses. */
+const renamed: Readonly<Record<string, string>> = {
+  messages: 'input',
+  max_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
+  verbosity: 'text.verbosity',
+};
+
+/** The path of the caller's field for a path of the chat body, such as `messages[1].content[0]`. */
+export function responsesPath(param: string, body: Json): string {
+  const place = /^messages\[(\d+)\](?:\.content\[(\d+)\])?(?:\.(?:image_url|file)\.(\w+)$)?/;
+  const [, message, part, field] = place.exec(param) ?? [];
+  if (message === undefined) return renamed[param] ?? param;
+  const turn = readInput(body)[Number(message)];
+  const at = turn?.parts[Number(part ?? -1)];
+  if (at === undefined) return turn?.at ?? 'input';
+  return field === undefined ? at : `${at}.${field === 'url' ? 'image_url' : field}`;
+}
+
+function refuseStored(body: Json): void {
+  const field = stored.find((each) => isGiven(body[each]));
+  if (field !== undefined)
+    throw badRequest(
+      field,
+      `${field} needs a stored conversation, and this service stores none. Send the whole conversation in input.`,
+    );
+  if (isGiven(body.background) && body.background !== false)
+    throw badRequest(
+      'background',
+      'background must be false: replies are not stored. Send the whole conversation in input, and wait for the reply or stream it.',
+    );
+}
+
+function maxTokens(value: unknown): number {
+  if (!isGiven(value)) return maxTokensDefault;
+  if (!isCount(value) || value < 1) throw badField('max_output_tokens', 'an integer of at least 1');
+  return value;
+}
+
+function formatOf({ type, ...json_schema }: Json): Json | null {
+  if (type === 'json_object') return { type };
+  if (type !== 'json_schema') return null;
+  if (!isFilled(json_schema.name)) throw badField('text.format.name', 'the name of the schema');
+  if (!isObject(json_schema.schema)) throw badField('text.format.schema', 'a JSON schema');
+  return { type, json_schema };
+}
+
+/** Chat completions give log probabilities only if they are switched on. */
+function wantsLogprobs(include: unknown, top: unknown): true | null {
+  const isNamed = itemsOf(include).includes('message.output_text.logprobs');
+  return isNamed || (isCount(top) && top > 0) ? true : null;
+}
+
+/** Chat completions refuse a choice of tools, and an empty list of them. */
+function choiceOf({ tool_choice, parallel_tool_calls }: Json, tools: Json[]): Json {
+  const choice = readToolChoice(tool_choice);
+  return tools.length === 0 ? {} : { tools, tool_choice: choice, parallel_tool_calls };
+}
+
+function badField(field: string, allowed: string): ApiError {
+  return badRequest(field, `${field} must be ${allowed}.`);
+}
+
+function badRequest(param: string, message: string): ApiError {
+  return new ApiError('bad_request', { message, param });
+}

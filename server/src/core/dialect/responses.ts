@@ -1,0 +1,45 @@
+import { chunksFromCompletion } from '../chat/completion.ts';
+import type { Dialect, SentEvent } from './dialect.ts';
+import { openOutput } from './responses-events.ts';
+import type { ItemEvent } from './responses-items.ts';
+import { brokenEnd, endOf, headOf, responseOf, unended, type ReplyEnd } from './responses-reply.ts';
+import { responsesChatBody, responsesPath } from './responses-request.ts';
+
+/** OpenAI's Responses, without stored conversations and without tools that run here. */
+export const responses: Dialect = {
+  path: '/responses',
+  chatBody: responsesChatBody,
+  pathOf: responsesPath,
+  reply(completion, body) {
+    const head = headOf(completion);
+    const output = openOutput(head.request_id, body.tools);
+    for (const chunk of chunksFromCompletion(completion, false)) output.add(chunk);
+    const end = endOf(completion);
+    output.end(end.status === 'completed');
+    return responseOf(head, body, output.shown(), end);
+  },
+  events({ body, head: identity }) {
+    const head = headOf({ ...identity });
+    const output = openOutput(head.request_id, body.tools);
+    let sequence_number = 0;
+    const numbered = ({ type, ...rest }: ItemEvent): SentEvent => ({
+      event: type,
+      data: JSON.stringify({ type, sequence_number: sequence_number++, ...rest }),
+    });
+    const responseEvent = (name: string, end: ReplyEnd): SentEvent =>
+      numbered({
+        type: `response.${name}`,
+        response: responseOf(head, body, output.shown(), end),
+      });
+    return {
+      begin: () => ['created', 'in_progress'].map((name) => responseEvent(name, unended)),
+      add: (chunk) => output.add(chunk).map(numbered),
+      end(completion) {
+        const end = endOf(completion);
+        const items = output.end(end.status === 'completed').map(numbered);
+        return [...items, responseEvent(end.status, end)];
+      },
+      fail: (error, completion) => [responseEvent('failed', brokenEnd(error, completion))],
+    };
+  },
+};
