@@ -114,6 +114,8 @@ export type Balance = {
 export type TopUpAddress = {
   /** Name of the chain. */
   chain: string;
+  /** The name that wallets and exchanges show, such as `BNB Chain (BEP20)`. */
+  title: string;
   /** Symbol of the token. */
   token: string;
   /** The account's own address. */
@@ -127,7 +129,7 @@ export type DepositAddressList = { data: Array<DepositAddress> };
 export type DepositAddress = {
   /** Name of the chain, such as `tron`. */
   chain: string;
-  /** The name that people know, such as `BNB Chain`. */
+  /** The name that people know, such as `BNB Chain (BEP20)`. */
   title: string;
   /** The form of its addresses. */
   family: 'evm' | 'tron';

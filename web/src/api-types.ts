@@ -951,7 +951,7 @@ export type MovementKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 're
 export type SourceName = 'paid' | 'chain' | 'voucher' | 'bonus' | 'refund';
 
 export type ChainTransaction = {
-  /** Chain and token, such as `BNB Chain, USDT`. */
+  /** Chain and token, such as `BNB Chain (BEP20), USDT`. */
   network: string;
   /** As the explorer writes it: without 0x on TRON. */
   tx_hash: string;

@@ -152,9 +152,10 @@ function hintOf({ code, details }: FareboxError, tried?: string): string | null 
   return hints[code] ?? null;
 }
 
-/** `2 USDT or more on tron to T…` */
-export function topUpText({ chain, token, address, minimum_usd_micro }: TopUpAddress): string {
-  return `${formatUsd(minimum_usd_micro).slice(1)} ${token} or more on ${chain} to ${address}`;
+/** `2.00 USDT or more on TRON (TRC20) to T… (only on this network …)` */
+export function topUpText({ title, token, address, minimum_usd_micro }: TopUpAddress): string {
+  const amount = `${formatUsd(minimum_usd_micro).slice(1)} ${token} or more`;
+  return `${amount} on ${title} to ${address} (only on this network, and no other token)`;
 }
 
 function topUpHint({ top_up = [] }: FareboxError['details'], page: string): string {

@@ -168,14 +168,20 @@ describe('where to send money is told', () => {
   inLong('by fare balance', async () => {
     const { home, address } = await customer();
     const { stdout } = well(await home.run(['balance']));
-    assert.ok(stdout.includes(`top up\t1.00 USDT or more on play to ${address}\n`), stdout);
+    assert.ok(
+      stdout.includes(`top up\t1.00 USDT or more on Play chain to ${address} (only `),
+      stdout,
+    );
   });
 
   test('when the balance does not cover a request', async () => {
     const { home, address } = await customer();
     const ran = await home.run(['run', 'fake/image', '--prompt', 'a cat', '--yes']);
     refused(ran, 4, /`fare topup` waits until it is credited/);
-    assert.ok(ran.stderr.includes(`Send 1.00 USDT or more on play to ${address}`), ran.all);
+    assert.ok(
+      ran.stderr.includes(`Send 1.00 USDT or more on Play chain to ${address} (only `),
+      ran.all,
+    );
   });
 
   test('to an agent, with its refusal and its balance', async () => {
@@ -188,7 +194,9 @@ describe('where to send money is told', () => {
         max_usd: 0.01,
       });
       assert.equal(refusal.code, 'insufficient_balance');
-      assert.ok(refusal.message.includes(`can send 1.00 USDT or more on play to ${address}.`));
+      assert.ok(
+        refusal.message.includes(`can send 1.00 USDT or more on Play chain to ${address} (only `),
+      );
       const { top_up } = (await agent.use('get_balance')).fields;
       assert.deepEqual(top_up, refusal.details.top_up);
     } finally {

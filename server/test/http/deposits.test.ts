@@ -89,7 +89,13 @@ describe('an address', () => {
     const address = await addressOf(account);
     assert.equal(await addressOf(account), address);
     assert.notEqual(await addressOf(other), address);
-    const entry = { chain: 'play', token: 'USDT', address, minimum_usd_micro: '1000000' };
+    const entry = {
+      chain: 'play',
+      title: 'Play chain',
+      token: 'USDT',
+      address,
+      minimum_usd_micro: '1000000',
+    };
     assert.deepEqual((await get('/v1/balance', account)).top_up, [entry]);
     const refused = await service.call('POST', '/v1/queue/fake/image', {
       key: other.key,

@@ -6,14 +6,7 @@ import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
 import { print, seconds, table, withDatabase, type Context } from '../output.ts';
 
-const figures = [
-  'FINAL BLOCK',
-  'NEWEST BLOCK',
-  'LAG',
-  'READ AGAIN TO',
-  'LAST READ',
-  'FAILURES',
-];
+const figures = ['FINAL BLOCK', 'NEWEST BLOCK', 'LAG', 'READ AGAIN TO', 'LAST READ', 'FAILURES'];
 
 export async function list(context: Context): Promise<void> {
   const rows = await withDatabase(context, (db) => chains.list(db));

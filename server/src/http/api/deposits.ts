@@ -38,7 +38,7 @@ const DepositAddress = named(
   'DepositAddress',
   object({
     chain: text('Name of the chain, such as `tron`.'),
-    title: text('The name that people know, such as `BNB Chain`.'),
+    title: text('The name that people know, such as `BNB Chain (BEP20)`.'),
     family: choice(['evm', 'tron'], 'The form of its addresses.'),
     chain_id: integer('Number of the chain; for EVM chains that of EIP-155.'),
     token: object({

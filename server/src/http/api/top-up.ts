@@ -10,6 +10,7 @@ const TopUpAddress = named(
   'TopUpAddress',
   object({
     chain: text('Name of the chain.'),
+    title: text('The name that wallets and exchanges show, such as `BNB Chain (BEP20)`.'),
     token: text('Symbol of the token.'),
     address: text("The account's own address."),
     minimum_usd_micro: microUsd('Smaller deposits are not credited.'),
@@ -31,6 +32,7 @@ export async function topUp(
   return open.flatMap(({ chain, address }) =>
     creditedTokens(chain).map(({ symbol: token }) => ({
       chain: chain.name,
+      title: chain.title,
       token,
       address,
       minimum_usd_micro: String(chain.minimum_usd_micro),

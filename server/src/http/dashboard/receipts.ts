@@ -13,7 +13,7 @@ import { SourceName } from './views.ts';
 export const ChainTransaction = named(
   'ChainTransaction',
   object({
-    network: text('Chain and token, such as `BNB Chain, USDT`.'),
+    network: text('Chain and token, such as `BNB Chain (BEP20), USDT`.'),
     tx_hash: text('As the explorer writes it: without 0x on TRON.'),
     explorer_url: nullable(url('A page that shows the transaction.')),
   }),

@@ -29,6 +29,7 @@ export const balance: RouteDocs = {
         top_up: [
           {
             chain: 'bsc',
+            title: 'BNB Chain (BEP20)',
             token: 'USDT',
             address: '0x9858EfFD232B4033E47d90003D41EC34EcaEda94',
             minimum_usd_micro: '1000000',

@@ -20,7 +20,7 @@ export const depositAddresses: RouteDocs = {
         data: [
           {
             chain: 'bsc',
-            title: 'BNB Chain',
+            title: 'BNB Chain (BEP20)',
             family: 'evm',
             chain_id: 56,
             token: {

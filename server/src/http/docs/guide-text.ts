@@ -234,6 +234,10 @@ function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
 - The reply has what the account can spend, what its open requests hold, and what this key has
   spent this month.
 - *_usd_micro is a whole number of micro-USD, as a string: 1 USD = 1 USDT = "1000000".
+- To top up, send USDT: ${baseUrl}/deposit-addresses has the account's own address, the token and
+  the minimum of each network, and ${baseUrl}/deposits what has arrived. Send only this token, only
+  on this network, at least the minimum: less is neither credited nor listed. An empty list: ask
+  the operator, or use a voucher. A 402 has the addresses in details.top_up.
 - A submit reserves its price. COMPLETED charges what was delivered, at most the reservation. FAILED
   and CANCELLED cost nothing.
 - Without a resolution the most expensive one is reserved; duration_seconds counts as 5, num_images
