@@ -22,9 +22,9 @@ describe('fare login', () => {
     const home = homeOf(service, null);
     const address = service.base.replace('http://', '');
     const ran = well(
-      await home.run(['login', '--base-url', address, '--key-stdin'], {
+      await home.start(['login', '--base-url', address, '--key-stdin'], {
         stdin: `${account.key}\n`,
-      }),
+      }).ended,
     );
     assert.match(ran.stdout, /\$12\.50 can be spent/);
     assert.doesNotMatch(ran.all, /fbx_/);

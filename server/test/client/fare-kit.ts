@@ -1,13 +1,16 @@
 /** `fare` as its users have it: the program as a process of its own, with a home of its own. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { atEnd } from '../kit/at-end.ts';
 import { images } from '../kit/fake.ts';
+import { isLong } from '../kit/long.ts';
 import { fakeCatalog, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
+import type { Command, Ended } from './fare-host.ts';
 
 const client = path.join(import.meta.dirname, '../../../client');
 const built = path.join(client, 'dist/cli/main.js');
@@ -83,7 +86,9 @@ export interface Home {
   env: Record<string, string>;
   settingsFile: string;
   jobsFolder: string;
+  /** The program in a process of its own. */
   start(args: string[], how?: RunHow): Running;
+  /** Runs a verb that ends by itself: in the short form in a process that has run others before. */
   run(args: string[], how?: RunHow): Promise<Ran>;
 }
 
@@ -126,9 +131,36 @@ export function homeOf(service: Service, key: string | null): Home {
       if (how.stdin !== null) child.stdin.end(how.stdin ?? '');
       return watched(child);
     },
-    run: (args, how) => home.start(args, how).ended,
+    run(args, how = {}) {
+      if (isLong) return home.start(args, how).ended;
+      const stdin = how.stdin ?? '';
+      return inHost({ args, env: { ...env, ...how.env }, dir, stdin });
+    },
   };
   return home;
+}
+
+/** Processes that run one verb after the other; as many as verbs run at the same time. */
+const idle: ChildProcess[] = [];
+
+async function inHost(command: Command): Promise<Ran> {
+  const host = idle.pop() ?? newHost();
+  host.send(command);
+  const ended = once(host, 'message') as Promise<[Ended]>;
+  const died = once(host, 'exit').then(([code]) => {
+    throw new Error(`fare ${command.args.join(' ')} ended its process with ${code}`);
+  });
+  const [{ code, stdout, stderr }] = await Promise.race([ended, died]);
+  idle.push(host);
+  return ranWith(code, stdout, stderr);
+}
+
+function newHost(): ChildProcess {
+  const host = fork(path.join(import.meta.dirname, 'fare-host.ts'), {
+    env: { NODE_COMPILE_CACHE: compileCache, NODE_NO_WARNINGS: '1' },
+  });
+  atEnd(async () => void host.kill());
+  return host;
 }
 
 /** Starts a run whose job runs until `finish`. */
@@ -151,27 +183,31 @@ function watched(child: ChildProcess): Running {
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const timer = setTimeout(() => child.kill('SIGKILL'), runMaxMs);
-  const ended = once(child, 'close').then(([code]): Ran => {
+  const ended = once(child, 'close').then(([code]) => {
     clearTimeout(timer);
-    const all = `exit ${code}\n${stdout}\n${stderr}`;
-    return {
-      code,
-      stdout,
-      stderr,
-      all,
-      get json() {
-        assert.match(stdout, /^[^\n]+\n$/, `not one line of JSON: ${all}`);
-        return JSON.parse(stdout);
-      },
-      get lines() {
-        return stdout
-          .split('\n')
-          .filter(Boolean)
-          .map((line) => JSON.parse(line));
-      },
-    };
+    return ranWith(code, stdout, stderr);
   });
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
+}
+
+function ranWith(code: number | null, stdout: string, stderr: string): Ran {
+  const all = `exit ${code}\n${stdout}\n${stderr}`;
+  return {
+    code,
+    stdout,
+    stderr,
+    all,
+    get json() {
+      assert.match(stdout, /^[^\n]+\n$/, `not one line of JSON: ${all}`);
+      return JSON.parse(stdout);
+    },
+    get lines() {
+      return stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+    },
+  };
 }
 
 /** It ended well; hands itself on. */

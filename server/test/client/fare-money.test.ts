@@ -45,7 +45,7 @@ describe('fare price', () => {
 
 describe('what fare run may spend', () => {
   test('above --max-usd nothing is submitted, whatever else is said', async () => {
-    const ran = await home.run([...dear, '--max-usd', '0.99', '--yes', '--json']);
+    const ran = await home.start([...dear, '--max-usd', '0.99', '--yes', '--json']).ended;
     refused(ran, 4, /costs \$1\.00, more than --max-usd allows \(\$0\.99\)/);
     assert.equal(ran.json.error.code, 'price_above_limit');
     assert.equal(ran.json.error.price_usd_micro, '1000000');

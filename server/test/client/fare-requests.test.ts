@@ -182,9 +182,12 @@ describe('completions', () => {
     t.after(() => other.close());
     const { port } = other.address() as AddressInfo;
     const env = { FAREBOX_BASE_URL: `http://127.0.0.1:${port}/v1` };
-    const told = well(await home.run(['__complete', 'run', '']));
+    const told = well(await home.start(['__complete', 'run', '']).ended);
     assert.ok(told.stdout.includes('fake/image'));
-    assert.equal(well(await home.run(['__complete', 'run', ''], { env })).stdout, 'a/good\n');
+    assert.equal(
+      well(await home.start(['__complete', 'run', ''], { env }).ended).stdout,
+      'a/good\n',
+    );
 
     if (bash !== false) return;
     // Whatever the program says: the script itself is safe as well.

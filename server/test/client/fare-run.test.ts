@@ -32,7 +32,7 @@ const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('fare run', () => {
   test('saves the output under a name of its prompt, and prints the path alone', async () => {
-    const ran = well(await home.run(cat));
+    const ran = well(await home.start(cat).ended);
     assert.match(ran.stdout, /^a-cat-on-a-mat-[0-9a-f]{6}\.png\n$/);
     assert.deepEqual(fs.readFileSync(path.join(home.dir, ran.stdout.trim())), tinyPng);
     assert.match(ran.stderr, /^\$0\.01 for fake\/image\nRequest [0-9a-f-]{36}\n/);
