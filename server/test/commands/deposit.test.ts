@@ -231,7 +231,7 @@ test('the public keys of a wallet are printed; its words never on stdout or with
     stdout.startsWith(`FAREBOX_XPUB_EVM=${known.xpub_evm}\nFAREBOX_XPUB_TRON=${known.xpub_tron}\n`),
   );
   assert.ok(stdout.includes(`m/44'/195'/0'/0/0  ${known.addresses[0]!.tron}`));
-  assertSaid(await place.command(['deposit', 'xpub', '--json']), /never part of --json/);
+  assertSaid(await place.run(['deposit', 'xpub', '--json']), /never part of --json/);
   const wrong = await typed('abandon abandon farebox');
   assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
   assert.doesNotMatch(wrong.stderr, /farebox/);
