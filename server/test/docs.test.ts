@@ -119,7 +119,7 @@ describe('docs/api.md', () => {
         assert.equal(wrong, null, `${method} ${path}`);
       }
     }
-    assert.equal(seen, 15);
+    assert.equal(seen, 17);
   });
 
   test('sends only JSON that parses', () => {

@@ -20,7 +20,7 @@ export async function authenticate(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<{ caller: Caller; grant: KeyGrant }> {
-  const header = headerValues(req.raw.rawHeaders, 'authorization');
+  const header = keyHeaders(req);
   const key = parseAuthorization(header);
   if (key === null) {
     const message = whyNoKey(header) ?? undefined;
@@ -61,7 +61,7 @@ export async function authenticateOperator(
   scope: Scope,
   { db, settings }: HttpDeps,
 ): Promise<operatorKeys.OperatorCaller> {
-  const header = headerValues(req.raw.rawHeaders, 'authorization');
+  const header = keyHeaders(req);
   const key = parseAuthorization(header, 'fbo_');
   if (key === null) {
     const message =
@@ -91,6 +91,24 @@ export async function authenticateOperator(
     });
   }
   return operator;
+}
+
+/**
+ * The `Authorization` headers of a call. A key in `x-api-key`, as Anthropic's clients send it,
+ * counts as one. Throws `unauthorized` if the two differ.
+ */
+export function keyHeaders(req: FastifyRequest): string[] {
+  const { rawHeaders } = req.raw;
+  const header = headerValues(rawHeaders, 'authorization');
+  const keys = headerValues(rawHeaders, 'x-api-key');
+  if (header.length === 0) return keys.map((key) => `Key ${key}`);
+  if (keys.some((key) => header[0]!.replace(/^\S+ +/, '') !== key)) {
+    throw new ApiError('unauthorized', {
+      message: 'Authorization and x-api-key have different keys. Send only one of the two.',
+      headers: challenge,
+    });
+  }
+  return header;
 }
 
 /** Only somebody who has the key gets this message. */

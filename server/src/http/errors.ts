@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { messagesError } from '../core/dialect/messages-reply.ts';
 import { ApiError } from '../core/errors.ts';
 import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
@@ -10,6 +11,7 @@ import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { Refused } from '../operations/refused.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
+import { idHeaders, speaksMessages } from './speaks-messages.ts';
 
 /** The body of every reply that is not a success. */
 export function errorBody(error: ApiError, requestId: string) {
@@ -41,12 +43,14 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
   const fal = speaksFal(req) ? falRefusal(error) : null;
-  // An invalid target is refused before any hook has set this header.
+  const body = errorBody(error, req.id);
+  // An invalid target is refused before any hook has set the headers.
   return reply
     .code(fal?.status ?? error.status)
-    .header('x-request-id', req.id)
-    .headers(errorHeaders(error))
-    .send({ ...fal?.body, ...errorBody(error, req.id) });
+    .headers({ ...idHeaders(req), ...errorHeaders(error) })
+    .send(
+      speaksMessages(req) ? messagesError(body.error, error.status) : { ...fal?.body, ...body },
+    );
 }
 
 export function errorHeaders(error: ApiError): Record<string, string> {

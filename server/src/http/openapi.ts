@@ -45,7 +45,7 @@ export function openapiDocument(table: Route[]): Json {
     info: about,
     servers: [{ url: `${documentedOrigin}/v1` }],
     tags,
-    security: [{ ApiKey: [] }, { Bearer: [] }],
+    security: [{ ApiKey: [] }, { Bearer: [] }, { XApiKey: [] }],
     paths,
     components: {
       securitySchemes,
@@ -151,7 +151,7 @@ function callbacksOf({ tag, webhook }: RouteDocs, schema?: TSchema): Json {
 function securityOf({ who }: Route): Json[] | null {
   if (who === 'anyone' || who === 'signature') return [];
   if (who === 'operator') return [{ OperatorKey: [] }, { OperatorBearer: [] }];
-  if (who === 'key_or_signature') return [{}, { ApiKey: [] }, { Bearer: [] }];
+  if (who === 'key_or_signature') return [{}, { ApiKey: [] }, { Bearer: [] }, { XApiKey: [] }];
   return null;
 }
 
@@ -211,7 +211,10 @@ function failures(route: Route, used: Used): Json {
   for (const [status, codes] of byStatus) {
     const [code] = codes;
     const own: HeaderUse[] = errorHeaders[status] ?? [];
-    if (codes.length === 1 && own.length === 0) {
+    const { failure } = route.shapes;
+    if (failure) {
+      replies[status] = errorReply(codes, own, used, failure);
+    } else if (codes.length === 1 && own.length === 0) {
       used.replies.add(code!);
       replies[status] = { $ref: `#/components/responses/${code}` };
     } else {
@@ -234,16 +237,16 @@ const usual: Record<number, HeaderUse[]> = {
   503: ['RetryAfter'],
 };
 
-function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used): Json {
+/** `failure`: the schema of the body, if it is not the usual one. */
+function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used, failure?: TSchema): Json {
   const { status } = errors[codes[0]!];
   const said = codes.map((code) => `- \`${code}\`: ${advice[code].when}`);
   const description = codes.length === 1 ? advice[codes[0]!].when : said.join('\n');
   const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
   const content = {
-    'application/json': {
-      schema: documented(ErrorBody),
-      examples: Object.fromEntries(examples),
-    },
+    'application/json': failure
+      ? { schema: documented(failure) }
+      : { schema: documented(ErrorBody), examples: Object.fromEntries(examples) },
   };
   const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
   return { description, headers: headerObjects(uses, used), content, 'x-error-codes': codes };

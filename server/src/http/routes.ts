@@ -18,6 +18,7 @@ import * as docs from './docs/index.ts';
 import { estimate } from './api/estimate.ts';
 import * as files from './api/files.ts';
 import { guide } from './api/guide.ts';
+import * as messages from './api/messages.ts';
 import * as models from './api/models.ts';
 import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
@@ -82,6 +83,12 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('POST', '/files', docs.upload, files.upload),
 ];
 
+/** Chat in the form of other services, for their clients. The pages do not use it. */
+const otherForms: Row<KeyedRequest>[] = [
+  row('POST', '/messages', docs.messages, messages.create),
+  row('POST', '/messages/count_tokens', docs.countTokens, messages.countTokens),
+];
+
 const account = '/operator/accounts/:account_id';
 /** Below /v1/operator, with an operator key of this scope. */
 const operatorCalls: [Scope, Row<OperatorRequest>][] = [
@@ -133,10 +140,12 @@ const health: OpenRow[] = [
 export function routes(deps: HttpDeps): Route[] {
   return [
     ...bind(deps, 'anyone', true, open),
-    ...keyedCalls.map(([method, path, about, { shapes, handle }, ahead]): Route => {
-      const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
-      return { method, path, prefixed: true, docs: about, shapes, who: 'key', handler, ahead };
-    }),
+    ...[...keyedCalls, ...otherForms].map(
+      ([method, path, about, { shapes, handle }, ahead]): Route => {
+        const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
+        return { method, path, prefixed: true, docs: about, shapes, who: 'key', handler, ahead };
+      },
+    ),
     ...operatorCalls.map(([scope, [method, path, about, { shapes, handle }]]): Route => {
       const handler: OperatorHandler = (req, reply) => handle(req, reply, deps);
       return { method, path, prefixed: true, docs: about, shapes, who: 'operator', scope, handler };

@@ -25,6 +25,7 @@ import { asksForPage, noPage } from './session/pages.ts';
 import type { WebRoute } from './session/routes.ts';
 import { networkOf } from './session/throttle.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
+import { idHeaders } from './speaks-messages.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
 /** Longer than load balancers keep an idle connection, so that they close it before we do. */
@@ -118,7 +119,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   const overloadLog = createOverloadLog(deps.log);
   deps.leaving.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
-    reply.header('x-request-id', req.id);
+    reply.headers(idHeaders(req));
     // Keeping the connection open for another call would delay the stop.
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;

@@ -6,6 +6,7 @@ const secrets = [
   /whsec_[0-9A-Za-z+/=]{16,}/g,
   /\b(sk|r8|gsk)[-_][0-9A-Za-z_-]{16,}/g,
   /\b(Bearer|Key|Basic) [0-9A-Za-z._~+/:=-]{12,}/gi,
+  /\bx-api-key\b["': ]+[0-9A-Za-z._~+/=-]{12,}/gi,
   /([?&]sig=)[0-9A-Za-z_-]{20,}/g,
   /(:\/\/[^\s:@/"]+:)[^\s@/"]+@/g,
 ];

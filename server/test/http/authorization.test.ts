@@ -70,6 +70,8 @@ const matrix = `
   POST /v1/estimate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/chat/completions                    401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/responses                           401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/messages                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/messages/count_tokens               401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
   GET  /v1/requests                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   GET  /v1/requests/:request_id                401 401 401 401 401 401 | 404 200 200 | 401 401 401
@@ -223,6 +225,8 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/estimate': { body: { model_id: 'fake/image', input: { prompt: 'a cat' } } },
     '/v1/chat/completions': { body: { model: 'fake/chat', messages } },
     '/v1/responses': { body: { model: 'fake/chat', input: 'hello' } },
+    '/v1/messages': { body: { model: 'fake/chat', max_tokens: 9, messages } },
+    '/v1/messages/count_tokens': { body: { model: 'fake/chat', messages } },
     '/v1/queue/*': { body: { prompt: 'a cat' } },
     '/fal/queue.fal.run/*': { body: { prompt: 'a cat' } },
     '/fal/rest.fal.ai/storage/upload/initiate': { body: { content_type: 'image/png' } },
@@ -315,6 +319,38 @@ function comparable({ status, headers, body }: Reply) {
   return { status, error, names, fixed };
 }
 
+describe('the header x-api-key', () => {
+  const says = async (headers: Record<string, string>, path = '/v1/balance') =>
+    service.call('GET', path, { headers });
+
+  test('counts as the key, also beside the same key', async () => {
+    const both = { 'x-api-key': owner.key, authorization: `Bearer ${owner.key}` };
+    for (const headers of [{ 'x-api-key': owner.key }, both])
+      assert.equal((await says(headers)).status, 200);
+    const file = await says({ 'x-api-key': owner.key }, `/v1/files/${uploaded}`);
+    assert.equal(file.status, 200);
+  });
+
+  test('is refused beside another key, whichever is right', async () => {
+    for (const [bare, header] of [
+      [owner.key, other.key],
+      ['fbx_wrong', owner.key],
+      [owner.key, 'fbx_wrong'],
+    ]) {
+      const reply = await says({ 'x-api-key': bare!, authorization: `Bearer ${header}` });
+      const { message } = assertRefused(reply, 'unauthorized');
+      assert.match(message, /different keys/);
+      assert.doesNotMatch(reply.text, /fbx_\w{5}/);
+    }
+  });
+
+  test('is refused if it holds no key of an account', async () => {
+    const reply = await says({ 'x-api-key': 'sk-ant-0123456789' });
+    assert.match(assertRefused(reply, 'unauthorized').message, /begin with fbx_/);
+    assert.ok(!service.log.some((line) => line.includes('sk-ant-0123456789')));
+  });
+});
+
 describe('the Authorization header', () => {
   const spellings: [string, (key: string) => string, number][] = [
     ['Key', (key) => `Key ${key}`, 200],
@@ -352,7 +388,7 @@ describe('the Authorization header', () => {
 
   const elsewhere: [string, string, Record<string, string>][] = [
     ['in the query', '?key=KEY&api_key=KEY&authorization=Key%20KEY', {}],
-    ['in a header of another name', '', { 'x-api-key': 'KEY', 'api-key': 'KEY' }],
+    ['in a header of another name', '', { 'api-key': 'KEY' }],
     ['in a cookie', '', { cookie: 'key=KEY; authorization=Key KEY' }],
     ['for a proxy', '', { 'proxy-authorization': 'Key KEY' }],
   ];

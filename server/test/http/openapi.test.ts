@@ -35,6 +35,8 @@ const parameters: Record<string, string[]> = {
   'POST /estimate': [],
   'POST /chat/completions': ['header Idempotency-Key'],
   'POST /responses': ['header Idempotency-Key'],
+  'POST /messages': ['header Idempotency-Key'],
+  'POST /messages/count_tokens': [],
   'POST /queue/{model_id}': ['path model_id', 'query webhook_url', 'header Idempotency-Key'],
   'GET /requests': [
     'query status',

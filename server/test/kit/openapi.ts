@@ -136,7 +136,8 @@ function checkWithoutRoute(
   if (!codes || (why === 'No method' && status === 404)) {
     throw fault(name, `${why} of the document answers here, so ${status} must not come`, body);
   }
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const form = /^\w+ (\/v1)*\/messages/.test(name) ? 'MessagesError' : 'Error';
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${form}` } } };
   checkContent(name, { content, 'x-error-codes': codes }, headers, body);
 }
 

@@ -27,11 +27,11 @@ export function assertRefused(
 /** Like `assertRefused` for any code of the catalogue. Returns the code. */
 export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json\b/, about);
-  const { message: told, detail, ...own } = reply.body;
+  const { message: told, detail, ...own } = ours(reply.body);
   // Fal's client reads these two fields; our own refusals do not have them.
   assert.equal(told === undefined, detail === undefined, about);
   assert.deepEqual(Object.keys(own), ['error'], about);
-  const { code, message, type, param, request_id, details, ...rest } = reply.body.error;
+  const { code, message, type, param, request_id, details, ...rest } = own.error;
   assert.deepEqual(rest, {}, about);
   assert.ok(Object.hasOwn(errors, code), `${about}: ${code} is not in the catalogue`);
   assert.equal(type, errors[code as ErrorCode].type, about);
@@ -43,6 +43,15 @@ export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   assert.doesNotMatch(reply.text, inside, about);
   assertRetryHeaders(reply, about);
   return code;
+}
+
+/** The body without what Anthropic's form adds. */
+function ours(body: Record<string, any>): Record<string, any> {
+  if (body.type !== 'error') return body;
+  const { type: _, request_id, error, ...rest } = body;
+  assert.match(error.type, /^(api|overloaded|request_too_large|\w+_error)/);
+  const type = errors[error.code as ErrorCode]?.type;
+  return { ...rest, error: { ...error, type, request_id } };
 }
 
 function assertRetryHeaders({ status, headers, text }: Reply, about: string): void {

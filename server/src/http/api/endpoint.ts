@@ -22,6 +22,8 @@ export interface ApiShapes {
   written?: TSchema;
   /** `data` of each event, if the reply can be a stream. */
   events?: TSchema;
+  /** Body of each error, if it is not the usual one. */
+  failure?: TSchema;
   /** Body of the later call to a webhook. */
   webhook?: TSchema;
 }

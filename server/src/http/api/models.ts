@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import { unknownModel } from '../../core/catalog/find-model.ts';
 import { hashKey, parseAuthorization } from '../../core/account/key.ts';
 import { findModels } from '../../db/accounts/keys.ts';
-import { headerValues } from '../../lib/outbound/headers.ts';
+import { keyHeaders } from '../auth.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from '../deps.ts';
 import { object, optional, type Static } from '../schema.ts';
@@ -51,7 +51,7 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps)
   const { kind = null } = query;
   const allowed = await allowedModels(req, deps);
   // Otherwise a cache in between could give one caller's list to another.
-  reply.header('vary', 'authorization');
+  reply.header('vary', 'authorization, x-api-key');
   if (kind === null && allowed === null)
     return cached(req, reply, { etag: version, type, body: whole });
   const shown = [...catalog.models.values()].filter(
@@ -68,7 +68,7 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps)
  * not an error.
  */
 async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
-  const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
+  const key = parseAuthorization(keyHeaders(req));
   return key === null ? null : findModels(db, hashKey(key));
 }
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { objectOf } from '../../lib/json.ts';
-import { authenticate, challenge } from '../auth.ts';
+import { authenticate, challenge, keyHeaders } from '../auth.ts';
 import { turnOf } from '../connections.ts';
 import type { HttpDeps } from '../deps.ts';
 import { integer, object, optional, text } from '../schema.ts';
@@ -62,7 +62,7 @@ export async function holder(
   const verdict = judge({ exp, sig, now_seconds: Math.floor(Date.now() / 1000) });
   // guard: bad-link-opens-nothing (off: true)
   if (verdict === 'valid') return null;
-  if (req.headers.authorization !== undefined) return byKey();
+  if (keyHeaders(req).length > 0) return byKey();
   if (verdict === 'expired') throw new ApiError('expired');
   throw new ApiError('unauthorized', {
     message: 'The signature of this link is not valid. Fetch response_url for a fresh link.',

@@ -58,6 +58,12 @@ export const securitySchemes = {
     description:
       '`Authorization: Bearer <API_KEY>` means the same, so that stock OpenAI clients work.',
   },
+  XApiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-api-key',
+    description: '`x-api-key: <API_KEY>` means the same, for clients of Anthropic.',
+  },
   OperatorKey: {
     type: 'apiKey',
     in: 'header',

@@ -221,9 +221,11 @@ image_url.url of a message takes a public http(s) address, a base64 data: addres
 To see what a call would reserve, send its body to /estimate:
 {"model_id":"${model.id}","input":{"messages":[...],"max_tokens":100}}
 
-Tools that speak OpenAI's chat completions work, and so do those that speak OpenAI's Responses, such
-as Codex: POST /v1/responses, stateless and without hosted tools. /v1/messages,
-/v1/images/generations and /v1/embeddings are not offered, so Claude Code does not work.`;
+Tools that speak OpenAI's chat completions work. The same models answer in two more forms. POST
+${baseUrl}/responses is OpenAI's Responses, stateless and without hosted tools, for Codex and
+others. POST ${baseUrl}/messages and /messages/count_tokens are Anthropic's Messages, also with the
+key in x-api-key; Claude Code and Anthropic's SDKs take the base address without /v1.
+/v1/images/generations and /v1/embeddings are not offered.`;
 }
 
 function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {

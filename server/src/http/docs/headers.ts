@@ -16,6 +16,12 @@ export const headers = {
     str(),
     'req_k3v9XzQ21f',
   ),
+  AnthropicId: h(
+    'request-id',
+    "The same as `x-request-id`, for Anthropic's clients.",
+    str(),
+    'req_k3v9XzQ21f',
+  ),
   RateLimitPolicy: h(
     'RateLimit-Policy',
     'The limit that applies: `q` calls in a window of `w` seconds. It is named ' +

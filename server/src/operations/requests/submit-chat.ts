@@ -3,7 +3,7 @@ import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import { badMessages, demandModalities, parseChat, type Chat } from '../../core/chat/chat.ts';
 import { chatMedia } from '../../core/chat/chat-media.ts';
-import { boundPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
+import { boundPromptTokens, countPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
 import { ApiError } from '../../core/errors.ts';
 import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
@@ -77,6 +77,17 @@ export async function quoteChat(
   return { model, ...ceiling(chat, files, model, caller) };
 }
 
+/** An estimate of the prompt's tokens. Nothing is reserved, and the model is not asked. */
+export async function countPrompt(
+  body: unknown,
+  caller: Pick<Spender, 'account_id' | 'models'>,
+  deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'catalog' | 'storage'>,
+): Promise<number> {
+  const { chat } = readChat(body, caller, deps.catalog());
+  const { files } = await chatFiles(chat, caller.account_id, deps);
+  return countPromptTokens({ ...chat.body, files }, Infinity);
+}
+
 function readChat(
   body: unknown,
   caller: Pick<Spender, 'models'>,
@@ -102,7 +113,7 @@ function textModel(id: string, catalog: Catalog): Model {
 async function chatFiles(
   { messages }: Chat,
   account_id: string,
-  deps: ChatSubmitDeps,
+  deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'storage'>,
 ): Promise<{ files: Record<string, InputFile>; file_bytes: number }> {
   const media = chatMedia(messages);
   await checkMedia(media, account_id, deps, badMessages);

@@ -34,6 +34,14 @@ const leftOut = new Set([
   'Cancelled',
   'Health',
   'ModelList',
+  'MessageRequest',
+  'CountRequest',
+  'TokenCount',
+  'Message',
+  'MessageBlock',
+  'MessageUsage',
+  'MessageEvent',
+  'MessagesError',
 ]);
 
 const printing: Printing = { amount: 'bigint', nameOf: (name) => renamed[name] ?? name };

@@ -1,0 +1,130 @@
+import { isCount, objectOf, type Json } from '../../lib/json.ts';
+import { chunksFromCompletion } from '../chat/completion.ts';
+import { errors, type ErrorCode } from '../errors.ts';
+import { deltaReader } from './deltas.ts';
+import type { ReplyEvents, SentEvent, ShownError, StreamedCall } from './dialect.ts';
+import { BlockWriter, toolInput } from './messages-blocks.ts';
+
+/** Writes a chat completion as a message of Anthropic's Messages, whole or as events. */
+
+/** The same content as all events of a stream add up to. */
+export function messagesReply(completion: Json): Json {
+  const id = String(completion.id);
+  const writer = new BlockWriter(requestOf(id));
+  const deltas = chunksFromCompletion(completion, false).flatMap(deltaReader());
+  const events = [...deltas.flatMap((delta) => writer.add(delta)), ...writer.end()];
+  const stop_reason = writer.stopReason();
+  return {
+    ...messageOf(id, completion.model),
+    content: contentOf(events),
+    stop_reason,
+    usage: usageOf(completion),
+  };
+}
+
+export function messagesEvents({ head }: StreamedCall): ReplyEvents {
+  const writer = new BlockWriter(requestOf(head.id));
+  const read = deltaReader();
+  const message = messageOf(head.id, head.model);
+  const last = (stop_reason: string | null, completion: Json): Json => ({
+    type: 'message_delta',
+    delta: { stop_reason, stop_sequence: null },
+    usage: usageOf(completion),
+  });
+  return {
+    begin: () => [sent({ type: 'message_start', message })],
+    add: (chunk) => read(chunk).flatMap((delta) => writer.add(delta).map(sent)),
+    end: (completion) => [
+      ...writer.end().map(sent),
+      sent(last(writer.stopReason(), completion)),
+      sent({ type: 'message_stop' }),
+    ],
+    fail: (error, completion) => [
+      ...writer.end().map(sent),
+      ...(completion ? [sent(last(null, completion))] : []),
+      sent(messagesError(error, errors[error.code as ErrorCode].status)),
+    ],
+  };
+}
+
+const errorTypes: Record<number, string> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+};
+
+/** Anthropic's form of an error, with our code and details. */
+export function messagesError({ request_id, ...error }: ShownError, status: number): Json {
+  const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return { type: 'error', error: { ...error, type }, request_id };
+}
+
+function sent(event: Json): SentEvent {
+  return { event: String(event.type), data: JSON.stringify(event) };
+}
+
+function requestOf(completionId: string): string {
+  return completionId.replace(/^chatcmpl-/, '');
+}
+
+/** The counts come at the end, because only the model's server knows them. */
+function messageOf(completionId: string, model: unknown): Json {
+  return {
+    id: `msg_${requestOf(completionId)}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: usageOf({}),
+  };
+}
+
+function contentOf(events: Json[]): Json[] {
+  const content: Json[] = [];
+  const inputs = new Map<Json, string>();
+  for (const { type, content_block, delta } of events) {
+    if (type === 'content_block_start') content.push({ ...objectOf(content_block) });
+    const block = content.at(-1);
+    if (type !== 'content_block_delta' || !block) continue;
+    const { text = '', thinking = '', signature = '', partial_json = '' } = objectOf(delta);
+    if (block.type === 'text') block.text = `${block.text}${text}`;
+    else if (block.type === 'tool_use')
+      inputs.set(block, `${inputs.get(block) ?? ''}${partial_json}`);
+    else {
+      block.thinking = `${block.thinking}${thinking}`;
+      block.signature = `${block.signature}${signature}`;
+    }
+  }
+  // A client finds that a broken input does not fit its tool, and can show the model why.
+  for (const [block, text] of inputs) block.input = toolInput(text) ?? { INVALID_JSON: text };
+  return content;
+}
+
+/** `input_tokens` are those that were neither read from a cache nor written to it. */
+function usageOf({ usage }: Json): Json {
+  const said = objectOf(usage);
+  const prompt = countOf(said.prompt_tokens);
+  const details = objectOf(said.prompt_tokens_details);
+  const read = Math.min(prompt, countOf(details.cached_tokens));
+  const written = Math.min(prompt - read, countOf(details.cache_write_tokens));
+  const { reasoning_tokens: thinking_tokens } = objectOf(said.completion_tokens_details);
+  const { cost_usd_micro } = said;
+  return {
+    input_tokens: prompt - read - written,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
+    output_tokens: countOf(said.completion_tokens),
+    ...(isCount(thinking_tokens) && { output_tokens_details: { thinking_tokens } }),
+    ...(cost_usd_micro !== undefined && { cost_usd_micro }),
+  };
+}
+
+function countOf(value: unknown): number {
+  return isCount(value) ? value : 0;
+}
