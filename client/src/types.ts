@@ -511,100 +511,6 @@ export type Failure = {
 /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
 export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
 
-/** Other fields are dropped; `metadata`, `truncation`, `safety_identifier` and `prompt_cache_key` are repeated in the reply. */
-export type ResponseRequest = {
-  /** The id of a text model. */
-  model: string;
-  /** The whole conversation, oldest first. A text is one message of the user. */
-  input: string | Array<ResponseItem>;
-  /** The first system message. */
-  instructions?: string | null;
-  /** Most tokens to write. Default: 32768. Never more than the model's own maximum. */
-  max_output_tokens?: number | null;
-  /** Answer as server-sent events. */
-  stream?: boolean | null;
-  temperature?: number | null;
-  top_p?: number | null;
-  top_logprobs?: number | null;
-  /** `function` and `custom` tools only, also in a `namespace`. */
-  tools?: Array<Record<string, unknown>> | null;
-  tool_choice?: Record<string, unknown> | string | null;
-  parallel_tool_calls?: boolean | null;
-  text?: {
-    /** `text`, `json_object` or `json_schema`. */
-    format?: Record<string, unknown> | null;
-    verbosity?: string | null;
-    [field: string]: unknown;
-  } | null;
-  reasoning?: { effort?: string | null; [field: string]: unknown } | null;
-  /** `message.output_text.logprobs` asks for log probabilities. */
-  include?: Array<string> | null;
-  user?: string | null;
-  [field: string]: unknown;
-};
-
-/** A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, `assistant`) and `content`, a text or a list of `input_text`, `input_image`, `input_file`, `output_text` and `refusal`. Items of a reply are sent back as they are. */
-export type ResponseItem = {
-  type?: 'message' | 'reasoning' | 'function_call' | 'function_call_output' | 'custom_tool_call' | 'custom_tool_call_output';
-  [field: string]: unknown;
-};
-
-/** It also repeats fields of the call. `store` is always false. */
-export type Response = {
-  /** `resp_` and the id of the request. */
-  id: string;
-  object: 'response';
-  /** Unix seconds. */
-  created_at: number;
-  /** The catalog id. */
-  model: string;
-  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  output: Array<ResponseOutputItem>;
-  incomplete_details: {
-    reason: 'max_output_tokens' | 'content_filter';
-    [field: string]: unknown;
-  } | null;
-  /** If the status is `failed`. */
-  error: { code: string; message: string; [field: string]: unknown } | null;
-  usage: {
-    /** Tokens read. */
-    input_tokens: number;
-    input_tokens_details: {
-      cached_tokens: number;
-      cache_write_tokens: number;
-      [field: string]: unknown;
-    };
-    /** Tokens written. */
-    output_tokens: number;
-    output_tokens_details: { reasoning_tokens: number; [field: string]: unknown };
-    /** Both. */
-    total_tokens: number;
-    /** Cost of the call. */
-    cost_usd_micro: bigint;
-    [field: string]: unknown;
-  } | null;
-  [field: string]: unknown;
-};
-
-/** A `message` has `content`, a list of `output_text` and `refusal`. A `reasoning` has `summary`, `content` and `encrypted_content`. A call has `call_id`, `name` and `arguments` or `input`. */
-export type ResponseOutputItem = {
-  id: string;
-  type: 'message' | 'reasoning' | 'function_call' | 'custom_tool_call';
-  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  [field: string]: unknown;
-};
-
-/** An event of OpenAI's Responses, with its own fields. */
-export type ResponseEvent = {
-  /** The same as the name of the event, such as `response.output_text.delta`. */
-  type: string;
-  /** From 0, without gaps. */
-  sequence_number: number;
-  /** It also repeats fields of the call. `store` is always false. */
-  response?: Response;
-  [field: string]: unknown;
-};
-
 export type QueuedRequest = {
   status: 'IN_QUEUE';
   /** The id of the request, a UUIDv7. */
@@ -866,4 +772,98 @@ export type UploadedFile = {
   created_at: string;
   /** When it is deleted, 7 days later. */
   expires_at: string;
+};
+
+/** Other fields are dropped; `metadata`, `truncation`, `safety_identifier` and `prompt_cache_key` are repeated in the reply. */
+export type ResponseRequest = {
+  /** The id of a text model. */
+  model: string;
+  /** The whole conversation, oldest first. A text is one message of the user. */
+  input: string | Array<ResponseItem>;
+  /** The first system message. */
+  instructions?: string | null;
+  /** Most tokens to write. Default: 32768. Never more than the model's own maximum. */
+  max_output_tokens?: number | null;
+  /** Answer as server-sent events. */
+  stream?: boolean | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_logprobs?: number | null;
+  /** `function` and `custom` tools only, also in a `namespace`. */
+  tools?: Array<Record<string, unknown>> | null;
+  tool_choice?: Record<string, unknown> | string | null;
+  parallel_tool_calls?: boolean | null;
+  text?: {
+    /** `text`, `json_object` or `json_schema`. */
+    format?: Record<string, unknown> | null;
+    verbosity?: string | null;
+    [field: string]: unknown;
+  } | null;
+  reasoning?: { effort?: string | null; [field: string]: unknown } | null;
+  /** `message.output_text.logprobs` asks for log probabilities. */
+  include?: Array<string> | null;
+  user?: string | null;
+  [field: string]: unknown;
+};
+
+/** A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, `assistant`) and `content`, a text or a list of `input_text`, `input_image`, `input_file`, `output_text` and `refusal`. Items of a reply are sent back as they are. */
+export type ResponseItem = {
+  type?: 'message' | 'reasoning' | 'function_call' | 'function_call_output' | 'custom_tool_call' | 'custom_tool_call_output';
+  [field: string]: unknown;
+};
+
+/** It also repeats fields of the call. `store` is always false. */
+export type Response = {
+  /** `resp_` and the id of the request. */
+  id: string;
+  object: 'response';
+  /** Unix seconds. */
+  created_at: number;
+  /** The catalog id. */
+  model: string;
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  output: Array<ResponseOutputItem>;
+  incomplete_details: {
+    reason: 'max_output_tokens' | 'content_filter';
+    [field: string]: unknown;
+  } | null;
+  /** If the status is `failed`. */
+  error: { code: string; message: string; [field: string]: unknown } | null;
+  usage: {
+    /** Tokens read. */
+    input_tokens: number;
+    input_tokens_details: {
+      cached_tokens: number;
+      cache_write_tokens: number;
+      [field: string]: unknown;
+    };
+    /** Tokens written. */
+    output_tokens: number;
+    output_tokens_details: { reasoning_tokens: number; [field: string]: unknown };
+    /** Both. */
+    total_tokens: number;
+    /** Cost of the call. */
+    cost_usd_micro: bigint;
+    [field: string]: unknown;
+  } | null;
+  [field: string]: unknown;
+};
+
+/** A `message` has `content`, a list of `output_text` and `refusal`. A `reasoning` has `summary`, `content` and `encrypted_content`. A call has `call_id`, `name` and `arguments` or `input`. */
+export type ResponseOutputItem = {
+  id: string;
+  type: 'message' | 'reasoning' | 'function_call' | 'custom_tool_call';
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  [field: string]: unknown;
+};
+
+/** An event of OpenAI's Responses, with its own fields. */
+export type ResponseEvent = {
+  /** The same as the name of the event, such as `response.output_text.delta`. */
+  type: string;
+  /** From 0, without gaps. */
+  sequence_number: number;
+  /** It also repeats fields of the call. `store` is always false. */
+  response?: Response;
+  [field: string]: unknown;
 };

@@ -232,7 +232,6 @@ export interface Calls {
   };
   'POST /api/accounts/:account_id/v1/estimate': { body: EstimateRequest; reply: Estimate };
   'POST /api/accounts/:account_id/v1/chat/completions': { body: ChatRequest; reply: ChatCompletion };
-  'POST /api/accounts/:account_id/v1/responses': { body: ResponseRequest; reply: Response };
   'POST /api/accounts/:account_id/v1/queue/*': { body: ModelInput; reply: QueuedRequest };
   'GET /api/accounts/:account_id/v1/requests': {
     query: {
@@ -1078,12 +1077,6 @@ export type QuoteLine = Sent<client.QuoteLine>;
 export type ChatRequest = Sent<client.ChatInput>;
 
 export type ChatCompletion = Sent<client.Completion>;
-
-/** Other fields are dropped; `metadata`, `truncation`, `safety_identifier` and `prompt_cache_key` are repeated in the reply. */
-export type ResponseRequest = Sent<client.ResponseRequest>;
-
-/** It also repeats fields of the call. `store` is always false. */
-export type Response = Sent<client.Response>;
 
 /** The model's own input: `input_schema` in the catalog says what is allowed. The fields listed here are the usual ones. */
 export type ModelInput = {

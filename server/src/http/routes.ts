@@ -71,7 +71,6 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/deposits', docs.listDeposits, deposits.list),
   row('POST', '/estimate', docs.estimate, estimate),
   row('POST', '/chat/completions', docs.chat, chat.completions),
-  row('POST', '/responses', docs.createResponse, responses.create),
   row('POST', '/queue/*', docs.submit, queue.submit),
   row('GET', '/requests', docs.listRequests, requests.list),
   row('GET', '/requests/:request_id', docs.readRequest, requests.read),
@@ -85,6 +84,7 @@ export const keyedCalls: Row<KeyedRequest>[] = [
 
 /** Chat in the form of other services, for their clients. The pages do not use it. */
 const otherForms: Row<KeyedRequest>[] = [
+  row('POST', '/responses', docs.createResponse, responses.create),
   row('POST', '/messages', docs.messages, messages.create),
   row('POST', '/messages/count_tokens', docs.countTokens, messages.countTokens),
 ];
