@@ -140,6 +140,7 @@ export const guards: Tests = {
   },
   'test/worker/read-chains.test.ts': {
     'renamed-chain-is-not-read': 'read under another name is not read again',
+    'renamed-chain-is-not-resumed': 'read under another name is not read again',
   },
   'test/worker/leases.test.ts': {
     'intent-before-call': 'is dropped and counted',

@@ -104,6 +104,14 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
   await job.stop();
 });
 
+test('a chain is resumed at blocks that were read, as others are still to come', async () => {
+  const { scanned_height: at } = await read(reader());
+  await assert.rejects(resumeChain(database.db, 'play', at! + 2n), /was not read yet/);
+  await resumeChain(database.db, 'play', at);
+  const [{ scanned_height }] = (await chains.list(database.db)) as [chains.ChainRow];
+  assert.equal(scanned_height, at! - 1n);
+});
+
 test('a chain that was read under another name is not read again', async () => {
   const { db } = database;
   await read(reader([world.play.rpc], fromHead));
@@ -114,6 +122,8 @@ test('a chain that was read under another name is not read again', async () => {
   const other = reader([world.play.rpc], { ...fromHead, name: 'renamed', start_height: 0 });
   const { refused_why } = await readNow(db, other, 'renamed');
   assert.match(refused_why ?? '', /was read under the name play before/);
+  await assert.rejects(resumeChain(db, 'renamed', 100n), /name renamed was read yet/);
+  assert.equal((await readNow(db, other, 'renamed')).start_height, null);
   assert.equal(await availableTo(db, who), before);
 });
 

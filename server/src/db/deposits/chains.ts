@@ -125,28 +125,21 @@ export async function release(
 }
 
 /**
- * Ends a stop, and reads at once. `from`: the height from which blocks are read again; null: it
- * goes on where it was. Returns the stop's reason; `undefined` if there is no such chain.
+ * Ends a stop, and reads at once; `lock` has locked the chain, and it was read before. `from`: the
+ * height from which blocks are read again; null: it goes on where it was.
  */
-export async function resume(
-  db: Connection,
-  name: string,
-  from: bigint | null,
-): Promise<string | null | undefined> {
-  const [row] = await db.run<{ stopped_why: string | null }>(sql`
-    with before as (select name, stopped_why from chains where name = ${name} for update)
-    update chains c set
-      start_height = least(c.start_height, ${from}::bigint),
-      scanned_height = least(c.scanned_height, ${from}::bigint - 1),
-      rescanned_height = least(c.rescanned_height, ${from}::bigint - 1),
+export async function resume(db: Connection, name: string, from: bigint | null): Promise<void> {
+  await db.run(sql`
+    update chains set
+      start_height = least(start_height, ${from}::bigint),
+      scanned_height = least(scanned_height, ${from}::bigint - 1),
+      rescanned_height = least(rescanned_height, ${from}::bigint - 1),
       scanned_hash = null,
       stopped_why = null,
       failures = 0,
       attempt = attempt + 1,
       wake_at = now()
-    from before where c.name = before.name
-    returning before.stopped_why`);
-  return row?.stopped_why;
+    where name = ${name}`);
 }
 
 /** Locks the chain's row. */

@@ -1,5 +1,5 @@
 import * as chains from '../../db/deposits/chains.ts';
-import type { Database } from '../../lib/sql/sql.ts';
+import type { Connection, Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
@@ -25,24 +25,38 @@ export async function rescanChain(
       reason: 'blocks_reversed',
     });
   return db.tx(async (tx) => {
-    const chain = await chains.lock(tx, name);
-    if (!chain || chain.scanned_height === null)
-      throw new Refused(`No chain with the name ${name} was read yet.`, {
-        reason: 'chain_unknown',
-      });
-    const { scanned_height: scanned, stopped_why } = chain;
+    const { scanned_height: scanned, stopped_why } = await lockRead(tx, name);
     if (stopped_why !== null)
       throw new Refused(`Reading of ${name} is stopped: ${stopped_why}. Resume it first.`, {
         reason: 'chain_stopped',
       });
-    if (from > scanned)
-      throw new Refused(
-        `Block ${from} of ${name} was not read yet: reading is at block ${scanned}.`,
-        { reason: 'block_unread', scanned_height: String(scanned) },
-      );
+    if (from > scanned) throw unread(name, from, scanned);
     const until = to === null || to > scanned ? scanned : to;
     await chains.rescan(tx, name, { from, to: until });
     const details = { from: String(from), to: String(until) };
     return { answer: { chain: name, from, to: until }, target: name, details };
   });
+}
+
+/**
+ * Locks the row of a chain that was read. Throws `Refused`: one that was never read may have been
+ * read under another name.
+ */
+export async function lockRead(
+  tx: Connection,
+  name: string,
+): Promise<{ scanned_height: bigint; stopped_why: string | null }> {
+  const chain = await chains.lock(tx, name);
+  const scanned_height = chain?.scanned_height ?? null;
+  // guard: renamed-chain-is-not-resumed
+  if (!chain || scanned_height === null)
+    throw new Refused(`No chain with the name ${name} was read yet.`, { reason: 'chain_unknown' });
+  return { ...chain, scanned_height };
+}
+
+export function unread(name: string, block: bigint, scanned: bigint): Refused {
+  return new Refused(
+    `Block ${block} of ${name} was not read yet: reading is at block ${scanned}.`,
+    { reason: 'block_unread', scanned_height: String(scanned) },
+  );
 }
