@@ -230,7 +230,9 @@ async function newlyConfirmed(
   endpoints: ChainEndpoints,
   { db }: ChainDeps,
 ): Promise<FinalTransfer[]> {
-  const held = await chainDeposits.unconfirmed(db, chain.name, unconfirmedMax);
+  // A token that is no longer in the file has no decimals.
+  const tokens = chain.tokens.map(({ address }) => address);
+  const held = await chainDeposits.unconfirmed(db, chain.name, tokens, unconfirmedMax);
   const known = await confirmedOf(chain, endpoints, held);
   return known.map((each) => ({ ...each, is_confirmed: true }));
 }

@@ -5,6 +5,7 @@ import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import { keyOf, usdc } from '../operations/deposits-kit.ts';
 import type { DepositCase } from './deposit-cases.ts';
+import type { Faults } from './play-kit.ts';
 import { payer, readerOf, type Scene } from './scene.ts';
 
 /** Customers who pay in other ways than the page says, and those who try to get something. */
@@ -106,6 +107,29 @@ export const payerCases: Record<string, DepositCase> = {
       await resumeChain(db, chain.name, 100n);
       await scene.read(job);
     },
+  },
+
+  'is credited while one of a token that the file no longer names is held': {
+    async history(scene) {
+      const { db, chain } = scene;
+      const second: Faults = {
+        forge: (method, answer) => (method === 'eth_getTransactionReceipt' ? null : answer),
+      };
+      const live = await scene.live({}, second);
+      await scene.read(readerOf(db, live));
+      await scene.pay({ token: usdc });
+      await scene.settle();
+      await scene.read(readerOf(db, live));
+      assert.deepEqual(await scene.states(), ['held unconfirmed']);
+      second.forge = undefined;
+      await scene.pay();
+      await scene.settle();
+      const tokens = chain.tokens.filter(({ address }) => address !== usdc);
+      await scene.read(readerOf(db, { ...live, chain: { ...chain, tokens } }));
+      assert.deepEqual(await scene.states(), ['held unconfirmed', 'credited']);
+      await scene.read(readerOf(db, live));
+    },
+    deposits: ['ignored token', 'credited'],
   },
 
   'to an address before somebody gets it is found when its block is read again': {

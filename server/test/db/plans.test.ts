@@ -177,7 +177,8 @@ const asked: Record<string, Ask> = {
   'deposits of some transactions': (c) => chainDeposits.lockMany(c, 'play', [txHash, txHash]),
   'bookings that name a transaction': (c) => chainDeposits.findMentioned(c, [txHash, txHash]),
   'whether a named transaction is credited': (c) => chainDeposits.isCredited(c, txHash),
-  'deposits that one endpoint alone knows': (c) => chainDeposits.unconfirmed(c, 'play', 20),
+  'deposits that one endpoint alone knows': (c) =>
+    chainDeposits.unconfirmed(c, 'play', [depositAddress], 20),
   'final deposits of an account': (c) =>
     depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
   'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n),

@@ -94,12 +94,13 @@ export type UnconfirmedDeposit = Pick<
 > & { units: bigint };
 
 /**
- * Deposits that an endpoint did not know yet. In any order, because some are never confirmed, and
- * must not keep others from being asked for.
+ * Deposits of these tokens that an endpoint did not know yet. In any order, because some are never
+ * confirmed, and must not keep others from being asked for.
  */
 export async function unconfirmed(
   db: Connection,
   chain: string,
+  tokens: readonly string[],
   limit: number,
 ): Promise<UnconfirmedDeposit[]> {
   const rows = await db.run<Omit<UnconfirmedDeposit, 'units'> & { units: string }>(sql`
@@ -107,6 +108,7 @@ export async function unconfirmed(
       to_address, amount_units::text as units
     from chain_deposits
     where chain = ${chain} and state = 'held' and why = 'unconfirmed'
+      and token = any(${tokens}::text[])
     order by random() limit ${limit}`);
   return rows.map(({ units, ...row }) => ({ ...row, units: BigInt(units) }));
 }
