@@ -154,6 +154,7 @@ export async function confirmTransfer(call: Rpc, transfer: Mined | Stored): Prom
   const known = log === undefined ? null : transferIn(log);
   const isSame =
     known !== null &&
+    known.tx_hash === transfer.tx_hash &&
     known.block_hash === transfer.block_hash &&
     known.token === transfer.token &&
     known.to_address === transfer.to_address &&

@@ -242,6 +242,12 @@ describe('two endpoints', () => {
           ? forgedLogs(answer, { data: `0x${'0'.repeat(63)}1` })
           : answer,
     }),
+    'that knows it of another transaction': () => ({
+      forge: (method, answer) =>
+        method === 'eth_getTransactionReceipt'
+          ? forgedLogs(answer, { transactionHash: `0x${'9e'.repeat(32)}` })
+          : answer,
+    }),
     'that does not answer': () => ({
       forge: () => {
         throw new RpcError('eth_getTransactionReceipt', null, 'no reply (timeout)');
