@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
+import { openBooks } from '../../src/ledger/ledger.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
+import * as lists from '../../src/db/deposits/deposit-lists.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { depositAddress, openAddresses } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
@@ -190,6 +192,29 @@ describe('a deposit above the final block', () => {
     await recorded(readTo(200, [], [seen(n)]));
     await recorded(readTo(200, [], [seen(n, 5)]));
     assert.deepEqual(await shown(), [{ tx: `${hashOf(n)} 5`, is_gone: false }]);
+  });
+
+  test('is shown once, although a chain that is behind does not look above it', async () => {
+    const { db } = database;
+    const n = next();
+    await recorded(readTo(200, [], [seen(n)]));
+    await recorded(readTo(201, [transferTo(address, n)], null));
+    assert.deepEqual(await lists.sightings(db, who.account_id, 10), []);
+    const version = async () => (await lists.versionsOf(db, [who.account_id], 10))[0]!.version;
+    const before = await version();
+    await recorded(readTo(201, []));
+    assert.equal(await version(), before);
+    assert.equal((await balanceOf(db, who)).available, 5_000_000n);
+  });
+
+  test('does not wait for the balance, which a call may hold', async () => {
+    const { db } = database;
+    const n = next();
+    await db.tx(async (tx) => {
+      await openBooks(tx, [who.account_id]);
+      await recorded(readTo(200, [], [seen(n)]));
+    });
+    assert.deepEqual(await shown(), [{ tx: `${hashOf(n)} 0`, is_gone: false }]);
   });
 
   test('is left as it is by a read of the final blocks alone', async () => {

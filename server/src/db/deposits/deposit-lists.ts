@@ -1,4 +1,4 @@
-import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** The deposits of an account, as it sees them. */
 
@@ -32,6 +32,10 @@ export function finalDeposits(
     order by id desc limit ${limit}`);
 }
 
+/** Sightings are left by a read of final blocks alone. */
+const isNotFinal = fragment(`not exists (select from chain_deposits d
+  where d.chain = s.chain and d.tx_hash = s.tx_hash)`);
+
 /** A text that changes with what an account sees of its deposits. */
 export interface DepositVersion {
   account_id: string;
@@ -50,7 +54,7 @@ export function versionsOf(
           coalesce(s.gone_at::text, c.head_height::text)), ','
           order by s.chain, s.tx_hash, s.block_log_index)
         from chain_sightings s join chains c on c.name = s.chain
-        where s.account_id = a.account_id
+        where s.account_id = a.account_id and ${isNotFinal}
       ), (
         select string_agg(d.id || d.state, ',' order by d.id)
         from (select id, state from chain_deposits where account_id = a.account_id
@@ -69,7 +73,7 @@ export function sightings(
     select null as id, chain, token, to_address, tx_hash, null as log_position, block_height,
       amount_usd_micro, case when gone_at is null then 'seen' else 'dropped' end as state, seen_at,
       null as credited_at, null as transfer_id
-    from chain_sightings
-    where account_id = ${accountId}
+    from chain_sightings s
+    where account_id = ${accountId} and ${isNotFinal}
     order by seen_at desc, tx_hash limit ${limit}`);
 }

@@ -63,7 +63,8 @@ export function recordRead(
     const receivers = found.map(({ to_address }) => to_address);
     const owners = await addresses.ownersOf(tx, key, receivers);
     // Balances come first in every transaction.
-    const books = await openBooks(tx, [...new Set(owners.values())]);
+    const paid = read.final.flatMap(({ to_address }) => owners.get(to_address) ?? []);
+    const books = await openBooks(tx, paid);
     const isNewest = await chains.lockAttempt(tx, { name: chain.name, attempt });
     // guard: newest-read-writes
     if (!isNewest) return null;
