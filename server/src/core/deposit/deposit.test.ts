@@ -49,6 +49,12 @@ const cases: [
     { review_usd_micro: null },
   ],
   [
+    'more than anybody has is held whatever the limit',
+    { amount_usd_micro: 10n ** 15n + 1n },
+    'held review',
+    { review_usd_micro: 10n ** 18n },
+  ],
+  [
     'dust that one endpoint alone knows is held, as it may be more',
     { amount_usd_micro: 1n, is_confirmed: false },
     'held unconfirmed',

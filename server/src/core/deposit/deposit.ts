@@ -26,7 +26,7 @@ export interface FoundDeposit {
 
 export interface DepositRules {
   minimum_usd_micro: bigint;
-  /** Larger deposits wait for an operator; null: none does. */
+  /** Larger deposits wait for an operator; null: only those that are never believed. */
   review_usd_micro: bigint | null;
 }
 
@@ -42,7 +42,8 @@ export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict 
   // guard: dust-is-ignored
   if (amount < rules.minimum_usd_micro) return { state: 'ignored', why: 'dust' };
   if (found.account_id === null) return { state: 'held', why: 'unmatched' };
-  const isLarge = amount > (rules.review_usd_micro ?? believedUsdMicro);
+  const { review_usd_micro: review } = rules;
+  const isLarge = amount > believedUsdMicro || (review !== null && amount > review);
   // guard: credited-by-hand-is-reviewed
   if (found.is_mentioned || isLarge) return { state: 'held', why: 'review' };
   return { state: 'credited' };
