@@ -32,7 +32,7 @@ export interface ChainReading {
   /** The first block of this read. */
   start: bigint;
   final: FinalTransfer[];
-  /** Null: the chain is behind, and is read again at once. */
+  /** Null: the chain is behind, and only final blocks were read. */
   seen: SeenTransfer[] | null;
   /** The newest final block up to which all was read. */
   scanned: Block | null;

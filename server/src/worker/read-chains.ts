@@ -17,6 +17,7 @@ import type { FinalTransfer } from '../core/deposit/transfer.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as chainDeposits from '../db/deposits/chain-deposits.ts';
 import * as chains from '../db/deposits/chains.ts';
+import { redact } from '../lib/log.ts';
 import type { LogThrottle } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { messageOf } from '../lib/unknown.ts';
@@ -43,6 +44,8 @@ export interface ChainDeps {
   noteFailed: (chain: string) => void;
   /** Counts a deposit that was credited. */
   noteCredited: (chain: string, amount_usd_micro: bigint) => void;
+  /** False: nothing is read, for example on a restored copy. */
+  mayWork: () => boolean;
   /** True once the process is stopping. */
   isStopping: () => boolean;
 }
@@ -68,7 +71,7 @@ export async function beginDueReads(deps: ChainDeps): Promise<Promise<void>[]> {
 /** Reads a chain again at once as long as it is behind. */
 async function readOn(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<void> {
   let next: chains.ChainClaim | undefined = claim;
-  while (next && (await readOne(next, live, deps)) && !deps.isStopping())
+  while (next && (await readOne(next, live, deps)) && deps.mayWork())
     [next] = await chains.claimDue(deps.db, [claim.name], leaseSeconds);
 }
 
@@ -79,11 +82,15 @@ async function readOne(
   deps: ChainDeps,
 ): Promise<boolean> {
   const { db, log } = deps;
+  let renewal = Promise.resolve();
   const lease = setInterval(() => {
-    chains.renew(db, claim, leaseSeconds).catch(() => {});
+    renewal = chains.renew(db, claim, leaseSeconds).catch(() => {});
   }, leaseSeconds * 300);
   try {
     const read = await ask(claim, live, deps);
+    // One that waits for the row would replace the time of the next read.
+    clearInterval(lease);
+    await renewal;
     const { chain } = live;
     const recorded = await recordRead(db, live, claim.attempt, read, deps.reviewUsdMicro);
     for (const credited of recorded?.credited ?? []) {
@@ -219,7 +226,7 @@ async function rescanWanted(
     return { found, left: piece.to < to ? { from: piece.to + 1n, to } : null, error: null };
   } catch (error) {
     log.warn({ chain: name, err: error, ...piece }, 'blocks could not be read once more');
-    const told = `Blocks ${piece.from} to ${piece.to} could not be read once more: ${messageOf(error)}`;
+    const told = `Blocks ${piece.from} to ${piece.to} could not be read once more: ${redact(messageOf(error))}`;
     return { found: [], left: { from, to }, error: told };
   }
 }
@@ -249,12 +256,13 @@ function withoutRepeats(found: FinalTransfer[]): FinalTransfer[] {
 
 async function wakeSeconds(
   chain: Chain,
-  { seen }: ChainReading,
+  { seen, scanned }: ChainReading,
   { db, chainSeconds }: ChainDeps,
 ): Promise<number> {
-  if (seen === null) return 0;
+  // Otherwise another endpoint is behind, and asking at once would change nothing.
+  if (seen === null && scanned !== null) return 0;
   const soon = Math.min(soonSeconds, chainSeconds);
-  if (seen.length > 0 || (await addresses.areShown(db, chain.family))) return soon;
+  if (seen === null || seen.length > 0 || (await addresses.areShown(db, chain.family))) return soon;
   // The trial reads its chain more often only while somebody waits.
   return Math.max(1, chainSeconds);
 }
@@ -268,7 +276,8 @@ async function note(
   if (isStopping()) return chains.release(db, claim);
   noteFailed(claim.name);
   const { name, failures } = claim;
-  const message = messageOf(error);
+  // An endpoint may repeat its address, and with it a key.
+  const message = redact(messageOf(error));
   const short = message.slice(0, 500);
   const isReplaced = error instanceof ReplacedBlock;
   const seconds = Math.min(failureMaxSeconds, chainSeconds * 2 ** Math.min(failures, 10));

@@ -26,12 +26,22 @@ export function readerOf(db: Database, ...live: LiveChain[]): ChainJob {
   return jobOf(db, live, false);
 }
 
+/** As `readerOf`, of a process that may not always work. */
+export function checkedReader(db: Database, live: LiveChain, mayWork: () => boolean): ChainJob {
+  return jobOf(db, [live], false, mayWork);
+}
+
 /** A process that reads these chains when they are due. */
 export function runningReader(db: Database, ...live: LiveChain[]): ChainJob {
   return jobOf(db, live, true);
 }
 
-function jobOf(db: Database, live: LiveChain[], running: boolean): ChainJob {
+function jobOf(
+  db: Database,
+  live: LiveChain[],
+  running: boolean,
+  mayWork: () => boolean = () => true,
+): ChainJob {
   return readChainsNowAndThen({
     db,
     log: pino({ level: 'silent' }),
@@ -39,7 +49,7 @@ function jobOf(db: Database, live: LiveChain[], running: boolean): ChainJob {
     chainSeconds: 15,
     reviewUsdMicro: null,
     onDeposits: () => {},
-    mayWork: () => true,
+    mayWork,
     noteFailed: () => {},
     noteCredited: () => {},
     hangUp: () => {},

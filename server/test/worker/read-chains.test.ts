@@ -3,14 +3,16 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
+import { hideInLogs } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import type { ChainJob } from '../../src/worker/jobs/chains.ts';
-import { playWorld, type PlayWorld } from '../chains/play-kit.ts';
+import { playWorld, withFaults, type Faults, type PlayWorld } from '../chains/play-kit.ts';
 import {
   availableTo,
+  checkedReader,
   forgetChains,
   liveChain,
   payer,
@@ -127,6 +129,43 @@ test('a chain that was read under another name is not read again', async () => {
   assert.equal(await availableTo(db, who), before);
 });
 
+test('a chain that is behind is asked again later if its second endpoint has not come on', async () => {
+  const { db } = database;
+  await read(reader());
+  world.mine();
+  pay();
+  world.mine(5_000);
+  let heads = 0;
+  const first: Rpc = (method, params) => {
+    if (method === 'eth_blockNumber' && ++heads > 5)
+      return Promise.reject(new RpcError(method, 429, 'too many'));
+    return world.play.rpc(method, params);
+  };
+  // Its newest final block is older than the payment, and no older than that of the first.
+  const second: Faults = {
+    behind: 5_003,
+    forge: (method, answer) =>
+      method === 'eth_getBlockByNumber' ? { ...answer, timestamp: '0x7fffffff' } : answer,
+  };
+  const row = await read(reader([first, withFaults(world.play.rpc, second)]));
+  assert.deepEqual([heads, row.failures, await states()], [1, 0, []]);
+  assert.ok(row.wake_at > new Date());
+  await read(reader([world.play.rpc, world.play.rpc]));
+  assert.deepEqual(await states(), ['credited']);
+  assert.equal((await chains.list(db))[0]!.failures, 0);
+});
+
+test('a process that may no longer work ends with the part that it reads', async () => {
+  const { db } = database;
+  await read(reader());
+  world.mine(5_000);
+  let asked = 0;
+  const live = liveChain(fromHead, [world.play.rpc]);
+  const halted = checkedReader(db, live, () => ++asked === 1);
+  assert.equal((await read(halted)).scanned_height, 2_099n);
+  assert.equal((await read(reader())).scanned_height, 5_097n);
+});
+
 describe('a read that fails', () => {
   const away: Rpc = () => Promise.reject(new RpcError('eth_blockNumber', 429, 'too many'));
 
@@ -141,6 +180,14 @@ describe('a read that fails', () => {
     assert.match(other.refused_why!, /^USDT has 18 decimals, but the chain file play says 6\./);
     assert.equal(other.scanned_height, null);
     assert.equal((await read(reader())).refused_why, null);
+  });
+
+  test('keeps the endpoint’s words without the keys in them', async () => {
+    const secret = 'endpoint-key-of-read-chains';
+    hideInLogs(secret);
+    const wordy: Rpc = () => Promise.reject(new RpcError('eth_chainId', 401, `bad ${secret}`));
+    const { last_error } = await read(reader([wordy]));
+    assert.equal(last_error, 'eth_chainId: 401 bad [redacted]');
   });
 
   test('of a chain that nobody has read cannot be resumed', async () => {

@@ -13,21 +13,20 @@ export interface ChainJob {
 }
 
 type JobDeps = Omit<ChainDeps, 'checked' | 'failures' | 'isStopping'> & {
-  /** False, for example on a restored copy: nothing is read. */
-  mayWork: () => boolean;
   /** Ends the calls to endpoints. */
   hangUp: () => void;
   /** False: chains are read only by `runOnce`. */
   running: boolean;
 };
 
-export function readChainsNowAndThen({ mayWork, hangUp, running, ...deps }: JobDeps): ChainJob {
+export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): ChainJob {
   let isStopping = false;
   let isAdded = false;
   const ring: ChainDeps = {
     ...deps,
     checked: new Set(),
     failures: new LogThrottle(),
+    mayWork: () => !isStopping && deps.mayWork(),
     isStopping: () => isStopping,
   };
   const reads = new Set<Promise<void>>();
@@ -39,7 +38,7 @@ export function readChainsNowAndThen({ mayWork, hangUp, running, ...deps }: JobD
         deps.chains.map(({ chain }) => rowOf(chain)),
       );
     isAdded = true;
-    if (isStopping || !mayWork()) return;
+    if (!ring.mayWork()) return;
     for (const read of await beginDueReads(ring)) {
       const ended = read.catch(warn).finally(() => reads.delete(ended));
       reads.add(ended);
