@@ -86,6 +86,7 @@ export const reasons = [
   'reason_invalid',
   'reference_invalid',
   'reference_reserved',
+  'reference_transactions',
   'reference_used',
   'refund_beyond_charge',
   'refunded_already',

@@ -67,6 +67,7 @@ export const guards: Tests = {
   'test/operations/decide-deposit.test.ts': {
     'deposit-decided-once': 'once, if several do it at the same moment',
     'credited-by-hand-is-asked': 'only if told so',
+    'one-transaction-a-reference': 'would keep the chain from crediting only one',
     'credited-by-chain-is-refused': 'is refused once the chain has credited it',
     'deposit-stays-with-owner': 'deposit_of_other',
   },

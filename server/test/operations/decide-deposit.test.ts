@@ -258,6 +258,17 @@ describe('a payment by hand that names the transaction', () => {
       assert.equal(await balance(), 9_999_999n);
     });
   }
+  test('and another one is refused, as it would keep the chain from crediting only one', async () => {
+    const two = `paid by ${hashOf(used + 1)} and ${bare(hashOf(used + 2)).toUpperCase()}`;
+    assert.equal(await reasonOf(byHand(two)), 'reference_transactions');
+    const { account_id } = who;
+    const correction = { account_id, amount: 1n, reference: two, reason: 'fee' };
+    assert.equal(await reasonOf(adjust(database.db, correction)), 'reference_transactions');
+    assert.equal(await balance(), 0n);
+    await byHand(`${hashOf(used + 1)}, again ${hashOf(used + 1)}`);
+    const { id } = await made.credited();
+    assert.equal(await stateOf(id), 'held review');
+  });
   test('is replayed after an operator has credited the deposit as well', async () => {
     const reference = `wire ${hashOf(used + 1)}`;
     const first = await byHand(reference);

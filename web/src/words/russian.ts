@@ -245,6 +245,8 @@ export const sentences: Record<string, string | string[]> = {
   reference_invalid: 'В номере платежа должно быть от 1 до {max_length} знаков в одну строку.',
   reference_reserved:
     'Номера платежей, которые начинаются с «voucher:» или «chain:», заняты. Нужен другой.',
+  reference_transactions:
+    'Номер платежа называет две транзакции. Проведите каждую под своим номером.',
   not_charged: 'За этот запрос ничего не списано: возвращать нечего.',
   refunded_already: 'За этот запрос уже всё возвращено.',
   refund_beyond_charge:

@@ -35,7 +35,7 @@ interface Booking {
 
 /**
  * Books money once under its reference. Repeating the same booking changes nothing. Throws
- * `Refused` if the reference was used for anything else.
+ * `Refused` if the reference was used for anything else, or names two transactions.
  */
 export async function bookOnce(db: Database, booking: Booking): Promise<Booked> {
   const { account_id } = booking;
@@ -54,6 +54,12 @@ export async function bookOnce(db: Database, booking: Booking): Promise<Booked> 
         if (!booking.isSame(earlier)) throw used(reference);
         return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
       }
+      // guard: one-transaction-a-reference
+      if (namesSeveral(reference))
+        throw new Refused(
+          'The reference names two transactions. Book each of them under a reference of its own.',
+          { reason: 'reference_transactions' },
+        );
       const id = newId();
       await booking.book(tx, books, { id, reference });
       writeBooks(tx, books);
@@ -92,6 +98,12 @@ export function plainText(name: keyof typeof textMax, given: string): string {
     throw new Refused(`A ${name} has 1 to ${max} characters.`, why);
   }
   return text;
+}
+
+/** Only the first of them would be found when its deposit comes from the chain. */
+function namesSeveral(reference: string): boolean {
+  const named = reference.toLowerCase().matchAll(/(?:0x|[0-9a-f]*)([0-9a-f]{64})/g);
+  return new Set(Array.from(named, ([, hash]) => hash)).size > 1;
 }
 
 function used(reference: string): Refused {
