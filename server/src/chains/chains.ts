@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, parse as parsePath } from 'node:path';
 import { parse } from 'yaml';
 import {
+  accountPaths,
   playXpub,
   readXpub,
   showAddress,
@@ -72,6 +73,11 @@ export function openChains(options: ChainOptions): Chains & { faults: string[] }
     if ('problem' in key) faults.push(key.problem);
     else keys.set(family, key);
   }
+  const { evm, tron } = options.xpubs;
+  if (evm !== null && evm === tron)
+    faults.push(
+      `${xpubVariable('evm')} and ${xpubVariable('tron')} are the same key, so an address would be on both kinds of chains. Set each to the xpub of its own account, ${accountPaths.evm} and ${accountPaths.tron}.`,
+    );
   const live: LiveChain[] = [];
   for (const chain of readChainFiles(options.dir, faults)) {
     const setting = endpointVariable(chain.name);

@@ -79,6 +79,10 @@ describe('chains', () => {
       { ...bsc, FAREBOX_XPUB_EVM: `${evm.slice(0, -1)}1` },
       /^FAREBOX_XPUB_EVM: This xpub has a wrong or missing character/,
     ],
+    'one xpub for both families': [
+      { FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: evm },
+      /^FAREBOX_XPUB_EVM and FAREBOX_XPUB_TRON are the same key/,
+    ],
     'the public key of a mnemonic that everybody knows': [
       { ...bsc, FAREBOX_XPUB_EVM: known!.xpub_evm },
       /^FAREBOX_XPUB_EVM: This xpub is of a mnemonic that is printed in manuals/,

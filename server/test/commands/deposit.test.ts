@@ -115,7 +115,8 @@ test('held and ignored deposits are listed in pages, credited, assigned and igno
 });
 
 test('addresses are listed with their paths and what they got, for the wallet', async (t) => {
-  await found(null, {}, { units: 3n * 10n ** 18n }, { token: usdc, units: 7_000_000n });
+  const doubted = { units: 9n * 10n ** 18n, is_confirmed: false };
+  await found(null, {}, { units: 3n * 10n ** 18n }, { token: usdc, units: 7_000_000n }, doubted);
   await db.run(rawSql('update deposit_addresses set retired_at = now()'));
   const { address: current } = await depositAddress(db, who.account_id, evm);
   const run = (...args: string[]) => placeOf(t).run(['deposit', 'addresses', ...args]);

@@ -120,6 +120,11 @@ test('a new address is shown from then on, and the one before is still credited'
   await read(trial);
   assert.equal((await trial.balance(account)).available, 4_000_000n);
   assert.equal((await owner.call('POST', '/deposit-addresses', { chain: 'moon' })).status, 404);
+  const kept = await shown();
+  await trial.db.run(rawSql(`update chains set stopped_why = 'replaced'`));
+  assert.equal((await owner.call('POST', '/deposit-addresses', { chain: 'play' })).status, 503);
+  await trial.db.run(rawSql('update chains set stopped_why = null'));
+  assert.equal(await shown(), kept);
   const more = [];
   for (let i = 0; i < 20; i++)
     more.push((await owner.call('POST', '/deposit-addresses', { chain: 'play' })).status);

@@ -13,7 +13,10 @@ export interface ListedAddress {
   credited_usd_micro: bigint;
   /** When the newest deposit was found, credited or not; null: there is none. */
   last_at: Date | null;
-  /** All tokens that came, credited or not: they lie at the address. */
+  /**
+   * All tokens that came, credited or not: they lie at the address. Transfers that one endpoint
+   * alone knows are left out.
+   */
   received: { chain: string; token: string; units: string }[];
   created_at: Date;
   retired_at: Date | null;
@@ -35,7 +38,7 @@ export function listAddresses(
         sum(amount_usd_micro) filter (where state = 'credited') as credited
       from chain_deposits
       where (${since}::timestamptz is null or created_at >= ${since})
-        and amount_units > 0
+        and amount_units > 0 and why is distinct from 'unconfirmed'
       group by to_address, chain, token
     )
     select a.family, a.address, a.index, a.account_id, o.email as account_email, a.key_id,

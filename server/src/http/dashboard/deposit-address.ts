@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
+import * as chains from '../../db/deposits/chains.ts';
 import { renewAddress } from '../../operations/deposits/deposit-address.ts';
 import { form, object, text } from '../schema.ts';
 import { endpoint } from '../session/endpoint.ts';
@@ -9,6 +10,9 @@ export const renew = endpoint(
   async ({ visit, body }, deps) => {
     const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);
     if (!live) throw new ApiError('not_found');
+    // A deposit on it would not be noticed.
+    const readable = await chains.readable(deps.db, [body.chain]);
+    if (!readable.has(body.chain)) throw new ApiError('capacity_unavailable');
     const { address } = await renewAddress(deps.db, visit.account_id, live.key);
     if (address === null) throw new ApiError('capacity_unavailable');
     return { address: live.show(address) };
