@@ -377,6 +377,20 @@ describe('letters', () => {
     assert.ok(rows.every(({ wake_at }) => wake_at === null));
   });
 
+  test('wait while there is no operator who could get them', async () => {
+    const count = mailbox.letters.length;
+    const tried = async (status: string) => {
+      await change(`update accounts set status = '${status}' where is_operator`, web);
+      await change(`update operator_channels set wake_at = now()`, web);
+      await web.app.events.runOnce();
+    };
+    await held(550);
+    await tried('suspended');
+    assert.equal(mailbox.letters.length, count);
+    await tried('active');
+    assert.match(mailbox.letters[count]!.subject, /550 USD/);
+  });
+
   test('that the mail server refuses are written again later', async () => {
     const count = mailbox.letters.length;
     await mailbox.close();

@@ -152,13 +152,14 @@ class Job implements EventJob {
     await operatorEvents.noteFailure(db, claim, failure);
   }
 
-  /** One letter to each operator. If none could be sent, the events stay due. */
+  /** One letter to each operator. If there is none, or none could be sent, the events stay due. */
   async #writeLetter(): Promise<void> {
     const { db, log, mail, origin } = this.#deps;
     if (mail === null || !(await operatorEvents.claimLetter(db, letterPauseSeconds))) return;
     const events = await operatorEvents.letterEvents(db, letterMax);
     const letter = eventLetter(events.slice(0, namedMax), events.length, origin());
     const to = await people.operatorEmails(db);
+    if (to.length === 0) return;
     const sent = await Promise.allSettled(to.map((each) => mail({ to: each, ...letter })));
     const failed = sent.filter((each) => each.status === 'rejected');
     for (const { reason: err } of failed)
