@@ -125,7 +125,7 @@ describe('a snapshot', () => {
     assert.equal(imported.released, 3);
     assert.deepEqual(imported.unfinished.work, []);
     // Its service may have given the next addresses to customers since.
-    assert.equal((await currentKey(target.db, 'evm'))!.next_index, 1_000);
+    assert.equal((await currentKey(target.db, 'evm'))!.next_index, 100_000);
 
     const after = await needAccount(target.db, filled.account_id);
     assert.equal(before.reserved_usd_micro, 30_000n);

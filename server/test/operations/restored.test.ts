@@ -225,13 +225,13 @@ describe('a standby that took over', () => {
   test('goes on at once, also on a machine that is new', async () => {
     const { base, nextAddress } = await onNewTimeline('1 min', 'another-new-machine');
     assert.equal((await ready(base)).status, 200);
-    assert.equal(nextAddress, 1_000);
+    assert.equal(nextAddress, 100_000);
   });
 
   test('goes on after a long pause where it is remembered', async () => {
     const { base, nextAddress } = await onNewTimeline('10 min', '.');
     assert.equal((await ready(base)).status, 200);
-    assert.equal(nextAddress, 1_000);
+    assert.equal(nextAddress, 100_000);
   });
 });
 

@@ -4,7 +4,7 @@ import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 /** A transfer from a wallet takes a few minutes; of an exchange, somewhat longer. */
 const shownSeconds = 900;
 /** More than a service gives to customers from one backup to the next. */
-const addressesLost = 1_000;
+const addressesLost = 100_000;
 
 export interface AddressRow {
   family: Family;
