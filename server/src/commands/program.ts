@@ -340,8 +340,9 @@ function addDeposits(program: Command, run: Run): void {
     .action(run(async () => (await import('./chains/deposit-keys.ts')).rotate));
   verb(deposit, 'rescan', 'read blocks once more, to find deposits that were missed')
     .argument('<chain>')
-    .argument('<from>', 'first block', height)
+    .argument('[from]', 'first block', height)
     .argument('[to]', 'last block; default: the newest that was read', height)
+    .option('--cancel', 'end the reading of blocks that was asked for before')
     .addHelpText(
       'after',
       example('deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'),

@@ -36,7 +36,7 @@ export interface ChainDeps {
   reviewUsdMicro: bigint | null;
   /** Endpoints that fit the files of their chains. */
   checked: Set<ChainEndpoint>;
-  /** Logs failures that do not end a read, at most one a minute for each chain. */
+  /** Logs failures that do not end a read, at most one of a kind a minute for each chain. */
   failures: LogThrottle;
   /** Notifies open pages of deposits that were seen or credited. */
   onDeposits: () => void;
@@ -211,12 +211,13 @@ function rangeToRescan(
 
 /**
  * Reads a piece of the blocks that an operator wants to be read once more. If that fails, for
- * example because an endpoint has forgotten old blocks, new blocks are read all the same.
+ * example because an endpoint has forgotten old blocks, new blocks are read all the same, and it is
+ * tried again until the operator gives it up.
  */
 async function rescanWanted(
   { name, rescan_from: from, rescan_to: to }: chains.ChainClaim,
   read: (piece: chains.BlockRange) => Promise<FinalTransfer[]>,
-  { log }: ChainDeps,
+  { log, failures }: ChainDeps,
 ): Promise<{ found: FinalTransfer[]; left: chains.BlockRange | null; error: string | null }> {
   if (from === null || to === null) return { found: [], left: null, error: null };
   const most = from + BigInt(rescanBlocksMax) - 1n;
@@ -225,8 +226,10 @@ async function rescanWanted(
     const found = await read(piece);
     return { found, left: piece.to < to ? { from: piece.to + 1n, to } : null, error: null };
   } catch (error) {
-    log.warn({ chain: name, err: error, ...piece }, 'blocks could not be read once more');
-    const told = `Blocks ${piece.from} to ${piece.to} could not be read once more: ${redact(messageOf(error))}`;
+    const count = failures.due(`rescan of ${name}`);
+    if (count !== null)
+      log.warn({ chain: name, err: error, count, ...piece }, 'blocks could not be read once more');
+    const told = `Blocks ${piece.from} to ${piece.to} could not be read once more: ${redact(messageOf(error))}. "farebox deposit rescan ${name} --cancel" gives them up.`;
     return { found: [], left: { from, to }, error: told };
   }
 }

@@ -204,10 +204,22 @@ test('blocks are read once more by name of the chain', async (t) => {
   assertSaid(await run('play', '1x'), /must be the height of a block/);
   assertSaid(await run('play', '201'), /Block 201 of play was not read yet/);
   assertSaid(await run('tron', '1'), /No chain with the name tron was read yet/);
-  const last = (await actions()).at(-1)!;
+  assertSaid(await run('play'), /Give the first block, or --cancel/);
+  assertSaid(await run('play', '120', '--cancel'), /Give the first block, or --cancel/);
+  const { scanned_height } = (await chains.list(db))[0]!;
+  assert.match((await run('play', '--cancel')).stdout, /^No blocks of play are read once more/);
+  const [row] = await chains.list(db);
   assert.deepEqual(
-    [last.action, last.target, last.details],
-    ['chain.rescan', 'play', { from: '120', to: '130' }],
+    [row!.rescan_from, row!.rescan_to, row!.scanned_height],
+    [null, null, scanned_height],
+  );
+  const done = await actions();
+  assert.deepEqual(
+    done.map(({ action, target, details }) => [action, target, details]),
+    [
+      ['chain.rescan', 'play', { from: '120', to: '130' }],
+      ['chain.rescan', 'play', { from: null, to: null }],
+    ],
   );
 });
 

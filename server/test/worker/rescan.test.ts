@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { rescanChain } from '../../src/operations/deposits/rescan-chain.ts';
+import { cancelRescan, rescanChain } from '../../src/operations/deposits/rescan-chain.ts';
 import { playWorld, type PlayWorld } from '../chains/play-kit.ts';
 import {
   forgetChains,
@@ -81,6 +81,11 @@ describe('blocks that are read once more', () => {
     assert.deepEqual(await states(), ['credited']);
     assert.match(failed.last_error!, /^Blocks 1 to 9 could not be read once more: .*pruned/);
     assert.deepEqual([failed.rescan_from, failed.rescan_to, failed.failures], [1n, 9n, 0]);
+    assert.match(failed.last_error!, /"farebox deposit rescan play --cancel"/);
+    await cancelRescan(database.db, chain.name);
+    const given = await read(forgetful);
+    assert.deepEqual([given.rescan_from, given.last_error], [null, null]);
+    await rescan(1n, 9n);
     const row = await read();
     assert.deepEqual([row.rescan_from, row.last_error], [null, null]);
   });

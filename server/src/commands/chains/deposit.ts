@@ -4,9 +4,10 @@ import { asExplorersWrite } from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { isUuid } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 import { needAccount } from '../../operations/accounts/account.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
-import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
+import { cancelRescan, rescanChain, type Rescan } from '../../operations/deposits/rescan-chain.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
 import { Refused } from '../../operations/refused.ts';
 import { print, table, withDatabase, type Context } from '../output.ts';
@@ -99,15 +100,20 @@ export async function ignore(
 export async function rescan(
   context: Context,
   chain: string,
-  from: bigint,
-  to?: bigint,
+  from: bigint | undefined,
+  to: bigint | undefined,
+  { cancel = false }: { cancel?: boolean },
 ): Promise<void> {
+  if (cancel !== (from === undefined))
+    throw new Refused('Give the first block, or --cancel to end what was asked for before.');
+  const work = (inside: Database) =>
+    from === undefined ? cancelRescan(inside, chain) : rescanChain(inside, chain, from, to);
   const done = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'chain.rescan', (inside) => rescanChain(inside, chain, from, to)),
+    runAction<Rescan | { chain: string }>(db, commandLine, 'chain.rescan', work),
   );
-  print(
-    context,
-    done,
-    `Blocks ${done.from} to ${done.to} of ${chain} are read once more while the service runs. "farebox chain list" shows how far it is.`,
-  );
+  const said =
+    'from' in done
+      ? `Blocks ${done.from} to ${done.to} of ${chain} are read once more while the service runs. "farebox chain list" shows how far it is.`
+      : `No blocks of ${chain} are read once more.`;
+  print(context, done, said);
 }

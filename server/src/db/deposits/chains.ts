@@ -158,14 +158,15 @@ export interface BlockRange {
   to: bigint;
 }
 
-/** Has blocks read once more, and begins at once. */
+/** Has blocks read once more, and begins at once. Null: none. */
 export async function rescan(
   db: Connection,
   name: string,
-  { from, to }: BlockRange,
+  range: BlockRange | null,
 ): Promise<void> {
   await db.run(sql`
-    update chains set rescan_from = ${from}, rescan_to = ${to}, attempt = attempt + 1,
+    update chains set rescan_from = ${range?.from ?? null}, rescan_to = ${range?.to ?? null},
+      attempt = attempt + 1,
       wake_at = now()
     where name = ${name}`);
 }

@@ -38,6 +38,15 @@ export async function rescanChain(
   });
 }
 
+/** Ends a rescan, for example of blocks that the endpoints have forgotten. Throws `Refused`. */
+export function cancelRescan(db: Database, name: string): Promise<ActionResult<{ chain: string }>> {
+  return db.tx(async (tx) => {
+    await lockRead(tx, name);
+    await chains.rescan(tx, name, null);
+    return { answer: { chain: name }, target: name, details: { from: null, to: null } };
+  });
+}
+
 /**
  * Locks the row of a chain that was read. Throws `Refused`: one that was never read may have been
  * read under another name.
