@@ -138,9 +138,14 @@ export async function claimNext(db: Connection, leaseSeconds: number): Promise<E
       wake_at = now() + ${leaseSeconds}::float8 * interval '1 s', attempt = attempt + 1
     from (
       select d.id from operator_events d
-      where d.wake_at <= now() and not exists (
-        select from operator_events b
-        where b.wake_at is not null and b.seq < d.seq and b.account_id = d.account_id)
+      where d.wake_at <= now()
+        -- Leaves accounts whose first event waits out at once, however many it holds up.
+        and (d.account_id is null or d.account_id not in (
+          select account_id from operator_events
+          where wake_at > now() and account_id is not null))
+        and not exists (
+          select from operator_events b
+          where b.wake_at is not null and b.seq < d.seq and b.account_id = d.account_id)
       order by d.wake_at limit 1 for update skip locked
     ) due
     where e.id = due.id
