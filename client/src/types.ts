@@ -178,7 +178,7 @@ export type Deposit = {
   amount: string;
   /** The same; 1 USDT counts as 1 USD. */
   amount_usd_micro: bigint;
-  /** seen: its block is not final. held: an operator or a second source has to confirm it. ignored: a token that is not credited. dropped: the network has removed it. */
+  /** seen: its block is not final. held: an operator or a second source has to confirm it. ignored: another token, or an operator has decided so. dropped: the network has removed it. */
   state: 'seen' | 'held' | 'credited' | 'ignored' | 'dropped';
   /** Blocks on top of it when the chain was last read. */
   confirmations: number;

@@ -182,7 +182,7 @@ function ignored(): Stop {
   return new Stop(
     exits.failed,
     'deposit_ignored',
-    'The deposit is not credited: it is of a token that this service does not take.',
+    'The deposit is not credited: it is of a token that this service does not take, or its operator has decided so.',
     'Ask the operator of the service; the deposit is in their list.',
   );
 }

@@ -106,7 +106,7 @@ const Deposit = named(
     amount_usd_micro: microUsd('The same; 1 USDT counts as 1 USD.'),
     state: choice(
       ['seen', 'held', 'credited', 'ignored', 'dropped'],
-      'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: a token that is not credited. dropped: the network has removed it.',
+      'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: another token, or an operator has decided so. dropped: the network has removed it.',
     ),
     confirmations: integer('Blocks on top of it when the chain was last read.'),
     required: nullable(integer('Blocks that it needs; null: the network says when it is final.')),
