@@ -81,7 +81,7 @@ async function readOne(
   live: LiveChain,
   deps: ChainDeps,
 ): Promise<boolean> {
-  const { db, log } = deps;
+  const { db } = deps;
   let renewal = Promise.resolve();
   const lease = setInterval(() => {
     renewal = chains.renew(db, claim, leaseSeconds).catch(() => {});
@@ -91,19 +91,8 @@ async function readOne(
     // One that waits for the row would replace the time of the next read.
     clearInterval(lease);
     await renewal;
-    const { chain } = live;
-    const recorded = await recordRead(db, live, claim.attempt, read, deps.reviewUsdMicro);
-    for (const credited of recorded?.credited ?? []) {
-      const { id: deposit_id, account_id, amount_usd_micro } = credited;
-      const { tx_hash } = asExplorersWrite(credited, [live]);
-      deps.noteCredited(chain.name, amount_usd_micro);
-      log.info(
-        { chain: chain.name, deposit_id, tx_hash, account_id, amount_usd_micro },
-        'a deposit was credited',
-      );
-    }
-    if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
-    return recorded !== null && read.state.wake_seconds === 0;
+    const isRecorded = await record(read, claim, live, deps);
+    return isRecorded && read.state.wake_seconds === 0;
   } catch (error) {
     await note(error, claim, deps);
     return false;
@@ -112,6 +101,30 @@ async function readOne(
   }
 }
 
+/** False: a newer attempt has begun, and nothing was written. */
+async function record(
+  read: ChainRead,
+  claim: chains.ChainClaim,
+  live: LiveChain,
+  deps: ChainDeps,
+): Promise<boolean> {
+  const { db, log, reviewUsdMicro } = deps;
+  const { name: chain } = live.chain;
+  const recorded = await recordRead(db, live, claim.attempt, read, reviewUsdMicro);
+  for (const credited of recorded?.credited ?? []) {
+    const { id: deposit_id, account_id, amount_usd_micro } = credited;
+    const { tx_hash } = asExplorersWrite(credited, [live]);
+    deps.noteCredited(chain, amount_usd_micro);
+    log.info(
+      { chain, deposit_id, tx_hash, account_id, amount_usd_micro },
+      'a deposit was credited',
+    );
+  }
+  if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
+  return recorded !== null;
+}
+
+/** Returns what the caller records. New deposits are recorded before old blocks are read again. */
 async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<ChainRead> {
   const { db } = deps;
   const { chain, key } = live;
@@ -131,8 +144,26 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   const { scanned_height: height, scanned_hash: hash } = claim;
   const cursor = height === null ? null : { height, hash };
   const reading = await readChain(chain, endpoints, cursor, load);
+  const { rescan_from: wantedFrom, rescan_to: wantedTo } = claim;
+  const found: ChainRead = {
+    final: reading.final,
+    seen: reading.seen,
+    state: {
+      start_height: claim.start_height ?? reading.start,
+      scanned_height: reading.scanned?.height ?? reading.start - 1n,
+      scanned_hash: reading.scanned?.hash ?? hash,
+      scanned_block_at: reading.scanned?.at ?? null,
+      rescanned_height: claim.rescanned_height ?? reading.start - 1n,
+      rescan: wantedFrom === null ? null : { from: wantedFrom, to: wantedTo! },
+      last_error: null,
+      head_height: reading.head,
+      // This attempt goes on.
+      wake_seconds: leaseSeconds,
+    },
+  };
+  if (reading.final.length > 0 || reading.seen?.length) await record(found, claim, live, deps);
   const range = rangeToRescan(chain, claim, reading);
-  // Blocks that cannot be read again now stay due. New deposits do not wait for them.
+  // Blocks that cannot be read again now stay due.
   const again =
     range &&
     (await rescanChain(chain, endpoints, range, load).catch((error: unknown) =>
@@ -148,14 +179,10 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
     final: withoutRepeats([...reading.final, ...(again ?? []), ...wanted.found, ...confirmed]),
     seen: reading.seen,
     state: {
-      start_height: claim.start_height ?? reading.start,
-      scanned_height: reading.scanned?.height ?? reading.start - 1n,
-      scanned_hash: reading.scanned?.hash ?? hash,
-      scanned_block_at: reading.scanned?.at ?? null,
-      rescanned_height: (again && range?.to) ?? claim.rescanned_height ?? reading.start - 1n,
+      ...found.state,
+      rescanned_height: (again && range?.to) ?? found.state.rescanned_height,
       rescan: wanted.left,
       last_error: wanted.error,
-      head_height: reading.head,
       wake_seconds:
         wanted.left && wanted.error === null ? 0 : await wakeSeconds(chain, reading, deps),
     },

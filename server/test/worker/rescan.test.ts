@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import { audit } from '../../src/ledger/audit.ts';
+import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { cancelRescan, rescanChain } from '../../src/operations/deposits/rescan-chain.ts';
 import { playWorld, type PlayWorld } from '../chains/play-kit.ts';
@@ -88,6 +89,23 @@ describe('blocks that are read once more', () => {
     await rescan(1n, 9n);
     const row = await read();
     assert.deepEqual([row.rescan_from, row.last_error], [null, null]);
+  });
+
+  test('do not keep new deposits waiting, however long they take', async () => {
+    await read();
+    pay();
+    world.mine(5);
+    await rescan(1n, 9n);
+    const meanwhile: [string[], boolean][] = [];
+    const row = await read(async (method, params) => {
+      if (method === 'eth_getLogs' && JSON.stringify(params).includes('"fromBlock":"0x1"')) {
+        const [{ wake_at }] = (await chains.list(database.db)) as [chains.ChainRow];
+        meanwhile.push([await states(), wake_at > new Date()]);
+      }
+      return world.play.rpc(method, params);
+    });
+    assert.deepEqual(meanwhile, [[['credited'], true]], 'and no other process begins');
+    assert.deepEqual([row.rescan_from, row.failures, await states()], [null, 0, ['credited']]);
   });
 
   test('while a read is going on are not forgotten by it', async () => {
