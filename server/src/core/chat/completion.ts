@@ -134,12 +134,20 @@ export function deliveredText(completion: unknown): string {
   if (!isObject(message)) return '';
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   return [
-    textOf(message.reasoning_content) || textOf(message.reasoning),
+    textOf(message.reasoning_content) || textOf(message.reasoning) || textOfDetails(message),
     textOf(message.content),
     textOf(message.refusal),
     callText(message.function_call),
     ...calls.map((call) => (isObject(call) ? callText(call.function) + callText(call.custom) : '')),
   ].join('');
+}
+
+/** Reasoning of an upstream that gives only details. */
+function textOfDetails({ reasoning_details: details }: Json): string {
+  return itemsOf(details)
+    .map(objectOf)
+    .map(({ text, summary }) => textOf(text) + textOf(summary))
+    .join('');
 }
 
 /**
