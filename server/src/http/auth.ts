@@ -95,14 +95,16 @@ export async function authenticateOperator(
 
 /**
  * The `Authorization` headers of a call. A key in `x-api-key`, as Anthropic's clients send it,
- * counts as one. Throws `unauthorized` if the two differ.
+ * counts as one. Beside `Authorization` it may be a proxy's own. Throws `unauthorized` if two keys
+ * of ours differ.
  */
 export function keyHeaders(req: FastifyRequest): string[] {
   const { rawHeaders } = req.raw;
   const header = headerValues(rawHeaders, 'authorization');
-  const keys = headerValues(rawHeaders, 'x-api-key');
+  const keys = headerValues(rawHeaders, 'x-api-key').filter((key) => key !== '');
   if (header.length === 0) return keys.map((key) => `Key ${key}`);
-  if (keys.some((key) => header[0]!.replace(/^\S+ +/, '') !== key)) {
+  const ours = keys.filter((key) => /^fb[xo]_/.test(key));
+  if (ours.some((key) => header[0]!.replace(/^\S+ +/, '') !== key)) {
     throw new ApiError('unauthorized', {
       message: 'Authorization and x-api-key have different keys. Send only one of the two.',
       headers: challenge,

@@ -323,9 +323,11 @@ describe('the header x-api-key', () => {
   const says = async (headers: Record<string, string>, path = '/v1/balance') =>
     service.call('GET', path, { headers });
 
-  test('counts as the key, also beside the same key', async () => {
+  test('counts as the key, also beside the same key; that of a proxy does not count', async () => {
     const both = { 'x-api-key': owner.key, authorization: `Bearer ${owner.key}` };
-    for (const headers of [{ 'x-api-key': owner.key }, both])
+    const ofProxy = { 'x-api-key': 'proxy-123', authorization: `Key ${owner.key}` };
+    const empty = { 'x-api-key': '', authorization: `Key ${owner.key}` };
+    for (const headers of [{ 'x-api-key': owner.key }, both, ofProxy, empty])
       assert.equal((await says(headers)).status, 200);
     const file = await says({ 'x-api-key': owner.key }, `/v1/files/${uploaded}`);
     assert.equal(file.status, 200);
