@@ -179,11 +179,11 @@ export class ApiError extends Error {
     this.expected = options.expected ?? false;
   }
 
-  /** The same error at another path, which also replaces the one in the message. */
+  /** The same error at another path, which also replaces the one that begins the message. */
   at(param: string): ApiError {
     const { code, status, details, headers, expected, cause } = this;
-    const message =
-      this.param === null ? this.message : this.message.replaceAll(this.param, () => param);
+    const isNamed = this.param !== null && this.message.startsWith(this.param);
+    const message = isNamed ? param + this.message.slice(this.param!.length) : this.message;
     return new ApiError(code, { message, status, param, details, headers, expected, cause });
   }
 

@@ -10,6 +10,7 @@ const answered = (...content: unknown[]) => ({
   ],
 });
 const image = (source: Json) => ({ type: 'image', source });
+const ours = (text: string) => `farebox1.${Buffer.from(text).toString('base64url')}`;
 const tool = { name: 't', input_schema: {} };
 
 /** Changes to a call of `bench/chat`, each with its refusal. */
@@ -30,6 +31,18 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
   ['no content', { messages: [{ role: 'user' }] }, 'bad_messages', 'messages[0].content'],
   ['empty content', said(), 'bad_messages', 'messages[0].content'],
   ['a block that is none', said('a'), 'bad_messages', 'messages[0].content[0]'],
+  [
+    'a signature of ours that was changed',
+    answered({ type: 'thinking', thinking: 'a', signature: ours('{') }),
+    'bad_messages',
+    'messages[1].content[0].signature',
+  ],
+  [
+    'a signature of ours that holds far too much',
+    answered({ type: 'thinking', thinking: 'a', signature: ours('['.repeat(1_000_000)) }),
+    'bad_messages',
+    'messages[1].content[0].signature',
+  ],
   [
     'a block of a tool of Anthropic',
     answered({ type: 'server_tool_use' }),

@@ -304,6 +304,9 @@ const hostedTypes = [
 ];
 
 /** Calls that are refused, with the code and the field at fault. */
+/** Reasoning as a caller may forge it. */
+const nested = `farebox1.${Buffer.from('['.repeat(1_000_000)).toString('base64url')}`;
+
 const refused: [change: Json, code: ErrorCode, param: string | null][] = [
   [{ model: undefined }, 'bad_request', 'model'],
   [{ model: 'none' }, 'unknown_model', 'model'],
@@ -390,6 +393,12 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'bad_messages',
     'input[1].encrypted_content',
   ],
+  [
+    item({ type: 'reasoning', encrypted_content: nested }),
+    'bad_messages',
+    'input[1].encrypted_content',
+  ],
+  [{ metadata: { a: 'b'.repeat(513) } }, 'bad_request', 'metadata'],
 ];
 
 describe('a call that is refused', () => {

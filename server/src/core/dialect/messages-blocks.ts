@@ -8,6 +8,8 @@ interface OpenCall {
   input: string;
   /** How much of the input was written; -1: the block was not started. */
   written: number;
+  /** How much of the input was found to be unfinished. */
+  judged: number;
 }
 
 /** Writes the pieces of one reply as the content blocks of a message, one after the other. */
@@ -103,7 +105,7 @@ export class BlockWriter {
     this.#hasCalled = true;
     const own = id ?? `toolu_${this.#requestId}_${call}`;
     const block = { type: 'tool_use', id: own, name, input: {} };
-    this.#calls.push({ call, block, input: '', written: -1 });
+    this.#calls.push({ call, block, input: '', written: -1, judged: 0 });
     return this.#writeCalls(false);
   }
 
@@ -118,11 +120,23 @@ export class BlockWriter {
       const partial_json = first.input.slice(Math.max(0, first.written));
       if (partial_json !== '') events.push(this.#piece({ type: 'input_json_delta', partial_json }));
       first.written = first.input.length;
-      if (!isEnd && (this.#calls.length === 1 || toolInput(first.input) === null)) break;
+      if (!isEnd && (this.#calls.length === 1 || !isFinished(first))) break;
       this.#calls.shift();
     }
     return events;
   }
+}
+
+/**
+ * Whether the input of the call is a whole object. A long one is read again only when it has
+ * doubled, since a reply may have tens of thousands of pieces.
+ */
+function isFinished(call: OpenCall): boolean {
+  const { input, judged } = call;
+  const isDue = input.length > judged && (input.length < 16_384 || input.length >= 2 * judged);
+  if (!isDue || !input.trimEnd().endsWith('}')) return false;
+  call.judged = input.length;
+  return toolInput(input) !== null;
 }
 
 /** The input of a tool call; null if it is not a JSON object. */

@@ -143,9 +143,9 @@ function callOf({ id, name, input = {} }: Json): Json {
 }
 
 /** Only signed reasoning can be shown to its model again as its own. */
-function detailsOf({ type, own: { thinking, signature, data } }: Block): Json[] {
-  if (type === 'redacted_thinking') return [encryptedDetail(String(data))];
-  return isFilled(signature) ? [signedDetail(thinking ?? '', signature)] : [];
+function detailsOf({ type, at, own: { thinking, signature, data } }: Block): Json[] {
+  if (type === 'redacted_thinking') return [encryptedDetail(String(data), `${at}.data`)];
+  return isFilled(signature) ? [signedDetail(thinking ?? '', signature, `${at}.signature`)] : [];
 }
 
 function readBlocks(content: unknown, at: string, allowed: BlockType[]): Block[] {

@@ -147,8 +147,8 @@ function isClosed(schema: unknown): boolean {
   if (!isObject(schema)) return true;
   const { type, properties, required, additionalProperties } = schema;
   const isOpen = (type === 'object' || isObject(properties)) && additionalProperties !== false;
-  const names = itemsOf(required);
-  const isOptional = Object.keys(objectOf(properties)).some((name) => !names.includes(name));
+  const names = new Set(itemsOf(required));
+  const isOptional = Object.keys(objectOf(properties)).some((name) => !names.has(name));
   return !isOpen && !isOptional && Object.values(schema).every(isClosed);
 }
 

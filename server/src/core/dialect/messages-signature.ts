@@ -1,5 +1,6 @@
-import { fromJson, isObject, type Json } from '../../lib/json.ts';
+import type { Json } from '../../lib/json.ts';
 import { isFilled } from '../check.ts';
+import { pack, unpack } from './packed.ts';
 
 /**
  * The signature of a thinking block and the data of a redacted one. Claude's are passed on as they
@@ -12,36 +13,25 @@ interface Origin {
 }
 
 const claude = 'anthropic-claude-v1';
-const mark = 'farebox1.';
 
 export function packed(proof: string, { id, format }: Origin): string {
   if (id === null && (format ?? claude) === claude) return proof;
-  return mark + Buffer.from(JSON.stringify({ proof, id, format })).toString('base64url');
+  return pack({ proof, id, format });
 }
 
-/** A detail of the reasoning in OpenRouter's form. */
-export function signedDetail(thought: unknown, signature: string): Json {
-  const { proof, ...origin } = unpacked(signature);
+/** A detail of the reasoning in OpenRouter's form. Throws `bad_messages`, as `unpack` does. */
+export function signedDetail(thought: unknown, signature: string, at: string): Json {
+  const { proof, ...origin } = unpacked(signature, at);
   return { type: 'reasoning.text', text: thought, signature: proof, ...origin };
 }
 
-export function encryptedDetail(data: string): Json {
-  const { proof, ...origin } = unpacked(data);
+export function encryptedDetail(data: string, at: string): Json {
+  const { proof, ...origin } = unpacked(data, at);
   return { type: 'reasoning.encrypted', data: proof, ...origin };
 }
 
-function unpacked(text: string): Json {
-  const { proof, id, format } = contentOf(text);
+function unpacked(text: string, at: string): Json {
+  const { proof, id, format } = unpack(text, at) ?? {};
   if (!isFilled(proof)) return { proof: text, format: claude };
   return { proof, ...(isFilled(id) && { id }), ...(isFilled(format) && { format }) };
-}
-
-function contentOf(text: string): Json {
-  if (!text.startsWith(mark)) return {};
-  try {
-    const value = fromJson<unknown>(Buffer.from(text.slice(mark.length), 'base64url').toString());
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -75,12 +75,12 @@ export function openOutput(request_id: string, tools: unknown): Output {
   return {
     add: (chunk) => read(chunk).flatMap(add),
     end(isWhole) {
-      const events: ItemEvent[] = [];
+      const events: ItemEvent[][] = [];
       while (ended.length < items.length) {
         const isLast = ended.length === items.length - 1;
-        events.push(...close(isLast && !isWhole ? 'incomplete' : 'completed'));
+        events.push(close(isLast && !isWhole ? 'incomplete' : 'completed'));
       }
-      return events;
+      return events.flat();
     },
     shown: () => [...ended, ...items.slice(ended.length).map((item) => item.shown('incomplete'))],
   };

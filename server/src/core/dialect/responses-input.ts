@@ -15,10 +15,15 @@ export interface Turn {
   parts: string[];
 }
 
+/** More than a long conversation has; each piece is compared with those before it. */
+const detailsMax = 4_096;
+
 interface Turns {
   all: Turn[];
   /** Media of tool outputs. They follow the tool messages, which can only hold text. */
   media: Part[];
+  /** Pieces of reasoning so far. */
+  details: number;
 }
 
 interface Part {
@@ -28,7 +33,7 @@ interface Part {
 
 const kinds: Readonly<Record<string, (item: Json, at: string, turns: Turns) => void>> = {
   message: addMessage,
-  reasoning: (item, at, turns) => addReasoning(item, at, assistantTurn(turns, at).message),
+  reasoning: addReasoning,
   function_call: (item, at, turns) => {
     const name = flatName(item.namespace, filled(item, 'name', at));
     const own = { name, arguments: text(item, 'arguments', at) };
@@ -49,7 +54,7 @@ const kinds: Readonly<Record<string, (item: Json, at: string, turns: Turns) => v
  * @throws ApiError `bad_messages`, which names the item or its field
  */
 export function readInput({ input, instructions }: Json): Turn[] {
-  const turns: Turns = { all: [], media: [] };
+  const turns: Turns = { all: [], media: [], details: 0 };
   if (isFilled(instructions)) addSystem(turns, instructions, 'instructions');
   if (typeof input === 'string') {
     turns.all.push({ message: { role: 'user', content: input }, at: 'input', parts: [] });
@@ -133,10 +138,14 @@ function grow(target: Json, field: string, piece: string): void {
   target[field] = `${target[field] ?? ''}${piece}`;
 }
 
-function addReasoning(item: Json, at: string, message: Json): void {
+function addReasoning(item: Json, at: string, turns: Turns): void {
+  const { message } = assistantTurn(turns, at);
   const { details, text: plain } = reasoningOf(item, at);
   if (plain !== '') addText(message, 'reasoning_content', plain);
   if (details.length === 0) return;
+  turns.details += details.length;
+  if (turns.details > detailsMax)
+    throw badMessages(at, `has reasoning of more than ${detailsMax} pieces in one call`);
   const kept = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];
   message.reasoning_details = kept;
   growDetails(kept, details);

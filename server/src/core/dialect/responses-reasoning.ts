@@ -1,8 +1,9 @@
-import { fromJson, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { isFilled, isGiven } from '../check.ts';
 import { badMessages } from '../chat/chat-messages.ts';
 import { growDetails } from '../chat/reasoning-details.ts';
 import type { ReasoningDelta } from './deltas.ts';
+import { pack, unpack } from './packed.ts';
 
 /**
  * Reasoning in items of OpenAI's Responses. A model gets its reasoning back as it wrote it, so an
@@ -15,7 +16,6 @@ export interface Reasoning {
   text: string;
 }
 
-const mark = 'farebox1.';
 /** The form of items that were not written here. */
 const format = 'openai-responses-v1';
 
@@ -32,7 +32,7 @@ export function growReasoning(reasoning: Reasoning, delta: ReasoningDelta): void
 }
 
 export function packed({ details, text }: Reasoning): string {
-  return mark + Buffer.from(JSON.stringify({ details, text })).toString('base64url');
+  return pack({ details, text });
 }
 
 /** @throws ApiError `bad_messages` */
@@ -40,8 +40,8 @@ export function reasoningOf(item: Json, at: string): Reasoning {
   const { encrypted_content: data } = item;
   if (isGiven(data) && typeof data !== 'string')
     throw badMessages(`${at}.encrypted_content`, 'must be a string');
-  if (isFilled(data) && data.startsWith(mark))
-    return unpacked(data.slice(mark.length), `${at}.encrypted_content`);
+  const own = isFilled(data) ? unpack(data, `${at}.encrypted_content`) : null;
+  if (own) return ownReasoning(own, `${at}.encrypted_content`);
   const origin = { ...(isFilled(item.id) && { id: item.id }), format };
   const written = [
     ...textsIn(item.summary, `${at}.summary`).map((summary) => ({
@@ -54,14 +54,7 @@ export function reasoningOf(item: Json, at: string): Reasoning {
   return { details: written.map((detail, index) => ({ ...detail, ...origin, index })), text: '' };
 }
 
-function unpacked(data: string, at: string): Reasoning {
-  let value: Json;
-  try {
-    value = objectOf(fromJson<unknown>(Buffer.from(data, 'base64url').toString()));
-  } catch {
-    throw badMessages(at, 'must be as it was in the reply');
-  }
-  const { details, text } = value;
+function ownReasoning({ details, text }: Json, at: string): Reasoning {
   if (typeof text !== 'string' || !Array.isArray(details) || !details.every(isObject))
     throw badMessages(at, 'must be as it was in the reply');
   return { details, text };

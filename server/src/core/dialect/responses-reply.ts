@@ -90,7 +90,8 @@ const failure = {
 /** The end of a completion. `usage` is the charged one. */
 export function endOf({ choices, usage }: Json): ReplyEnd {
   const { finish_reason: reason } = objectOf(itemsOf(choices)[0]);
-  const cut = typeof reason === 'string' ? incomplete[reason] : undefined;
+  const isCut = typeof reason === 'string' && Object.hasOwn(incomplete, reason);
+  const cut = isCut ? incomplete[reason] : undefined;
   const isFailed = reason === 'error';
   return {
     // Without a reason, the reply broke off.

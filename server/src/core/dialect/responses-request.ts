@@ -1,5 +1,5 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
-import { isFilled, isGiven, object, oneOf, text } from '../check.ts';
+import { integer, isFilled, isGiven, object, oneOf, text, type Check } from '../check.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
 import { ApiError } from '../errors.ts';
 import { readInput } from './responses-input.ts';
@@ -18,6 +18,20 @@ const maxTokensDefault = 32_768;
 
 /** Fields that only a service that stores conversations can offer. */
 const stored = ['previous_response_id', 'conversation', 'prompt'];
+
+const shortText: Check = {
+  is: 'a string of at most 512 characters',
+  test: (value) => typeof value === 'string' && value.length <= 512,
+};
+
+function isMetadata(value: unknown): boolean {
+  const pairs = isObject(value) ? Object.entries(value) : null;
+  return (
+    pairs !== null &&
+    pairs.length <= 16 &&
+    pairs.every(([name, said]) => name.length <= 64 && shortText.test(said))
+  );
+}
 
 /** All others that are read. Null counts as omitted. */
 const shapes: Readonly<Record<string, Shape>> = {
@@ -38,6 +52,14 @@ const shapes: Readonly<Record<string, Shape>> = {
     },
   },
   include: { list: text },
+  // The reply repeats these, so they are short.
+  max_tool_calls: integer,
+  metadata: {
+    is: 'an object of at most 16 texts, with names of 64 and texts of 512 characters at most',
+    test: isMetadata,
+  },
+  prompt_cache_key: shortText,
+  safety_identifier: shortText,
   truncation: oneOf('auto', 'disabled'),
 };
 
