@@ -1434,7 +1434,7 @@ export type OperatorKey = {
   scopes: Array<Scope>;
   /** The address of its maker, or "command line". */
   created_by: string;
-  /** That address is no operator's now. */
+  /** True: no operator has this address now. */
   maker_left: boolean;
   created_at: string;
   revoked_at: string | null;

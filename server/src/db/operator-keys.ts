@@ -11,7 +11,7 @@ export interface OperatorKeyRow {
   scopes: Scope[];
   /** The address of the operator who made it, or "command line". */
   created_by: string;
-  /** That address is no operator's now. */
+  /** True: no operator has this address now. */
   maker_left: boolean;
   created_at: Date;
   revoked_at: Date | null;

@@ -32,7 +32,7 @@ const OperatorKey = named(
     hint: text('First and last characters.'),
     scopes: listOf(Scope),
     created_by: text('The address of its maker, or "command line".'),
-    maker_left: boolean("That address is no operator's now."),
+    maker_left: boolean('True: no operator has this address now.'),
     created_at: time(),
     revoked_at: nullable(time()),
     last_used_at: nullable(time()),
