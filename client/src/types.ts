@@ -25,6 +25,10 @@ export type Model = {
     input: number;
     /** Per 1M completion tokens. */
     output: number;
+    /** Per 1M prompt tokens read from the model's cache; `input` if missing. */
+    cached_input?: number;
+    /** Per 1M prompt tokens written to the model's cache; `input` if missing. */
+    cache_write?: number;
   };
   /** The unit of the price. `MP` is a megapixel. */
   unit: Unit;
@@ -215,6 +219,15 @@ export type Estimate = {
   assumptions: Record<string, unknown>;
   /** Present if `resolution` is missing and decides the price: the price of a unit for each resolution. */
   unit_price_by_resolution_usd_micro?: Record<string, bigint>;
+  /** Present if cached prompt tokens have prices of their own: the prices of a million prompt tokens. The highest is reserved; the charge follows what the model reports. */
+  input_prices_usd_micro?: {
+    /** Tokens that are not in the cache. */
+    input: bigint;
+    /** Tokens read from the cache. */
+    cached_input: bigint;
+    /** Tokens written to the cache. */
+    cache_write: bigint;
+  };
   /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, but mostly have no effect. */
   unknown_inputs?: Array<UnknownInput>;
 };

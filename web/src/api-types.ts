@@ -1160,6 +1160,15 @@ export type ChatPrice = {
   assumptions: Record<string, unknown>;
   /** Present if `resolution` is missing and decides the price: the price of a unit for each resolution. */
   unit_price_by_resolution_usd_micro?: Record<string, string>;
+  /** Present if cached prompt tokens have prices of their own: the prices of a million prompt tokens. The highest is reserved; the charge follows what the model reports. */
+  input_prices_usd_micro?: {
+    /** Tokens that are not in the cache. */
+    input: string;
+    /** Tokens read from the cache. */
+    cached_input: string;
+    /** Tokens written to the cache. */
+    cache_write: string;
+  };
   max_tokens: number;
 };
 
@@ -1583,7 +1592,7 @@ export type CatalogRow = {
 };
 
 export type RowMargin = {
-  of: 'unit' | 'with_extras' | 'input' | 'output';
+  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
   price_usd_micro: string;
   cost_usd_micro: string | null;
   margin_usd_micro: string | null;
@@ -1624,7 +1633,7 @@ export type CatalogRowDetail = CatalogRow & {
   file_note: string;
   rates: Array<{
     resolution: string | null;
-    of: 'unit' | 'with_extras' | 'input' | 'output';
+    of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
     price_usd_micro: string;
     cost_usd_micro: string | null;
     margin_usd_micro: string | null;

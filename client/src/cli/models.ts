@@ -131,8 +131,11 @@ function usdText(price: number): string {
 }
 
 export function priceText({ price, unit, price_by_resolution }: Model): string {
-  if (typeof price === 'object')
-    return `${usdText(price.input)} in, ${usdText(price.output)} out per 1M tokens`;
+  if (typeof price === 'object') {
+    const { input, output, cached_input } = price;
+    const cached = cached_input === undefined ? '' : `, ${usdText(cached_input)} in from cache`;
+    return `${usdText(input)} in${cached}, ${usdText(output)} out per 1M tokens`;
+  }
   const rates = Object.values(price_by_resolution ?? {});
   const least = rates.length > 0 ? Math.min(...rates) : price;
   const range = least < price ? `${usdText(least)} to ${usdText(price)}` : usdText(price);

@@ -49,9 +49,12 @@ type Usd = (rate: bigint) => number;
 /** The highest rate, if there are several. */
 function highestPrice(rules: PriceRules, usd: Usd) {
   if (rules.unit === '1M tokens') {
+    const { cached_input_usd_micro: cached, cache_write_usd_micro: written } = rules;
     return {
       input: usd(rules.input_usd_micro ?? 0n),
       output: usd(rules.output_usd_micro ?? 0n),
+      ...(cached !== undefined && { cached_input: usd(cached) }),
+      ...(written !== undefined && { cache_write: usd(written) }),
     };
   }
   return usd(

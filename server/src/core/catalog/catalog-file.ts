@@ -57,6 +57,8 @@ interface UpstreamForm {
   cost_usd_by_resolution?: Partial<Record<Resolution, string>>;
   cost_input_usd?: string;
   cost_output_usd?: string;
+  cost_cached_input_usd?: string;
+  cost_cache_write_usd?: string;
   on_lost?: 'next' | 'wait';
   first_byte_seconds?: number;
 }
@@ -78,6 +80,8 @@ interface PriceForm {
   usd_by_resolution?: Partial<Record<Resolution, string>>;
   input_usd?: string;
   output_usd?: string;
+  cached_input_usd?: string;
+  cache_write_usd?: string;
   step?: number;
   reserve?: 'max';
   charged?: 'asked';
@@ -237,7 +241,7 @@ function jobAgeOf(kind: Kind, on_disconnect: OnDisconnect): number {
 
 function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRules {
   const { unit, usd, usd_by_resolution, input_usd, output_usd } = row.price;
-  const { step, reserve, charged } = row.price;
+  const { cached_input_usd, cache_write_usd, step, reserve, charged } = row.price;
   const rates = ratesIn(usd_by_resolution);
   return {
     unit,
@@ -245,6 +249,8 @@ function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRule
     ...(rates && { by_resolution: rates }),
     ...(input_usd !== undefined && { input_usd_micro: parseUsd(input_usd) }),
     ...(output_usd !== undefined && { output_usd_micro: parseUsd(output_usd) }),
+    ...(cached_input_usd !== undefined && { cached_input_usd_micro: parseUsd(cached_input_usd) }),
+    ...(cache_write_usd !== undefined && { cache_write_usd_micro: parseUsd(cache_write_usd) }),
     extras: (row.extras ?? []).map((form) => extraOf(form, input_schema)),
     max: row.max ?? 0,
     resolutions: row.resolutions ?? keysOf(rates ?? {}),
@@ -291,6 +297,7 @@ function upstreamOf(
 ): ModelUpstream {
   const cost = form.cost_usd ?? form.cost_input_usd;
   const own = ratesIn(form.cost_usd_by_resolution);
+  const { cost_cached_input_usd: cached, cost_cache_write_usd: written } = form;
   return {
     upstream: form.upstream ?? nameOf(file)!,
     model,
@@ -301,6 +308,8 @@ function upstreamOf(
     ...(own && { cost_by_resolution: own }),
     cost_output_usd_micro:
       form.cost_output_usd === undefined ? null : parseUsd(form.cost_output_usd),
+    ...(cached !== undefined && { cost_cached_input_usd_micro: parseUsd(cached) }),
+    ...(written !== undefined && { cost_cache_write_usd_micro: parseUsd(written) }),
     ...(form.on_lost && { on_lost: form.on_lost }),
     ...(form.first_byte_seconds && { first_byte_seconds: form.first_byte_seconds }),
   };

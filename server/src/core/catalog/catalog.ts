@@ -84,6 +84,10 @@ export interface PriceRules {
   /** For text: per 1M tokens. */
   input_usd_micro?: bigint;
   output_usd_micro?: bigint;
+  /** For prompt tokens that the upstream read from its cache; if not set, the input price. */
+  cached_input_usd_micro?: bigint;
+  /** For prompt tokens that the upstream wrote to its cache; if not set, the input price. */
+  cache_write_usd_micro?: bigint;
   extras: Extra[];
   /** Longest duration or largest count in one request; 0: not stated. */
   max: number;
@@ -126,6 +130,9 @@ export interface ModelUpstream {
   /** The cost at each offered resolution, if stated separately. */
   cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
+  /** If not set, the input cost; so is the next. */
+  cost_cached_input_usd_micro?: bigint;
+  cost_cache_write_usd_micro?: bigint;
   /**
    * Whether the next route is tried after this route's answer was lost; if not set, the default in
    * `goesOn` applies.

@@ -68,6 +68,21 @@ test('a row is sold below the cost that it states, at whichever of its upstreams
   ]);
 });
 
+test('cached prompt tokens are compared with their own costs', () => {
+  const input_usd_micro = parseUsd('2');
+  const sold = rules({ unit: '1M tokens', input_usd_micro, output_usd_micro: parseUsd('8') });
+  const cost = { cost_usd_micro: parseUsd('1'), cost_output_usd_micro: parseUsd('4') };
+  const cached = { ...sold, cached_input_usd_micro: parseUsd('0.2') };
+  assert.deepEqual(stating(sold, cost), []);
+  assert.deepEqual(stating(cached, { ...cost, cost_cached_input_usd_micro: parseUsd('0.1') }), []);
+  assert.deepEqual(stating(cached, cost), [
+    'it is sold for 0.2 USD a million prompt tokens read from the cache, and its stated cost at u0 is 1 USD',
+  ]);
+  assert.deepEqual(stating(sold, { ...cost, cost_cache_write_usd_micro: parseUsd('2.5') }), [
+    'it is sold for 2 USD a million prompt tokens written to the cache, and its stated cost at u0 is 2.5 USD',
+  ]);
+});
+
 test('a stated cost has the dearest extras counted in, and so has what it is compared with', () => {
   const adding = (field: string, equals: string, usd: string) => {
     const add_usd_micro = parseUsd(usd);

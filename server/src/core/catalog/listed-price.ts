@@ -61,7 +61,12 @@ function unitWords({ unit }: PriceRules, { of, resolution }: Rate): string {
   return `${hasKey(one, unit) ? one[unit] : unit}${at}${extras}`;
 }
 
-const tokens = { input: 'a million prompt tokens', output: 'a million completion tokens' };
+const tokens = {
+  input: 'a million prompt tokens',
+  output: 'a million completion tokens',
+  cached_input: 'a million prompt tokens read from the cache',
+  cache_write: 'a million prompt tokens written to the cache',
+};
 const one = { sec: 'a second', image: 'an image', request: 'a request', MP: 'a megapixel' };
 
 function lowestRate({ by_resolution, unit_price_usd_micro }: PriceRules): bigint {

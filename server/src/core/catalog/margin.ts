@@ -1,6 +1,7 @@
 import { propertyOf } from './catalog-omissions.ts';
 import type { Extra, Model, Resolution } from './catalog.ts';
 import { unitCost, type Costs } from '../price/cost.ts';
+import { promptPrices } from '../price/prompt-prices.ts';
 import { costliest, offeredResolutions, rateOf } from '../price/rates.ts';
 
 /** Compares a catalog row's price with its upstream's cost. Pure. */
@@ -8,9 +9,9 @@ import { costliest, offeredResolutions, rateOf } from '../price/rates.ts';
 export interface Margin {
   /**
    * The compared quantity: one unit of the row without extras, one with the most costly choice of
-   * extras, or for text a million input or output tokens.
+   * extras, or for text a million tokens of a kind.
    */
-  of: 'unit' | 'with_extras' | 'input' | 'output';
+  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
   /** Price of one such unit, in micro-USD. */
   price: bigint;
   /** Null if the row does not state it. */
@@ -31,9 +32,15 @@ export function marginsOf(row: Row, route: Costs): Margin[] {
   const { price: rules } = row;
   const { cost_usd_micro: cost, cost_output_usd_micro: output } = route;
   if (rules.unit === '1M tokens') {
+    const prices = promptPrices(rules);
+    const { cost_cached_input_usd_micro: cached, cost_cache_write_usd_micro: written } = route;
+    const hasCached = rules.cached_input_usd_micro !== undefined || cached !== undefined;
+    const hasWritten = rules.cache_write_usd_micro !== undefined || written !== undefined;
     return [
-      marginAt('input', rules.input_usd_micro ?? 0n, cost),
+      marginAt('input', prices.input, cost),
       marginAt('output', rules.output_usd_micro ?? 0n, output ?? cost),
+      ...(hasCached ? [marginAt('cached_input', prices.cached_input, cached ?? cost)] : []),
+      ...(hasWritten ? [marginAt('cache_write', prices.cache_write, written ?? cost)] : []),
     ];
   }
   return marginsAt(

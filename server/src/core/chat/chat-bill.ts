@@ -1,6 +1,7 @@
 import { itemsOf, objectOf } from '../../lib/json.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { Chat } from './chat.ts';
+import type { CacheUse } from '../price/prompt-prices.ts';
 import { deliveredText, usageOf } from './completion.ts';
 import {
   boundPromptTokens,
@@ -25,10 +26,13 @@ export interface ChatDelivery {
  */
 export type DeliveryEnd = 'complete' | 'broken' | 'given_up' | 'oversized';
 
-export interface Bill {
+/** Without a use of the cache, its highest price is charged. */
+export interface Bill extends CacheUse {
   prompt_tokens: number;
   completion_tokens: number;
 }
+
+const notCached = { cached_tokens: 0, cache_write_tokens: 0 };
 
 /** The body of the call, and the stored files in it. */
 type Said = Pick<Chat, 'body'> & { files: StoredSizes; stream?: boolean };
@@ -60,12 +64,14 @@ export function chargeableUsage(
   const usage = isBound && isCut && !hasFinished ? null : usageOf(completion);
   if (usage !== null) {
     const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'complete', isBound);
-    return { prompt_tokens, completion_tokens: usage.completion_tokens };
+    return { ...usage, prompt_tokens };
   }
   // A caller who leaves before the operator's own server has sent anything pays nothing.
-  if (!isBound && text === '' && !hasFinished) return { prompt_tokens: 0, completion_tokens: 0 };
+  if (!isBound && text === '' && !hasFinished)
+    return { prompt_tokens: 0, completion_tokens: 0, ...notCached };
   return {
     prompt_tokens: promptTokens(chat, model, end, isBound),
+    ...(!isBound && notCached),
     completion_tokens: !isBound
       ? countTokens(text)
       : end === 'oversized'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
 import fc from 'fast-check';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import {
@@ -293,10 +293,39 @@ describe('usageOf', () => {
       ],
     ),
   ];
-  for (const [name, value, expected] of cases) {
+  const notCached = { cached_tokens: 0, cache_write_tokens: 0 };
+  for (const [name, value, tokens] of cases) {
+    const expected = isObject(tokens) ? { ...tokens, ...notCached } : null;
     test(`reads ${name}`, () => {
       assert.deepEqual(usageOf({ usage: value }), expected);
       assert.deepEqual(usageOf({ ...chunk({}), usage: value }), expected);
+    });
+  }
+
+  const tokens = { prompt_tokens: 100, completion_tokens: 4 };
+  const cached: [name: string, report: object, cached_tokens: number, written: number][] = [
+    ['OpenAI', { prompt_tokens_details: { cached_tokens: 60 } }, 60, 0],
+    [
+      'OpenRouter',
+      { prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 } },
+      60,
+      30,
+    ],
+    ['Anthropic', { cache_read_input_tokens: 60, cache_creation_input_tokens: 30 }, 60, 30],
+    ['DeepSeek', { prompt_cache_hit_tokens: 60, prompt_cache_miss_tokens: 40 }, 60, 0],
+    ['more than the prompt', { prompt_tokens_details: { cached_tokens: 101 } }, 100, 0],
+    [
+      'more than the rest',
+      { cache_read_input_tokens: 60, cache_creation_input_tokens: 41 },
+      60,
+      40,
+    ],
+    ['no counts', { prompt_tokens_details: { cached_tokens: -1, cache_write_tokens: '9' } }, 0, 0],
+  ];
+  for (const [name, report, cached_tokens, cache_write_tokens] of cached) {
+    test(`reads the use of a cache: ${name}`, () => {
+      const expected = { ...tokens, cached_tokens, cache_write_tokens };
+      assert.deepEqual(usageOf({ usage: { ...tokens, ...report } }), expected);
     });
   }
 

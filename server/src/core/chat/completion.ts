@@ -1,4 +1,5 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import type { CacheUse } from '../price/prompt-prices.ts';
 import { growDetails } from './reasoning-details.ts';
 
 /**
@@ -17,6 +18,9 @@ export interface Usage {
   /** Null if the upstream counted only the completion. */
   prompt_tokens: number | null;
   completion_tokens: number;
+  /** The part of the prompt that the upstream read from its cache, and the part it wrote to it. */
+  cached_tokens: number;
+  cache_write_tokens: number;
 }
 
 /** Assembles one stream, chunk by chunk. */
@@ -50,7 +54,23 @@ export function usageOf(reply: unknown): Usage | null {
   if (!isObject(usage) || !isCount(usage.completion_tokens)) return null;
   const { prompt_tokens = null, completion_tokens } = usage;
   if (prompt_tokens !== null && !isCount(prompt_tokens)) return null;
-  return { prompt_tokens, completion_tokens };
+  return { prompt_tokens, completion_tokens, ...cacheUseOf(usage, prompt_tokens ?? Infinity) };
+}
+
+/**
+ * OpenAI and OpenRouter report the use of the cache in `prompt_tokens_details`, DeepSeek and
+ * servers that pass on Anthropic's own usage in fields beside the tokens.
+ */
+function cacheUseOf(usage: Json, prompt_tokens: number): Required<CacheUse> {
+  const details = objectOf(usage.prompt_tokens_details);
+  const count = (...reports: unknown[]) => reports.find(isCount) ?? 0;
+  const { cache_read_input_tokens: read, prompt_cache_hit_tokens: hit } = usage;
+  const cached_tokens = Math.min(prompt_tokens, count(details.cached_tokens, read, hit));
+  const written = count(details.cache_write_tokens, usage.cache_creation_input_tokens);
+  return {
+    cached_tokens,
+    cache_write_tokens: Math.min(prompt_tokens - cached_tokens, written),
+  };
 }
 
 /** The completion that the chunks of a whole stream add up to. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CacheUse } from './prompt-prices.ts';
 import { chatCost, costMaxUsdMicro, mediaCost, statedCost, type Costs } from './cost.ts';
 
 const route = { cost_usd_micro: 1n as bigint | null, cost_output_usd_micro: null };
@@ -34,6 +35,35 @@ const chats: [what: string, of: Costs | undefined, expected: bigint | null][] = 
 for (const [what, of, expected] of chats) {
   test(`of a chat, by the million tokens: ${what}`, () =>
     assert.equal(chatCost(of, { prompt_tokens: 1_000, completion_tokens: 3_000 }), expected));
+}
+
+const cacheCosts = {
+  ...perMillion,
+  cost_cached_input_usd_micro: 200_000n,
+  cost_cache_write_usd_micro: 2_500_000n,
+};
+const cacheUses: [what: string, of: Costs, use: CacheUse, expected: bigint][] = [
+  [
+    'each part of the prompt at its own',
+    cacheCosts,
+    { cached_tokens: 500, cache_write_tokens: 300 },
+    31_250n,
+  ],
+  ['all of it as input where nothing was cached', cacheCosts, { cached_tokens: 0 }, 32_000n],
+  ['the dearest where it is not known', cacheCosts, {}, 32_500n],
+  [
+    'all at the one that there is',
+    perMillion,
+    { cached_tokens: 500, cache_write_tokens: 300 },
+    32_000n,
+  ],
+];
+for (const [what, of, use, expected] of cacheUses) {
+  test(`of a chat with a cache: ${what}`, () =>
+    assert.equal(
+      chatCost(of, { prompt_tokens: 1_000, completion_tokens: 3_000, ...use }),
+      expected,
+    ));
 }
 
 test('of media it is not known where the row tells none, or without a route', () => {

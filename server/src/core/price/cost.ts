@@ -1,4 +1,5 @@
 import { hasKey } from '../../lib/records.ts';
+import { highestPrice, promptAmount, promptPrices, type CacheUse } from './prompt-prices.ts';
 import type { ModelUpstream, PriceRules } from '../catalog/catalog.ts';
 import { extraTimes } from './rates.ts';
 import type { Input } from './priced-fields.ts';
@@ -7,7 +8,11 @@ import type { Input } from './priced-fields.ts';
 
 export type Costs = Pick<
   ModelUpstream,
-  'cost_usd_micro' | 'cost_output_usd_micro' | 'cost_by_resolution'
+  | 'cost_usd_micro'
+  | 'cost_output_usd_micro'
+  | 'cost_by_resolution'
+  | 'cost_cached_input_usd_micro'
+  | 'cost_cache_write_usd_micro'
 >;
 
 /**
@@ -36,14 +41,27 @@ export function unitCost(
   return own && hasKey(own, resolution) ? own[resolution]! : cost_usd_micro;
 }
 
-/** Cost of a chat call, from the row's costs per million tokens; null if the row states none. */
+/**
+ * Cost of a chat call, from the row's costs per million tokens; null if the row states none.
+ * Without a use of the cache, its highest cost counts.
+ */
 export function chatCost(
   route: Costs | undefined,
-  { prompt_tokens, completion_tokens }: { prompt_tokens: number; completion_tokens: number },
+  used: { prompt_tokens: number; completion_tokens: number } & CacheUse,
 ): bigint | null {
   if (!route || route.cost_usd_micro === null) return null;
-  const output = Number(route.cost_output_usd_micro ?? route.cost_usd_micro);
-  return microOf((prompt_tokens * Number(route.cost_usd_micro) + completion_tokens * output) / 1e6);
+  const costs = promptPrices({
+    input_usd_micro: route.cost_usd_micro,
+    cached_input_usd_micro: route.cost_cached_input_usd_micro,
+    cache_write_usd_micro: route.cost_cache_write_usd_micro,
+  });
+  const { prompt_tokens, completion_tokens } = used;
+  const prompt =
+    used.cached_tokens === undefined
+      ? highestPrice(costs) * BigInt(prompt_tokens)
+      : promptAmount(costs, prompt_tokens, used);
+  const output = (route.cost_output_usd_micro ?? route.cost_usd_micro) * BigInt(completion_tokens);
+  return microOf(Number(prompt + output) / 1e6);
 }
 
 /** The cost that the upstream reported, in USD; null if the value is not usable. */

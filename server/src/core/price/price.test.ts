@@ -8,8 +8,8 @@ import { parseCatalogFile } from '../catalog/catalog-file.ts';
 import { catalogEntry } from '../catalog/catalog-entry.ts';
 import type { Extra, Model, PriceRules } from '../catalog/catalog.ts';
 import { ApiError } from '../errors.ts';
-import { parseUsd } from './money.ts';
-import { charge, price, priceTokens } from './price.ts';
+import { divideUp, parseUsd } from './money.ts';
+import { charge, price, priceTokens, type Actual, type Quote } from './price.ts';
 import {
   COUNT_MAX,
   DURATION_SECONDS_MAX,
@@ -760,6 +760,100 @@ describe('priceTokens', () => {
       assert.throws(() => priceTokens(models.text.price, bad, 0), ApiError);
       assert.throws(() => priceTokens(models.text.price, 0, bad), ApiError);
     }
+  });
+});
+
+describe('cached prompt tokens', () => {
+  const cached = { cached_input_usd_micro: 250_000n, cache_write_usd_micro: 3_000_000n };
+  const row = (more: Partial<PriceRules>) => ({
+    ...models.text,
+    price: {
+      ...models.text.price,
+      input_usd_micro: 2_000_000n,
+      output_usd_micro: 9_000_000n,
+      ...more,
+    },
+  });
+  const asked = { input_tokens: 1_000, output_tokens: 100 };
+  const kept = (quote: Quote) => quoteFromJson(JSON.parse(JSON.stringify(quoteToJson(quote))));
+  const rows: [
+    what: string,
+    more: Partial<PriceRules>,
+    actual: Actual,
+    price: bigint,
+    charged: bigint,
+  ][] = [
+    [
+      'each part is charged at its own price',
+      cached,
+      { ...asked, cached_tokens: 600, cache_write_tokens: 300 },
+      3_900n,
+      150n + 900n + 200n + 900n,
+    ],
+    [
+      'a prompt that was not cached is charged as input',
+      cached,
+      { ...asked, cached_tokens: 0, cache_write_tokens: 0 },
+      3_900n,
+      2_900n,
+    ],
+    ['an unknown use is charged at the highest price', cached, asked, 3_900n, 3_900n],
+    [
+      'counts beyond the prompt count as the prompt',
+      cached,
+      { ...asked, cached_tokens: 9_000, cache_write_tokens: 9_000 },
+      3_900n,
+      250n + 900n,
+    ],
+    [
+      'a price that is left out is the input price',
+      { cached_input_usd_micro: 0n },
+      { ...asked, cached_tokens: 600, cache_write_tokens: 300 },
+      2_900n,
+      800n + 900n,
+    ],
+    [
+      'a row without these prices charges all as input',
+      {},
+      { ...asked, cached_tokens: 600, cache_write_tokens: 300 },
+      2_900n,
+      2_900n,
+    ],
+  ];
+  for (const [what, more, actual, reserved, charged] of rows) {
+    test(what, () => {
+      const quote = kept(price(row(more), asked));
+      assert.equal(quote.price_usd_micro, reserved);
+      assert.equal(charge(quote, actual), charged);
+    });
+  }
+
+  test('the charge is never above the reservation, and the multiplier covers all prices', () => {
+    const rate = fc.bigInt(0n, 10_000_000n);
+    const count = fc.nat(5_000);
+    fc.assert(
+      fc.property(rate, rate, rate, count, count, count, (input, read, written, ...counts) => {
+        const [input_tokens, cached_tokens, cache_write_tokens] = counts;
+        const quote = price(
+          row({
+            input_usd_micro: input,
+            cached_input_usd_micro: read,
+            cache_write_usd_micro: written,
+          }),
+          { input_tokens, output_tokens: 0 },
+          500_000,
+        );
+        const amount = charge(quote, {
+          input_tokens,
+          output_tokens: 0,
+          cached_tokens,
+          cache_write_tokens,
+        });
+        assert.ok(amount <= quote.price_usd_micro);
+        const most = [input, read, written].reduce((a, b) => (a > b ? a : b));
+        assert.equal(quote.price_usd_micro, divideUp(most * BigInt(input_tokens), 2_000_000n));
+      }),
+    );
   });
 });
 

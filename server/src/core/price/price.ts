@@ -7,6 +7,7 @@
  * Each line of the breakdown gets the amount that it adds to the rounded-up running total.
  */
 
+import { isCount } from '../../lib/json.ts';
 import { hasKey, keysOf } from '../../lib/records.ts';
 import type { PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
 import { divideUp, fractionOf, shareOut } from './money.ts';
@@ -24,6 +25,8 @@ import {
   unpriceable,
 } from './priced-fields.ts';
 import type { Input, Priceable } from './priced-fields.ts';
+import { hasCachePrices, highestPrice, promptAmount, promptPrices } from './prompt-prices.ts';
+import type { CacheUse, PromptPrices, PromptRules } from './prompt-prices.ts';
 import { areaOf, megapixels, pixelsFor } from './megapixels.ts';
 import type { PixelsOf } from './megapixels.ts';
 import {
@@ -69,10 +72,15 @@ export interface Quote {
    * rates differ by resolution.
    */
   unit_price_by_resolution_usd_micro?: Rates;
+  /** Set only if prompt tokens of a cache have other prices; the highest of these is reserved. */
+  input_prices_usd_micro?: PromptPrices;
 }
 
-/** The delivered amounts. If the upstream does not report one, the requested amount counts. */
-export interface Actual {
+/**
+ * The delivered amounts. If the upstream does not report one, the requested amount counts, and
+ * without a use of the cache its highest price.
+ */
+export interface Actual extends CacheUse {
   /** In the quote's unit. */
   quantity?: number;
   /** Used only if the caller did not choose a resolution. */
@@ -117,18 +125,18 @@ export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quo
 }
 
 /**
- * The price of these tokens in micro-USD, rounded up once. Throws ApiError `unpriceable` as `price`
- * does.
+ * The highest price of these tokens in micro-USD, rounded up once. Throws ApiError `unpriceable` as
+ * `price` does.
  */
 export function priceTokens(
-  rules: Pick<PriceRules, 'input_usd_micro' | 'output_usd_micro'>,
+  rules: PromptRules & Pick<PriceRules, 'output_usd_micro'>,
   input_tokens: number,
   output_tokens: number,
   ppm = MILLION,
 ): bigint {
   const input = BigInt(readTokens(input_tokens, 'input_tokens'));
   const output = BigInt(readTokens(output_tokens, 'output_tokens'));
-  const exact = (rules.input_usd_micro ?? 0n) * input + (rules.output_usd_micro ?? 0n) * output;
+  const exact = highestPrice(promptPrices(rules)) * input + (rules.output_usd_micro ?? 0n) * output;
   return bounded(divideUp(exact * ppm, MILLION * MILLION), 'output_tokens');
 }
 
@@ -225,7 +233,8 @@ function quoteParts(unit: MediaUnit, quantity: number, parts: Part[], ppm: bigin
 function quoteTokens(rules: PriceRules, input: Input, ppm: bigint): Quote {
   const input_tokens = readTokens(input.input_tokens, 'input_tokens');
   const output_tokens = readTokens(input.output_tokens, 'output_tokens');
-  const inputRate = rules.input_usd_micro ?? 0n;
+  const prices = promptPrices(rules);
+  const inputRate = highestPrice(prices);
   const outputRate = rules.output_usd_micro ?? 0n;
   const total = priceTokens(rules, input_tokens, output_tokens, ppm);
   const first = priceTokens(rules, input_tokens, 0, ppm);
@@ -239,6 +248,7 @@ function quoteTokens(rules: PriceRules, input: Input, ppm: bigint): Quote {
       line('output tokens', output_tokens / 1e6, outputRate, total - first),
     ],
     assumptions: {},
+    ...(hasCachePrices(rules) && { input_prices_usd_micro: prices }),
   };
 }
 
@@ -255,10 +265,20 @@ function spentOnMedia(quote: Quote, actual: Actual): bigint {
 function spentOnTokens(quote: Quote, actual: Actual): bigint {
   const [input, output] = quote.breakdown;
   if (!input || !output) throw new Error('a quote in tokens has a line for each direction');
-  const a = quantityOr(millions(actual.input_tokens), input.quantity);
+  const a = promptSpent(quote, input, actual);
   const b = quantityOr(millions(actual.output_tokens), output.quantity);
-  const exact = input.unit_price_usd_micro * a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
+  const exact = a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
   return divideUp(exact * ppmOf(quote), a.d * b.d * MILLION);
+}
+
+/** In micro-USD. */
+function promptSpent(quote: Quote, input: QuoteLine, actual: Actual): Fraction {
+  const { input_prices_usd_micro: prices } = quote;
+  const { input_tokens, cached_tokens } = actual;
+  if (prices && isCount(input_tokens) && cached_tokens !== undefined)
+    return { n: promptAmount(prices, input_tokens, actual), d: MILLION };
+  const { n, d } = quantityOr(millions(input_tokens), input.quantity);
+  return { n: input.unit_price_usd_micro * n, d };
 }
 
 function ppmOf({ price_ppm = LIST_PPM }: Quote): bigint {

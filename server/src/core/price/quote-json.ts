@@ -4,6 +4,7 @@ import { entriesOf } from '../../lib/records.ts';
 import type { Resolution, Unit } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
 import type { Quote } from './price.ts';
+import type { PromptPrices } from './prompt-prices.ts';
 import { LIST_PPM, ownRate } from './rates.ts';
 
 /** `Quote` with every amount as a decimal string of micro-USD. */
@@ -23,6 +24,7 @@ export interface QuoteJson {
   }[];
   assumptions: Record<string, unknown>;
   unit_price_by_resolution_usd_micro?: Partial<Record<Resolution, string>>;
+  input_prices_usd_micro?: Record<keyof PromptPrices, string>;
   /** Stored because a repeat of the submit gets exactly the same reply. */
   unknown_inputs?: UnknownInput[];
 }
@@ -34,6 +36,7 @@ export function withUnknown(quote: QuoteJson, unknown: UnknownInput[]): QuoteJso
 
 export function quoteToJson(quote: Quote): QuoteJson {
   const rates = quote.unit_price_by_resolution_usd_micro;
+  const prices = quote.input_prices_usd_micro;
   return {
     price_usd_micro: quote.price_usd_micro.toString(),
     unit: quote.unit,
@@ -49,12 +52,14 @@ export function quoteToJson(quote: Quote): QuoteJson {
     ...(rates && {
       unit_price_by_resolution_usd_micro: mapValues(rates, (rate) => rate.toString()),
     }),
+    ...(prices && { input_prices_usd_micro: mapPrices(prices, (rate) => rate.toString()) }),
   };
 }
 
 /** Reads back what `quoteToJson` wrote. */
 export function quoteFromJson(json: QuoteJson): Quote {
   const rates = json.unit_price_by_resolution_usd_micro;
+  const prices = json.input_prices_usd_micro;
   return {
     price_usd_micro: BigInt(json.price_usd_micro),
     unit: json.unit,
@@ -68,6 +73,7 @@ export function quoteFromJson(json: QuoteJson): Quote {
     })),
     assumptions: json.assumptions,
     ...(rates && { unit_price_by_resolution_usd_micro: mapValues(rates, BigInt) }),
+    ...(prices && { input_prices_usd_micro: mapPrices(prices, BigInt) }),
   };
 }
 
@@ -98,6 +104,7 @@ export function shownQuote({
   if (price_ppm === LIST_PPM) return quote;
   const own = (rate: string) => ownRate(BigInt(rate), price_ppm).toString();
   const rates = quote.unit_price_by_resolution_usd_micro;
+  const prices = quote.input_prices_usd_micro;
   return {
     ...quote,
     unit_price_usd_micro: own(quote.unit_price_usd_micro),
@@ -107,6 +114,7 @@ export function shownQuote({
       unit_price_usd_micro: own(line.unit_price_usd_micro),
     })),
     ...(rates && { unit_price_by_resolution_usd_micro: mapValues(rates, own) }),
+    ...(prices && { input_prices_usd_micro: mapPrices(prices, own) }),
   };
 }
 
@@ -114,4 +122,11 @@ type ByResolution<T> = Partial<Record<Resolution, T>>;
 
 function mapValues<A, B>(rates: ByResolution<A>, map: (value: A) => B): ByResolution<B> {
   return Object.fromEntries(entriesOf(rates).map(([name, value]) => [name, map(value)]));
+}
+
+function mapPrices<A, B>(
+  { input, cached_input, cache_write }: Record<keyof PromptPrices, A>,
+  map: (value: A) => B,
+): Record<keyof PromptPrices, B> {
+  return { input: map(input), cached_input: map(cached_input), cache_write: map(cache_write) };
 }

@@ -67,6 +67,12 @@ const priceForms = [
   object({
     input: number('Per 1M prompt tokens.'),
     output: number('Per 1M completion tokens.'),
+    cached_input: optional(
+      number("Per 1M prompt tokens read from the model's cache; `input` if missing."),
+    ),
+    cache_write: optional(
+      number("Per 1M prompt tokens written to the model's cache; `input` if missing."),
+    ),
   }),
 ] as const;
 
@@ -237,6 +243,20 @@ export const Estimate = named(
       record(
         microUsd('Price of one unit.'),
         'Present if `resolution` is missing and decides the price: the price of a unit for each resolution.',
+      ),
+    ),
+    input_prices_usd_micro: optional(
+      object(
+        {
+          input: microUsd('Tokens that are not in the cache.'),
+          cached_input: microUsd('Tokens read from the cache.'),
+          cache_write: microUsd('Tokens written to the cache.'),
+        },
+        {
+          description:
+            'Present if cached prompt tokens have prices of their own: the prices of a million ' +
+            'prompt tokens. The highest is reserved; the charge follows what the model reports.',
+        },
       ),
     ),
     unknown_inputs: optional(unknownInputs),

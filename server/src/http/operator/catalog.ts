@@ -44,7 +44,7 @@ const CatalogProblem = named(
 );
 
 const margin = {
-  of: choice(['unit', 'with_extras', 'input', 'output']),
+  of: choice(['unit', 'with_extras', 'input', 'output', 'cached_input', 'cache_write']),
   price_usd_micro: microUsd(),
   cost_usd_micro: nullable(microUsd()),
   margin_usd_micro: nullable(signedMicroUsd()),

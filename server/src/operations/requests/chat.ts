@@ -1,4 +1,9 @@
-import { chargeableUsage, type ChatDelivery, type DeliveryEnd } from '../../core/chat/chat-bill.ts';
+import {
+  chargeableUsage,
+  type Bill,
+  type ChatDelivery,
+  type DeliveryEnd,
+} from '../../core/chat/chat-bill.ts';
 import {
   deliveredText,
   finished,
@@ -302,17 +307,16 @@ async function settle(
       message,
       cost_usd_micro: statedCost(statedUsage(delivered.completion).cost),
     });
-    const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-    const completion = withUsage(whole, nothing, 0n);
+    const completion = withUsage(whole, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
     return { charge: 0n, completion, failed: true, released: false };
   }
-  const { prompt_tokens, completion_tokens } = bill;
+  const { prompt_tokens, completion_tokens, ...cacheUse } = bill;
   const amount = charge(run.quote, {
     input_tokens: prompt_tokens,
     output_tokens: completion_tokens,
+    ...cacheUse,
   });
-  const tokens = { ...bill, total_tokens: prompt_tokens + completion_tokens };
-  const completion = withUsage(whole, tokens, amount);
+  const completion = withUsage(whole, bill, amount);
   const settled = await deps.operations.end({
     ...base,
     to: 'COMPLETED',
@@ -326,7 +330,7 @@ async function settle(
     ttl_seconds: 0,
   });
   if (settled) return { charge: amount, completion, failed: false, released: false };
-  const free = withUsage(whole, tokens, 0n);
+  const free = withUsage(whole, bill, 0n);
   return { charge: 0n, completion: free, failed: false, released: true };
 }
 
@@ -345,9 +349,24 @@ function statedUsage({ usage }: Json): { usage: Json; cost: unknown } {
 /**
  * Adds our tokens and cost; the upstream's other usage details stay, such as the kinds of tokens.
  */
-function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
+function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
   const said = usageOf(completion) === null ? {} : statedUsage(completion).usage;
-  return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };
+  const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
+  const cacheUse = {
+    ...(cached_tokens > 0 && { cached_tokens }),
+    ...(cache_write_tokens > 0 && { cache_write_tokens }),
+  };
+  const usage = {
+    ...said,
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    ...(cached_tokens + cache_write_tokens > 0 && {
+      prompt_tokens_details: { ...objectOf(said.prompt_tokens_details), ...cacheUse },
+    }),
+    cost_usd_micro: String(cost),
+  };
+  return { ...completion, usage };
 }
 
 /** The identity of the reply, which its upstream does not choose. */

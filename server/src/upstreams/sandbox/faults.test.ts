@@ -13,6 +13,7 @@ const none = {
   noUsage: false,
   slowSeconds: null,
   words: null,
+  cachedTokens: null,
   tools: [],
   noTool: false,
 };
@@ -30,9 +31,10 @@ describe('fault words', () => {
   });
 
   test('each word is known', () => {
-    const all = 'fail reject hang bad-output busy lost break no-usage slow=1 words=3 no-tool'.split(
-      ' ',
-    );
+    const all =
+      'fail reject hang bad-output busy lost break no-usage slow=1 words=3 cached=9 no-tool'.split(
+        ' ',
+      );
     const found = faultsIn(all.map((word) => `sandbox:${word}`).join(' '));
     assert.deepEqual(
       Object.values(found).filter((value) => value === false || value === null),

@@ -17,6 +17,8 @@ export interface Faults {
   slowSeconds: number | null;
   /** Chat only: the reply has this many words. */
   words: number | null;
+  /** Chat only: the usage says that so many prompt tokens were read from a cache. */
+  cachedTokens: number | null;
   /** Chat only: names of the tools to call. */
   tools: string[];
   /** Chat only: no tool is called. */
@@ -25,6 +27,7 @@ export interface Faults {
 
 const slowSecondsMax = 7200;
 const wordsMax = 20_000;
+const cachedTokensMax = 1_000_000;
 const toolsMax = 16;
 
 export function faultsIn(prompt: unknown): Faults {
@@ -46,6 +49,7 @@ export function faultsIn(prompt: unknown): Faults {
     noUsage: found.has('no-usage'),
     slowSeconds: numberOf('slow', slowSecondsMax),
     words: numberOf('words', wordsMax),
+    cachedTokens: numberOf('cached', cachedTokensMax),
     tools: [...new Set(tools)].slice(0, toolsMax),
     noTool: found.has('no-tool'),
   };

@@ -42,6 +42,8 @@ addWords('operator_catalog', {
     with_extras: 'with extras',
     input: 'in',
     output: 'out',
+    cached_input: 'from cache',
+    cache_write: 'to cache',
     unknown_cost: 'not stated',
     per: {
       sec: 'a second',
@@ -133,6 +135,8 @@ addWords('operator_catalog', {
     with_extras: 'с надбавками',
     input: 'вход',
     output: 'выход',
+    cached_input: 'из кэша',
+    cache_write: 'в кэш',
     unknown_cost: 'не указаны',
     per: {
       sec: 'за секунду',

@@ -178,8 +178,12 @@ function envelope({ call }: Reply) {
   };
 }
 
-function usageOf({ prompt_tokens, completion_tokens }: Reply): Record<string, number> {
-  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+function usageOf({ prompt_tokens, completion_tokens, faults }: Reply): Record<string, unknown> {
+  const total_tokens = prompt_tokens + completion_tokens;
+  const usage = { prompt_tokens, completion_tokens, total_tokens };
+  if (faults.cachedTokens === null) return usage;
+  const cached_tokens = Math.min(prompt_tokens, Math.floor(faults.cachedTokens));
+  return { ...usage, prompt_tokens_details: { cached_tokens } };
 }
 
 function stopsOf(stop: unknown): string[] {

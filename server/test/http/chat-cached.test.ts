@@ -1,0 +1,142 @@
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import type { Json } from '../../src/lib/json.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { completion } from '../kit/fake.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+
+/**
+ * Prompt tokens of a cache have prices of their own: the highest is reserved, and the charge
+ * follows the upstream's usage, through every API for chat.
+ */
+
+const row = `
+  - id: fake/cached/chat
+    kind: text
+    task: chat
+    name: Cached chat
+    price:
+      unit: 1M tokens
+      input_usd: "10"
+      output_usd: "20"
+      cached_input_usd: "1"
+      cache_write_usd: "12.5"
+    cost_input_usd: "5"
+    cost_output_usd: "10"
+    cost_cached_input_usd: "0.5"
+    cost_cache_write_usd: "6"
+    upstream_model: chat
+    context_tokens: 100000
+    max_output_tokens: 300
+`;
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ catalog: fakeCatalog + row });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const messages = [{ role: 'user', content: 'hello' }];
+const model = 'fake/cached/chat';
+const doors: Record<string, object> = {
+  '/v1/chat/completions': { model, messages, max_tokens: 100 },
+  '/v1/responses': { model, input: 'hello', max_output_tokens: 100 },
+  '/v1/messages': { model, messages, max_tokens: 100 },
+};
+const tokens = { prompt_tokens: 100, completion_tokens: 10 };
+const usages: Record<string, [usage: Json, charge: bigint, cost: bigint]> = {
+  'as OpenAI reports it': [
+    { ...tokens, prompt_tokens_details: { cached_tokens: 60 } },
+    60n + 400n + 200n,
+    30n + 200n + 100n,
+  ],
+  'as OpenRouter reports it': [
+    { ...tokens, prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 } },
+    60n + 375n + 100n + 200n,
+    30n + 180n + 50n + 100n,
+  ],
+  'as Anthropic reports it': [
+    { ...tokens, cache_read_input_tokens: 60, cache_creation_input_tokens: 30 },
+    60n + 375n + 100n + 200n,
+    30n + 180n + 50n + 100n,
+  ],
+  'not reported': [tokens, 1_000n + 200n, 500n + 100n],
+  'of more than the prompt': [
+    { ...tokens, prompt_tokens_details: { cached_tokens: 1_000_000 } },
+    100n + 200n,
+    50n + 100n,
+  ],
+};
+
+async function* streamed(usage: Json) {
+  const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'chat' };
+  const choice = { index: 0, delta: { role: 'assistant', content: 'hi there' } };
+  yield { ...head, choices: [{ ...choice, finish_reason: 'stop' }] };
+  yield { ...head, choices: [], usage };
+}
+
+/** Makes a call whose upstream reports this usage; gives what was reserved, charged and spent. */
+async function call(path: string, stream: boolean, usage: Json) {
+  const earlier = await service.balance(account);
+  service.fake.behave.chat = () =>
+    stream
+      ? { outcome: 'stream', chunks: streamed(usage) }
+      : { outcome: 'reply', reply: completion('hi there', usage) };
+  const body = { ...doors[path], stream };
+  const reply = await service.call('POST', path, { key: account.key, body });
+  assert.equal(reply.status, 200, reply.text);
+  const later = await service.balance(account);
+  assert.equal(later.reserved, 0n, 'a reservation was left');
+  const [stored] = await service.db.run<{ quoted: bigint; charged: bigint; cost: bigint }>(
+    rawSql(`select quoted_usd_micro as quoted, charged_usd_micro as charged,
+      cost_usd_micro as cost from requests join request_results on request_id = requests.id
+      order by requests.created_at desc limit 1`),
+  );
+  assert.equal(earlier.available - later.available, stored!.charged);
+  return { ...stored!, reply };
+}
+
+for (const [how, [usage, charge, cost]] of Object.entries(usages))
+  test(`a use of the cache ${how} is charged at its prices, and costs its costs`, async () => {
+    for (const path of Object.keys(doors))
+      for (const stream of [false, true]) {
+        const { quoted, charged, cost: spent, reply } = await call(path, stream, usage);
+        assert.deepEqual([charged, spent], [charge, cost], `${path} ${stream}`);
+        assert.ok(quoted >= 1_250n, 'less than the highest price was reserved');
+        if (!stream) assert.equal(reply.body.usage.cost_usd_micro, String(charge), path);
+      }
+  });
+
+test('a caller sees the prices, and the cached tokens that were charged', async () => {
+  const { key } = account;
+  const card = await service.call('GET', `/v1/models/${model}`, { key });
+  assert.deepEqual(card.body.price, { input: 10, output: 20, cached_input: 1, cache_write: 12.5 });
+  const plain = await service.call('GET', '/v1/models/fake/chat', { key });
+  assert.deepEqual(plain.body.price, { input: 1, output: 2 });
+  const body = { model_id: model, input: { input_tokens: 1_000_000, output_tokens: 0 } };
+  const estimate = await service.call('POST', '/v1/estimate', { key, body });
+  assert.equal(estimate.body.price_usd_micro, '12500000');
+  assert.deepEqual(estimate.body.input_prices_usd_micro, {
+    input: '10000000',
+    cached_input: '1000000',
+    cache_write: '12500000',
+  });
+  const [usage] = usages['as Anthropic reports it']!;
+  const { reply } = await call('/v1/chat/completions', false, usage);
+  assert.deepEqual(reply.body.usage.prompt_tokens_details, {
+    cached_tokens: 60,
+    cache_write_tokens: 30,
+  });
+  const message = await call('/v1/messages', false, usage);
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } =
+    message.reply.body.usage;
+  assert.deepEqual(
+    [input_tokens, cache_read_input_tokens, cache_creation_input_tokens],
+    [10, 60, 30],
+  );
+});
