@@ -250,7 +250,7 @@ export type UnknownInput = {
   did_you_mean: string | null;
 };
 
-/** Fields that are not listed here are dropped. */
+/** Fields that are not listed here are left out, and so is `top_k` with all after it unless the model takes them. `x-ignored-fields` names what was left out. */
 export type ChatInput = {
   /** The id of a text model. */
   model: string;
@@ -289,10 +289,23 @@ export type ChatInput = {
   reasoning_effort?: string | null;
   verbosity?: string | null;
   user?: string | null;
+  top_k?: number | null;
+  top_a?: number | null;
+  min_p?: number | null;
+  repetition_penalty?: number | null;
+  reasoning?: Record<string, unknown> | null;
+  reasoning_format?: string | null;
+  include_reasoning?: boolean | null;
+  thinking?: Record<string, unknown> | null;
+  enable_thinking?: boolean | null;
+  thinking_budget?: number | null;
+  chat_template_kwargs?: Record<string, unknown> | null;
+  prompt_cache_key?: string | null;
+  safety_identifier?: string | null;
   [field: string]: unknown;
 };
 
-/** Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. All others, also in parts, are dropped. */
+/** Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. All others, also in parts, are left out, but `cache_control` reaches some models. */
 export type ChatMessage = {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
   /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing in a `tool` message, and in an `assistant` message that calls tools. */

@@ -7,6 +7,7 @@ import { generatedFiles } from '../src/commands/generate.ts';
 import { endpointVariable } from '../src/core/deposit/chain.ts';
 import { readConfig } from '../src/config.ts';
 import { passingFields } from '../src/core/chat/chat.ts';
+import { optionalNames } from '../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../src/core/errors.ts';
 import { isFinal, statuses } from '../src/core/request/request.ts';
 import type { HttpDeps } from '../src/http/deps.ts';
@@ -129,7 +130,8 @@ describe('docs/api.md', () => {
   });
 
   test('names every chat field that goes to the model', () => {
-    for (const field of Object.keys(passingFields)) assert.ok(api.includes(`\`${field}\``), field);
+    for (const field of [...Object.keys(passingFields), ...optionalNames])
+      assert.ok(api.includes(`\`${field}\``), field);
   });
 
   test('names only codes that exist', () => {

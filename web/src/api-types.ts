@@ -1073,7 +1073,7 @@ export type Estimate = Sent<client.Estimate>;
 
 export type QuoteLine = Sent<client.QuoteLine>;
 
-/** Fields that are not listed here are dropped. */
+/** Fields that are not listed here are left out, and so is `top_k` with all after it unless the model takes them. `x-ignored-fields` names what was left out. */
 export type ChatRequest = Sent<client.ChatInput>;
 
 export type ChatCompletion = Sent<client.Completion>;

@@ -247,6 +247,8 @@ export interface Upstream {
   /** Class B only: finds the job with our key. Null: there is certainly none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
+  /** Optional fields of a chat that it knows; it gets no others. */
+  passes?: ReadonlySet<string>;
   /**
    * Verifies that a callback comes from the upstream, and returns the job's handle if the callback
    * states it. The rest of its content is ignored: a callback only makes the next poll due.

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { passingFields } from '../../src/core/chat/chat.ts';
+import { optionalFields } from '../../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../../src/core/errors.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { codesOf, documentedPath, openapiDocument, openapiText } from '../../src/http/openapi.ts';
@@ -276,7 +277,10 @@ describe('the schemas', () => {
       'stream_options',
     ];
     const described = Object.keys(schemas.ChatRequest.properties);
-    assert.deepEqual(described.sort(), [...own, ...Object.keys(passingFields)].sort());
+    assert.deepEqual(
+      described.sort(),
+      [...own, ...Object.keys({ ...passingFields, ...optionalFields })].sort(),
+    );
   });
 });
 

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { demandModalities, parseChat, passingFields } from './chat.ts';
+import { demandModalities, parseChat as parseWhole, passingFields, type Chat } from './chat.ts';
+import { optionalNames, passedBody } from './optional-fields.ts';
 import { ApiError } from '../errors.ts';
+
+/** A call as it reaches an upstream that knows only what all know. */
+function parseChat(...call: Parameters<typeof parseWhole>): Chat {
+  const chat = parseWhole(...call);
+  const body = passedBody(chat.body, new Set());
+  return { ...chat, body, messages: body.messages };
+}
 
 const hi = { role: 'user', content: 'hi' };
 const chat = (change: object = {}) => ({ model: 'acme/small/chat', messages: [hi], ...change });
@@ -21,6 +29,7 @@ describe('parseChat accepts', () => {
       stream: false,
       include_usage: false,
       max_tokens: null,
+      ignored: [],
       body: { messages: [hi] },
     });
   });
@@ -147,7 +156,6 @@ describe('the upstream gets', () => {
       n: 1,
       background: true,
       stream_options: { include_usage: true },
-      prompt_cache_key: 'x',
       cost: 0,
       account_id: 'x',
     };
@@ -187,6 +195,71 @@ describe('the upstream gets', () => {
       tool_choice: { ...hidden, type: 'function', function: { name: 'f', ...hidden } },
     };
     assert.deepEqual(parseChat(chat(sent)).body, { messages: [hi], ...known });
+  });
+});
+
+describe('optional fields', () => {
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const sent = {
+    ...chat({}),
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'a', cache_control, hidden: 1 }], mood: 'x' },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', extra: 1 }, cache_control }],
+    top_k: 40,
+    reasoning: { effort: 'low', wait: true },
+    chat_template_kwargs: { enable_thinking: false, system: 'a text in the prompt' },
+    service_tier: 'priority',
+    store: null,
+  };
+
+  test('reach the upstream that lists them, with their known fields only', () => {
+    const { body } = parseWhole(sent);
+    const mark = { cache_control: { type: 'ephemeral' } };
+    const all = {
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }],
+      tools: [{ type: 'function', function: { name: 'f' }, ...mark }],
+      top_k: 40,
+      reasoning: { effort: 'low' },
+      chat_template_kwargs: { enable_thinking: false },
+    };
+    assert.deepEqual(passedBody(body, new Set(optionalNames)), all);
+    const none = {
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }],
+      tools: [{ type: 'function', function: { name: 'f' } }],
+    };
+    assert.deepEqual(passedBody(body, new Set()), none);
+    assert.deepEqual(passedBody(body, new Set(['top_k'])), { ...none, top_k: 40 });
+  });
+
+  test('that are unknown are named once each, whatever their place in a list', () => {
+    assert.deepEqual([...parseWhole(sent).ignored].sort(), [
+      'chat_template_kwargs.system',
+      'messages[].content[].cache_control.ttl',
+      'messages[].content[].hidden',
+      'messages[].mood',
+      'reasoning.wait',
+      'service_tier',
+      'tools[].cache_control.ttl',
+      'tools[].function.extra',
+    ]);
+    assert.deepEqual(parseWhole(chat({ store: null, n: 1, stream: false })).ignored, []);
+  });
+
+  test('that are unknown are named so far as a header can hold them', () => {
+    const many = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`x${i}`, 1]));
+    assert.equal(parseWhole(chat(many)).ignored.length, 20);
+    const odd = { 'a\r\nset-cookie: b': 1, ['y'.repeat(65)]: 1, ä: 1, '': 1 };
+    assert.deepEqual(parseWhole(chat(odd)).ignored, []);
+  });
+
+  test('of a wrong type are refused by name', () => {
+    for (const [field, value] of [
+      ['top_k', 1.5],
+      ['reasoning', 'low'],
+      ['thinking', { budget_tokens: '1' }],
+    ] as const)
+      assert.throws(() => parseWhole(chat({ [field]: value })), new RegExp(field));
   });
 });
 

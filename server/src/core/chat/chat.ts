@@ -13,7 +13,8 @@ import {
   textOrTexts,
 } from '../check.ts';
 import { ApiError } from '../errors.ts';
-import { rebuilt, type Shape } from './known-fields.ts';
+import { LeftOut, rebuilt, type Shape } from './known-fields.ts';
+import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
 
 export { badMessages, demandModalities } from './chat-messages.ts';
 
@@ -42,6 +43,8 @@ export interface Chat {
    * set when it is sent.
    */
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
+  /** Names of given fields that reach no upstream. */
+  ignored: readonly string[];
 }
 
 const functionShape: Shape = {
@@ -59,14 +62,15 @@ const toolShape: Shape = {
     custom: {
       fields: { name: text, description: text, format: { fields: { type: text, grammar } } },
     },
+    [cacheMark]: cacheMarkShape,
   },
 };
 const chosenTool = { type: toolType, function: named, custom: named };
 
 /**
- * Allowed fields. All others are dropped without an error, because they may change the price
- * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or store data at
- * the upstream (`store`, `metadata`).
+ * Allowed fields. All others are dropped, because they may change the price (`service_tier`,
+ * `web_search_options`, `prediction`, audio through `modalities`) or store data at the upstream
+ * (`store`, `metadata`).
  */
 export const passingFields: Readonly<Record<string, Shape>> = {
   temperature: number,
@@ -113,25 +117,40 @@ export const passingFields: Readonly<Record<string, Shape>> = {
 export function parseChat(body: unknown, limits: ChatLimits = chatLimits): Chat {
   if (!isObject(body)) throw badRequest(null, 'The body must be a JSON object.');
   if (!isFilled(body.model)) throw badField('model', 'the id of a text model');
-  const messages = readMessages(body.messages, limits.messages_max);
+  const left = new LeftOut();
+  const messages = readMessages(body.messages, limits.messages_max, left);
   if (isGiven(body.n) && body.n !== 1) {
     throw badField('n', '1; send one request for each completion you want');
   }
+  const passed = passing(body, left);
   return {
     model: body.model,
     messages,
     stream: flag(body.stream, 'stream'),
     include_usage: includeUsage(body.stream_options),
     max_tokens: maxTokens(body),
-    body: { messages, ...passing(body) },
+    body: { messages, ...passed },
+    ignored: [...left.names],
   };
 }
 
-function passing(body: Record<string, unknown>): Record<string, unknown> {
+const ownFields = new Set([
+  'model',
+  'messages',
+  'n',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+]);
+const bodyFields = { ...passingFields, ...optionalFields };
+
+function passing(body: Record<string, unknown>, left: LeftOut): Record<string, unknown> {
+  left.add('', body, (field) => ownFields.has(field) || Object.hasOwn(bodyFields, field));
   const kept: Record<string, unknown> = {};
-  for (const [field, shape] of Object.entries(passingFields)) {
+  for (const [field, shape] of Object.entries(bodyFields)) {
     const value = Object.hasOwn(body, field) ? body[field] : undefined;
-    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField);
+    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField, left);
   }
   const tools = itemsOf(kept.tools).map(objectOf);
   const untyped = tools.findIndex(({ type }) => type === undefined);

@@ -1,9 +1,9 @@
-import { isObject } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
 import { isGiven, type Check } from '../check.ts';
 
 /**
  * Rebuilds objects from their known fields. An unchecked field does not reach an upstream, because
- * it may change the price there, such as a `cache_control` on a tool.
+ * it may change the price there.
  */
 
 /** `isText`: the value may also be a plain string. */
@@ -20,22 +20,50 @@ export type Shape = Check | KnownFields | { list: Shape };
  */
 type Refuse = (at: string, is: string) => Error;
 
-/** The value reduced to its known fields; null counts as omitted. */
-export function rebuilt(value: unknown, shape: Shape, at: string, refuse: Refuse): unknown {
+/** Names of fields that were left out, with `[]` in place of each index. */
+export class LeftOut {
+  readonly names = new Set<string>();
+
+  /** `at`: the path of the object; '' for the body. */
+  add(at: string, fields: Json, isKnown: (field: string) => boolean): void {
+    const path = at.replaceAll(/\[\d+\]/g, '[]');
+    for (const [field, value] of Object.entries(fields)) {
+      if (this.names.size >= namesMax) return;
+      if (isKnown(field) || !isGiven(value) || !nameForm.test(field)) continue;
+      this.names.add(path === '' ? field : `${path}.${field}`);
+    }
+  }
+}
+
+/** They are listed in a header. */
+const namesMax = 20;
+const nameForm = /^[\w-]{1,64}$/;
+
+/**
+ * The value reduced to its known fields; null counts as omitted. Adds the unknown ones to `left`.
+ */
+export function rebuilt(
+  value: unknown,
+  shape: Shape,
+  at: string,
+  refuse: Refuse,
+  left?: LeftOut,
+): unknown {
   if ('test' in shape) {
     if (!shape.test(value)) throw refuse(at, shape.is);
     return value;
   }
   if ('list' in shape) {
     if (!Array.isArray(value)) throw refuse(at, 'a list');
-    return value.map((item, i) => rebuilt(item, shape.list, `${at}[${i}]`, refuse));
+    return value.map((item, i) => rebuilt(item, shape.list, `${at}[${i}]`, refuse, left));
   }
   if (shape.isText && typeof value === 'string') return value;
   if (!isObject(value)) throw refuse(at, shape.isText ? 'a string or an object' : 'an object');
+  left?.add(at, value, (field) => Object.hasOwn(shape.fields, field));
   const kept: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(shape.fields)) {
     const given = Object.hasOwn(value, field) ? value[field] : undefined;
-    if (isGiven(given)) kept[field] = rebuilt(given, inner, `${at}.${field}`, refuse);
+    if (isGiven(given)) kept[field] = rebuilt(given, inner, `${at}.${field}`, refuse, left);
   }
   return kept;
 }

@@ -49,6 +49,25 @@ const passed = {
   user: optionalOrNull(text()),
 };
 
+const switches = () => optionalOrNull(anything());
+
+/** Fields that go to the models whose upstream's definition lists them. */
+const passedBySome = {
+  top_k: optionalOrNull(integer()),
+  top_a: optionalOrNull(number()),
+  min_p: optionalOrNull(number()),
+  repetition_penalty: optionalOrNull(number()),
+  reasoning: switches(),
+  reasoning_format: optionalOrNull(text()),
+  include_reasoning: optionalOrNull(boolean()),
+  thinking: switches(),
+  enable_thinking: optionalOrNull(boolean()),
+  thinking_budget: optionalOrNull(integer()),
+  chat_template_kwargs: switches(),
+  prompt_cache_key: optionalOrNull(text()),
+  safety_identifier: optionalOrNull(text()),
+};
+
 const ChatMessage = named(
   'ChatMessage',
   openObject(
@@ -67,7 +86,7 @@ const ChatMessage = named(
       description:
         'Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, ' +
         '`refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. ' +
-        'All others, also in parts, are dropped.',
+        'All others, also in parts, are left out, but `cache_control` reaches some models.',
     },
   ),
 );
@@ -100,8 +119,13 @@ export const ChatRequest = named(
         ),
       ),
       ...passed,
+      ...passedBySome,
     },
-    { description: 'Fields that are not listed here are dropped.' },
+    {
+      description:
+        'Fields that are not listed here are left out, and so is `top_k` with all after it ' +
+        'unless the model takes them. `x-ignored-fields` names what was left out.',
+    },
   ),
 );
 

@@ -14,7 +14,7 @@ import { isFinal } from '../../core/request/request.ts';
 import { headerValues } from '../../lib/outbound/headers.ts';
 import type { Json } from '../../lib/json.ts';
 import { openEventStream, type EventStream } from '../../lib/sse.ts';
-import type { ChatRun } from '../../operations/requests/chat-call.ts';
+import { ignoredFields, type ChatRun } from '../../operations/requests/chat-call.ts';
 import * as chat from '../../operations/requests/chat.ts';
 import {
   prepareChat,
@@ -120,6 +120,8 @@ async function answerCall(
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
         const run = { ...taken.reserved, isAwaited, hasLeft };
+        const ignored = ignoredFields(run, deps.upstreams);
+        if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
         req.work = held(begin(shown, run, deps), deps.chats);
         return await req.work;
       }

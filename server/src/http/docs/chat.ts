@@ -86,7 +86,7 @@ export const chat: RouteDocs = {
       description:
         'The completion. With `stream: true`, chunks as server-sent events: the schema under ' +
         '`text/event-stream` describes the `data` of each event before `[DONE]`.',
-      headers: ['Charge?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
+      headers: ['Charge?', 'Ignored?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
       examples: one(exampleCompletion),
       events: { chunk: { value: exampleChunk } },
     },

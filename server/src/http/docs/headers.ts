@@ -65,6 +65,12 @@ export const headers = {
     str('^(0|[1-9][0-9]*)$'),
     '5',
   ),
+  Ignored: h(
+    'x-ignored-fields',
+    'Fields of the call that the model does not get, at most 20 unknown ones; missing if there are none.',
+    str(),
+    'top_k, messages[].foo',
+  ),
   ETag: h('ETag', 'Version of the content, for `If-None-Match`.', str('^(W/)?".*"$'), '"5f3a9c"'),
   CacheControl: h(
     'Cache-Control',

@@ -87,7 +87,14 @@ export const messages: RouteDocs = {
       description:
         'The message. With `stream: true`, server-sent events: the schema under ' +
         '`text/event-stream` describes the `data` of each.',
-      headers: ['AnthropicId', 'Charge?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
+      headers: [
+        'AnthropicId',
+        'Charge?',
+        'Ignored?',
+        'Replayed?',
+        'CacheControl?',
+        'AccelBuffering?',
+      ],
       examples: one(exampleMessage),
       events: { piece: { value: exampleEvent } },
     },

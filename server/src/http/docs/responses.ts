@@ -98,7 +98,7 @@ export const createResponse: RouteDocs = {
       description:
         'The response. With `stream: true`, server-sent events: the schema under ' +
         '`text/event-stream` describes the `data` of each.',
-      headers: ['Charge?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
+      headers: ['Charge?', 'Ignored?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
       examples: one(exampleResponse),
       events: { delta: { value: exampleEvent } },
     },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { isOfKey } from '../../core/catalog/upstream-key.ts';
 import type { Chat } from '../../core/chat/chat.ts';
+import { cacheMark, optionalIn, passedBody } from '../../core/chat/optional-fields.ts';
 import type { Quote } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { goesOn } from '../../core/request/routing.ts';
@@ -111,6 +112,28 @@ export async function callRoutes(
 }
 
 /**
+ * The optional fields of a chat that this upstream gets. A mark that fills its cache needs a row
+ * with a price for that.
+ */
+function passesOf(
+  { passes = new Set() }: Pick<Upstream, 'passes'>,
+  { price }: Model,
+): ReadonlySet<string> {
+  if (price.cache_write_usd_micro !== undefined) return passes;
+  return new Set([...passes].filter((name) => name !== cacheMark));
+}
+
+/** Names of the given fields that at least one of the routes ignores. */
+export function ignoredFields(
+  { chat, model, routes }: Pick<ChatRun, 'chat' | 'model' | 'routes'>,
+  upstreams: ReadonlyMap<string, Upstream>,
+): string[] {
+  const passes = routes.map((route) => passesOf(upstreams.get(route.upstream) ?? {}, model));
+  const left = optionalIn(chat.body).filter((name) => !passes.every((each) => each.has(name)));
+  return [...chat.ignored, ...left];
+}
+
+/**
  * Whether the record of a left start was written. If it was not, no further route is tried, because
  * this one may have accepted the call.
  */
@@ -135,7 +158,6 @@ async function callAt(
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
-  const body = { ...chat.body, max_tokens };
   // Only streams have this limit: a reply in one piece arrives all at once, so its delay says
   // nothing. The last route has none: no other route could be faster, and the operator alone would
   // pay for a call left there.
@@ -149,10 +171,11 @@ async function callAt(
       const message = `upstream ${route.upstream} has no chat`;
       return { outcome: 'not_accepted', why: 'model', message };
     }
+    const body = passedBody(chat.body, passesOf(upstream, run.model));
     const outcome = await upstream.chat({
       request_id,
       model: route.model,
-      body,
+      body: { ...body, max_tokens },
       files: run.files,
       context_tokens: run.model.context_tokens,
       stream: streamed,

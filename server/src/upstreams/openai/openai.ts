@@ -44,6 +44,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
     start: (job) => started(job, wire, { images, videos: videos.start }),
     poll: videos.poll,
     chat: createChat(wire, options, tools),
+    passes: new Set(options.pass),
     ...(callsBack && { callback: createCallback(secret, tools.now) }),
     check: (signal) => check(wire, options.check_path, signal),
     models: (signal) => listModels(wire, options, signal),

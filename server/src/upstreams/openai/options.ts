@@ -1,3 +1,4 @@
+import { optionalNames } from '../../core/chat/optional-fields.ts';
 import { hasKey, isOneOf } from '../../lib/records.ts';
 
 /** The differences between OpenAI-compatible servers, from the definition's `options`. */
@@ -18,6 +19,8 @@ export interface Options {
   start_seconds: number;
   /** A path that costs nothing and answers only to a valid key. */
   check_path: string;
+  /** Optional fields of a chat that it gets. */
+  pass: readonly string[];
   /** How a video is requested. */
   videos: 'multipart' | 'json' | 'openrouter';
 }
@@ -32,6 +35,7 @@ const usual: Options = {
   idle_seconds: 300,
   start_seconds: 300,
   check_path: '/models',
+  pass: [],
   videos: 'multipart',
 };
 
@@ -51,6 +55,8 @@ export function optionsOf(given: Record<string, unknown>): Options {
 }
 
 function fits(option: keyof Options, value: unknown): boolean {
+  if (option === 'pass')
+    return Array.isArray(value) && value.every((name) => isOneOf(optionalNames, name));
   const allowed = words[option];
   if (allowed) return isOneOf(allowed, value);
   if (typeof value !== typeof usual[option]) return false;

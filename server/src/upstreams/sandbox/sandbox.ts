@@ -1,3 +1,4 @@
+import { optionalNames } from '../../core/chat/optional-fields.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
 import { acceptJob } from './jobs/accept.ts';
@@ -73,6 +74,8 @@ export function createSandbox(options: SandboxOptions): Upstream {
     },
     cancel: (handle) => cancelJob(store, handle),
     chat: createChat(speed),
+    // It takes all of them, and does nothing with them.
+    passes: new Set(optionalNames),
     async close() {
       await Promise.all([workshops.image.close(), workshops.video.close(), pruning]);
       await renderer.settled();

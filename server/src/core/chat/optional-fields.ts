@@ -1,0 +1,74 @@
+import { isObject, type Json } from '../../lib/json.ts';
+import { boolean, integer, number, text } from '../check.ts';
+import type { Shape } from './known-fields.ts';
+
+/**
+ * Fields of a chat that only some servers know. Each upstream's definition names those that it
+ * gets; the others refuse unknown fields, or bill what they cause.
+ */
+
+const effort: Shape = {
+  fields: { effort: text, max_tokens: integer, exclude: boolean, enabled: boolean },
+};
+
+export const optionalFields: Readonly<Record<string, Shape>> = {
+  top_k: integer,
+  top_a: number,
+  min_p: number,
+  repetition_penalty: number,
+  reasoning: effort,
+  reasoning_format: text,
+  include_reasoning: boolean,
+  thinking: { fields: { type: text, budget_tokens: integer } },
+  enable_thinking: boolean,
+  thinking_budget: integer,
+  // Only switches: a text would get into the prompt, beyond what was counted.
+  chat_template_kwargs: {
+    fields: { enable_thinking: boolean, thinking: boolean, preserve_thinking: boolean },
+  },
+  prompt_cache_key: text,
+  safety_identifier: text,
+};
+
+/** A mark on a content part or a tool: the prompt up to here is to be cached. */
+export const cacheMark = 'cache_control';
+/** Without `ttl`, because a longer one costs more than the row's price of a write. */
+export const cacheMarkShape: Shape = { fields: { type: text } };
+
+/** Names that an upstream's definition may list. */
+export const optionalNames: readonly string[] = [...Object.keys(optionalFields), cacheMark];
+
+type Body = Json & { messages: Json[] };
+
+/** The optional fields that a body has. */
+export function optionalIn(body: Body): string[] {
+  const marked = [...partsOf(body), ...toolsOf(body)].some((each) => cacheMark in each);
+  return optionalNames.filter((name) => (name === cacheMark ? marked : Object.hasOwn(body, name)));
+}
+
+/** The body without the optional fields that are not in `passes`. */
+export function passedBody<T extends Body>(body: T, passes: ReadonlySet<string>): T {
+  const left = optionalIn(body).filter((name) => !passes.has(name));
+  if (left.length === 0) return body;
+  const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !left.includes(name)));
+  if (!left.includes(cacheMark)) return kept as T;
+  const messages = body.messages.map((message) =>
+    Array.isArray(message.content)
+      ? { ...message, content: message.content.map(unmarked) }
+      : message,
+  );
+  const tools = Array.isArray(body.tools) && { tools: body.tools.map(unmarked) };
+  return { ...kept, messages, ...tools } as T;
+}
+
+function partsOf({ messages }: Body): Json[] {
+  return messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+}
+
+function toolsOf({ tools }: Body): Json[] {
+  return Array.isArray(tools) ? tools.filter(isObject) : [];
+}
+
+function unmarked({ cache_control: _mark, ...rest }: Json): Json {
+  return rest;
+}

@@ -1,0 +1,81 @@
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { completion } from '../kit/fake.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+
+/** Fields of a chat reach the upstreams that list them, and the caller reads which do not. */
+
+const row = `
+  - id: fake/cached/chat
+    kind: text
+    task: chat
+    name: Cached chat
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2", cache_write_usd: "1.25" }
+    upstream_model: chat
+    context_tokens: 100000
+    max_output_tokens: 300
+`;
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ catalog: fakeCatalog + row });
+  service.fake.passes = new Set(['top_k', 'cache_control']);
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const cache_control = { type: 'ephemeral' };
+const content = [{ type: 'text', text: 'hello', cache_control }];
+const body = {
+  messages: [{ role: 'user', content }],
+  top_k: 40,
+  min_p: 0.1,
+  service_tier: 'priority',
+};
+async function* streamed() {
+  const choice = { index: 0, delta: { content: 'hi' }, finish_reason: 'stop' };
+  yield { choices: [choice], usage: { prompt_tokens: 9, completion_tokens: 1 } };
+}
+
+const cases: [model: string, ignored: string, marked: boolean][] = [
+  ['fake/chat', 'service_tier, min_p, cache_control', false],
+  ['fake/cached/chat', 'service_tier, min_p', true],
+];
+for (const [model, ignored, marked] of cases)
+  for (const stream of [false, true])
+    test(`${model} gets what it knows, and the reply${stream ? ', streamed,' : ''} names the rest`, async () => {
+      service.fake.behave.chat = () =>
+        stream
+          ? { outcome: 'stream', chunks: streamed() }
+          : {
+              outcome: 'reply',
+              reply: completion('hi', { prompt_tokens: 9, completion_tokens: 1 }),
+            };
+      const reply = await service.call('POST', '/v1/chat/completions', {
+        key: account.key,
+        body: { ...body, model, stream },
+      });
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(reply.headers.get('x-ignored-fields'), ignored);
+      const part = { type: 'text', text: 'hello', ...(marked && { cache_control }) };
+      assert.deepEqual(service.fake.chats.at(-1)!.body, {
+        messages: [{ role: 'user', content: [part] }],
+        top_k: 40,
+        max_tokens: model === 'fake/chat' ? 4_096 : 300,
+      });
+    });
+
+test('a call whose fields all reach the model has no such header', async () => {
+  service.fake.behave = {};
+  const messages = [{ role: 'user', content: 'hello' }];
+  const reply = await service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: { model: 'fake/chat', messages, top_k: 1, store: null },
+  });
+  assert.equal(reply.status, 200, reply.text);
+  assert.equal(reply.headers.get('x-ignored-fields'), null);
+});
