@@ -85,6 +85,20 @@ const table: Record<string, { deltas: Json[]; read: Partial<Delta>[] }> = {
       { type: 'input', call: 0, text: '{}' },
     ],
   },
+  'ids that are taken or missing': {
+    deltas: [
+      call(0, { id: 'a', function: { name: 'go' } }),
+      call(1, { id: 'a', function: { name: 'go' } }),
+      call(2, { function: { name: 'go' } }),
+    ],
+    read: ['a', null, null].map((id, index) => ({
+      type: 'call',
+      call: index,
+      kind: 'function',
+      id,
+      name: 'go',
+    })),
+  },
   'values of the wrong type': {
     deltas: [
       { content: 7, refusal: [], reasoning: {}, reasoning_details: 'x', tool_calls: [null, 7, {}] },

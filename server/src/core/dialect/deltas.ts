@@ -36,14 +36,14 @@ export interface CallDelta {
   /** Place of the call in `tool_calls`. */
   call: number;
   kind: 'function' | 'custom';
-  /** Null if the model's server gave none. */
+  /** Null if the model's server gave none, or one that an earlier call of the reply has. */
   id: string | null;
   name: string;
 }
 
 /** Returns a function that reads the next chunk. One reader for each reply. */
 export function deltaReader(): (chunk: Json) => Delta[] {
-  const calls = new Map<number, OpenCall>();
+  const calls: Calls = { open: new Map(), ids: new Set() };
   return (chunk) => {
     const choice = itemsOf(chunk.choices).find(isFirstChoice);
     if (choice === undefined) return [];
@@ -105,7 +105,13 @@ interface OpenCall {
   waiting: string;
 }
 
-function callsIn(delta: Json, calls: Map<number, OpenCall>): Delta[] {
+interface Calls {
+  open: Map<number, OpenCall>;
+  /** Those that are taken. Clients refuse replies in which two calls have the same. */
+  ids: Set<string>;
+}
+
+function callsIn(delta: Json, { open: calls, ids }: Calls): Delta[] {
   return itemsOf(delta.tool_calls).flatMap((piece, position): Delta[] => {
     if (!isObject(piece)) return [];
     // Some servers omit the index if there is only one call.
@@ -121,7 +127,9 @@ function callsIn(delta: Json, calls: Map<number, OpenCall>): Delta[] {
     open.waiting += text;
     if (!isFilled(own.name)) return [];
     open.begun = true;
-    const begin: Delta = { type: 'call', call, kind, id: open.id, name: own.name };
+    const id = open.id !== null && ids.has(open.id) ? null : open.id;
+    if (id !== null) ids.add(id);
+    const begin: Delta = { type: 'call', call, kind, id, name: own.name };
     return open.waiting === '' ? [begin] : [begin, { type: 'input', call, text: open.waiting }];
   });
 }

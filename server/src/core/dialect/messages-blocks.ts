@@ -1,142 +1,108 @@
 import { isObject, type Json } from '../../lib/json.ts';
 import type { CallDelta, Delta, ReasoningDelta } from './deltas.ts';
 import { packed } from './messages-signature.ts';
+import { inOrder, type Entry } from './order.ts';
 
-interface OpenCall {
-  call: number;
-  block: Json;
-  input: string;
-  /** How much of the input was written; -1: the block was not started. */
-  written: number;
-  /** How much of the input was found to be unfinished. */
-  judged: number;
+/** The content blocks of one message. */
+export interface Blocks {
+  add(delta: Delta): Json[];
+  end(): Json[];
+  stopReason(): 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
 }
 
-/** Writes the pieces of one reply as the content blocks of a message, one after the other. */
-export class BlockWriter {
-  #blocks = 0;
-  #open: 'text' | 'thinking' | 'tool_use' | null = null;
-  /** Index of the reasoning in the open block. */
-  #thought: number | null = null;
-  /** Calls that may get more input, in order. The first has the open block. */
-  readonly #calls: OpenCall[] = [];
-  #hasCalled = false;
-  #hasRefused = false;
-  #finish = 'stop';
-  readonly #requestId: string;
+/** `requestId`: for tool calls that came without an id. */
+export function openBlocks(requestId: string): Blocks {
+  const order = inOrder((delta, index) => blockOf(delta, index, requestId.replaceAll('-', '')));
+  let hasCalled = false;
+  let hasRefused = false;
+  let finish = 'stop';
+  return {
+    add(delta) {
+      hasCalled ||= delta.type === 'call';
+      hasRefused ||= delta.type === 'refusal';
+      if (delta.type === 'finish') finish = delta.reason;
+      return order.add(delta);
+    },
+    end: () => order.end(true),
+    stopReason() {
+      if (hasRefused || finish === 'content_filter') return 'refusal';
+      if (finish === 'length') return 'max_tokens';
+      return hasCalled ? 'tool_use' : 'end_turn';
+    },
+  };
+}
 
-  /** `requestId`: for tool calls that came without an id. */
-  constructor(requestId: string) {
-    this.#requestId = requestId.replaceAll('-', '');
-  }
-
-  add(delta: Delta): Json[] {
-    switch (delta.type) {
-      case 'call':
-        return this.#begin(delta);
-      case 'input': {
-        const target = this.#calls.find(({ call }) => call === delta.call);
-        if (target) target.input += delta.text;
-        return this.#writeCalls(false);
-      }
-      case 'finish':
-        this.#finish = delta.reason;
-        return [];
-      case 'reasoning':
-        return [...this.#writeCalls(true), ...this.#writeReasoning(delta)];
-      default:
-        this.#hasRefused ||= delta.type === 'refusal';
-        return delta.text === '' ? [] : [...this.#writeCalls(true), ...this.#writeText(delta.text)];
-    }
-  }
-
-  /** Ends the last block. */
-  end(): Json[] {
-    return [...this.#writeCalls(true), ...this.#close()];
-  }
-
-  stopReason(): 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal' {
-    if (this.#hasRefused || this.#finish === 'content_filter') return 'refusal';
-    if (this.#finish === 'length') return 'max_tokens';
-    return this.#hasCalled ? 'tool_use' : 'end_turn';
-  }
-
-  #close(): Json[] {
-    if (this.#open === null) return [];
-    this.#open = null;
-    return [{ type: 'content_block_stop', index: this.#blocks - 1 }];
-  }
-
-  #start(kind: 'text' | 'thinking' | 'tool_use', content_block: Json): Json[] {
-    const before = this.#close();
-    this.#open = kind;
-    return [...before, { type: 'content_block_start', index: this.#blocks++, content_block }];
-  }
-
-  #piece(delta: Json): Json {
-    return { type: 'content_block_delta', index: this.#blocks - 1, delta };
-  }
-
-  #writeText(text: string): Json[] {
-    const begun = this.#open === 'text' ? [] : this.#start('text', { type: 'text', text: '' });
-    return [...begun, this.#piece({ type: 'text_delta', text })];
-  }
-
-  #writeReasoning(delta: ReasoningDelta): Json[] {
-    const { kind, text, signature, index } = delta;
-    if (kind === 'encrypted') {
-      const data = packed(text, delta);
-      return [...this.#start('thinking', { type: 'redacted_thinking', data }), ...this.#close()];
-    }
-    const events: Json[] = [];
-    const isOther = this.#thought !== null && index !== null && this.#thought !== index;
-    if (this.#open !== 'thinking' || isOther) {
-      events.push(...this.#start('thinking', { type: 'thinking', thinking: '', signature: '' }));
-      this.#thought = null;
-    }
-    this.#thought ??= index;
-    if (text !== '') events.push(this.#piece({ type: 'thinking_delta', thinking: text }));
-    if (signature === null) return events;
-    const proof = { type: 'signature_delta', signature: packed(signature, delta) };
-    return [...events, this.#piece(proof), ...this.#close()];
-  }
-
-  #begin({ call, id, name }: CallDelta): Json[] {
-    this.#hasCalled = true;
-    const own = id ?? `toolu_${this.#requestId}_${call}`;
-    const block = { type: 'tool_use', id: own, name, input: {} };
-    this.#calls.push({ call, block, input: '', written: -1, judged: 0 });
-    return this.#writeCalls(false);
-  }
-
-  /**
-   * A block ends before the next one starts. A call is over once its input is valid JSON and
-   * another call has begun; until then the next one waits.
-   */
-  #writeCalls(isEnd: boolean): Json[] {
-    const events: Json[] = [];
-    for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
-      if (first.written < 0) events.push(...this.#start('tool_use', first.block));
-      const partial_json = first.input.slice(Math.max(0, first.written));
-      if (partial_json !== '') events.push(this.#piece({ type: 'input_json_delta', partial_json }));
-      first.written = first.input.length;
-      if (!isEnd && (this.#calls.length === 1 || !isFinished(first))) break;
-      this.#calls.shift();
-    }
-    return events;
+function blockOf(delta: Delta, index: number, requestId: string): Entry<Json> | null {
+  switch (delta.type) {
+    case 'call':
+      return toolUse(delta, index, requestId);
+    case 'reasoning':
+      return delta.kind === 'encrypted' ? redacted(delta, index) : thinking(index);
+    case 'text':
+    case 'refusal':
+      return delta.text === '' ? null : text(index);
+    default:
+      return null;
   }
 }
 
-/**
- * Whether the input of the call is a whole object. A long one is read again only when it has
- * doubled, since a reply may have tens of thousands of pieces.
- */
-function isFinished(call: OpenCall): boolean {
-  const { input, judged } = call;
-  const isDue = input.length > judged && (input.length < 16_384 || input.length >= 2 * judged);
-  if (!isDue || !input.trimEnd().endsWith('}')) return false;
-  call.judged = input.length;
-  return toolInput(input) !== null;
+/** `piecesOf`: what a delta adds to the block. */
+function block(
+  index: number,
+  content_block: Json,
+  takes: (delta: Delta) => boolean,
+  piecesOf: (delta: Delta) => Json[],
+): Entry<Json> {
+  return {
+    takes,
+    begin: () => [{ type: 'content_block_start', index, content_block }],
+    add: (delta) =>
+      piecesOf(delta).map((piece) => ({ type: 'content_block_delta', index, delta: piece })),
+    end: () => [{ type: 'content_block_stop', index }],
+  };
+}
+
+function text(index: number): Entry<Json> {
+  const takes = ({ type }: Delta) => type === 'text' || type === 'refusal';
+  return block(index, { type: 'text', text: '' }, takes, (delta) =>
+    'text' in delta && delta.text !== '' ? [{ type: 'text_delta', text: delta.text }] : [],
+  );
+}
+
+/** Nothing follows a signature. */
+function thinking(index: number): Entry<Json> {
+  let thought: number | null = null;
+  let isSigned = false;
+  const takes = (delta: Delta) => {
+    if (delta.type !== 'reasoning' || delta.kind === 'encrypted' || isSigned) return false;
+    return thought === null || delta.index === null || thought === delta.index;
+  };
+  return block(index, { type: 'thinking', thinking: '', signature: '' }, takes, (delta) => {
+    if (delta.type !== 'reasoning') return [];
+    thought ??= delta.index;
+    const said = delta.text === '' ? [] : [{ type: 'thinking_delta', thinking: delta.text }];
+    if (delta.signature === null) return said;
+    isSigned = true;
+    return [...said, { type: 'signature_delta', signature: packed(delta.signature, delta) }];
+  });
+}
+
+function redacted(delta: ReasoningDelta, index: number): Entry<Json> {
+  const data = packed(delta.text, delta);
+  return block(
+    index,
+    { type: 'redacted_thinking', data },
+    () => false,
+    () => [],
+  );
+}
+
+function toolUse({ call, id, name }: CallDelta, index: number, requestId: string): Entry<Json> {
+  const own = id ?? `toolu_${requestId}_${call}`;
+  const takes = (delta: Delta) => delta.type === 'input' && delta.call === call;
+  return block(index, { type: 'tool_use', id: own, name, input: {} }, takes, (delta) =>
+    delta.type === 'input' ? [{ type: 'input_json_delta', partial_json: delta.text }] : [],
+  );
 }
 
 /** The input of a tool call; null if it is not a JSON object. */

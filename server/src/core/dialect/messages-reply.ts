@@ -3,17 +3,17 @@ import { chunksFromCompletion } from '../chat/completion.ts';
 import { errors, type ErrorCode } from '../errors.ts';
 import { deltaReader } from './deltas.ts';
 import type { ReplyEvents, SentEvent, ShownError, StreamedCall } from './dialect.ts';
-import { BlockWriter, toolInput } from './messages-blocks.ts';
+import { openBlocks, toolInput } from './messages-blocks.ts';
 
 /** Writes a chat completion as a message of Anthropic's Messages, whole or as events. */
 
 /** The same content as all events of a stream add up to. */
 export function messagesReply(completion: Json): Json {
   const id = String(completion.id);
-  const writer = new BlockWriter(requestOf(id));
+  const blocks = openBlocks(requestOf(id));
   const deltas = chunksFromCompletion(completion, false).flatMap(deltaReader());
-  const events = [...deltas.flatMap((delta) => writer.add(delta)), ...writer.end()];
-  const stop_reason = writer.stopReason();
+  const events = [...deltas.flatMap((delta) => blocks.add(delta)), ...blocks.end()];
+  const stop_reason = blocks.stopReason();
   return {
     ...messageOf(id, completion.model),
     content: contentOf(events),
@@ -23,7 +23,7 @@ export function messagesReply(completion: Json): Json {
 }
 
 export function messagesEvents({ head }: StreamedCall): ReplyEvents {
-  const writer = new BlockWriter(requestOf(head.id));
+  const blocks = openBlocks(requestOf(head.id));
   const read = deltaReader();
   const message = messageOf(head.id, head.model);
   const last = (stop_reason: string | null, completion: Json): Json => ({
@@ -33,14 +33,14 @@ export function messagesEvents({ head }: StreamedCall): ReplyEvents {
   });
   return {
     begin: () => [sent({ type: 'message_start', message })],
-    add: (chunk) => read(chunk).flatMap((delta) => writer.add(delta).map(sent)),
+    add: (chunk) => read(chunk).flatMap((delta) => blocks.add(delta).map(sent)),
     end: (completion) => [
-      ...writer.end().map(sent),
-      sent(last(writer.stopReason(), completion)),
+      ...blocks.end().map(sent),
+      sent(last(blocks.stopReason(), completion)),
       sent({ type: 'message_stop' }),
     ],
     fail: (error, completion) => [
-      ...writer.end().map(sent),
+      ...blocks.end().map(sent),
       ...(completion ? [sent(last(null, completion))] : []),
       sent(messagesError(error, errors[error.code as ErrorCode].status)),
     ],

@@ -240,9 +240,15 @@ describe('a reply', () => {
     });
   });
 
-  test('names a tool call whose model gave it no id', () => {
-    const { content } = replyOf({ tool_calls: [{ function: { name: 't', arguments: '{}' } }] });
-    assert.match(String(objectOf(itemsOf(content)[0]).id), /^toolu_\w+$/);
+  test('names tool calls that got no id, or one that is taken', () => {
+    const nameless = { function: { name: 't', arguments: '{}' } };
+    const { content } = replyOf({
+      tool_calls: [call('a', '{}'), call('a', '{}'), nameless, nameless],
+    });
+    const [first, ...others] = itemsOf(content).map((block) => objectOf(block).id);
+    assert.equal(first, 'a');
+    assert.equal(new Set(others).size, 3);
+    for (const id of others) assert.match(String(id), /^toolu_\w+$/);
   });
 });
 
@@ -292,6 +298,23 @@ describe('the events of a stream', () => {
       [
         ['thinking', 'Hm', 'S'],
         ['text', 'a', ''],
+      ],
+    );
+  });
+
+  test('keep the input of a call in which a text begins', () => {
+    const blocks = folded(
+      eventsOf([
+        chunk({ tool_calls: [call('a', '{"x":')] }),
+        chunk({ content: 'Wait.' }),
+        chunk({ tool_calls: [{ index: 0, function: { arguments: '1}' } }] }, 'tool_calls'),
+      ]),
+    );
+    assert.deepEqual(
+      blocks.map(({ type, written }) => [type, written]),
+      [
+        ['tool_use', '{"x":1}'],
+        ['text', 'Wait.'],
       ],
     );
   });

@@ -171,10 +171,11 @@ function callItem(
 /** The parts of an item, of which only the last one grows. */
 function partList(item_id: string, { output_index }: ItemPlace) {
   const parts: Part[] = [];
+  const lengths = { content: 0, summary: 0 };
   const at = ({ kind, index }: Part) => ({ item_id, output_index, [`${kind.list}_index`]: index });
 
   function begin(kind: PartKind, key: string, hasLogprobs: boolean): ItemEvent[] {
-    const index = parts.filter((each) => each.kind.list === kind.list).length;
+    const index = lengths[kind.list]++;
     const part: Part = { kind, key, index, text: '', logprobs: hasLogprobs ? [] : null };
     const ended = end();
     parts.push(part);

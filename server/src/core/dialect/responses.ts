@@ -39,7 +39,10 @@ export const responses: Dialect = {
         const items = output.end(end.status === 'completed').map(numbered);
         return [...items, responseEvent(end.status, end)];
       },
-      fail: (error, completion) => [responseEvent('failed', brokenEnd(error, completion))],
+      fail(error, completion) {
+        output.end(false);
+        return [responseEvent('failed', brokenEnd(error, completion))];
+      },
     };
   },
 };

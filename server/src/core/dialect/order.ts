@@ -1,0 +1,67 @@
+import type { Delta } from './deltas.ts';
+
+/**
+ * Writes the pieces of a reply as blocks or items, one after the other. The pieces of parallel tool
+ * calls may be mixed, and a call is over only with the reply. So the first call stays open until
+ * the end, and what follows it waits.
+ */
+export interface Ordered<E> {
+  add(delta: Delta): E[];
+  /** Writes what has waited. Only the last entry is incomplete if the reply is. */
+  end(isWhole: boolean): E[];
+}
+
+/** A block or item of a reply, and its events. */
+export interface Entry<E> {
+  /** Whether the next piece belongs to it. */
+  takes(delta: Delta): boolean;
+  begin(): E[];
+  /** Its first piece is the one that it began with. */
+  add(delta: Delta): E[];
+  end(isWhole: boolean): E[];
+}
+
+/** `entryOf`: the entry that begins with this piece; null if none does. */
+export function inOrder<E>(entryOf: (delta: Delta, index: number) => Entry<E> | null): Ordered<E> {
+  let open: Entry<E> | null = null;
+  let entries = 0;
+  let firstCall: number | null = null;
+  /** Pieces that wait; those of a call are together. */
+  let held: Delta[][] = [];
+  const heldCalls = new Map<number, Delta[]>();
+
+  function write(delta: Delta): E[] {
+    if (open?.takes(delta)) return open.add(delta);
+    const next = entryOf(delta, entries);
+    if (next === null) return [];
+    const ended = open?.end(true) ?? [];
+    open = next;
+    entries++;
+    return [...ended, ...next.begin(), ...next.add(delta)];
+  }
+
+  function hold(delta: Delta): void {
+    const call = delta.type === 'input' ? heldCalls.get(delta.call) : undefined;
+    if (call) return void call.push(delta);
+    const group = [delta];
+    held.push(group);
+    if (delta.type === 'call') heldCalls.set(delta.call, group);
+  }
+
+  return {
+    add(delta) {
+      const isNow = firstCall === null || (delta.type === 'input' && delta.call === firstCall);
+      if (delta.type === 'call') firstCall ??= delta.call;
+      if (isNow) return write(delta);
+      hold(delta);
+      return [];
+    },
+    end(isWhole) {
+      const events = held.flat().flatMap(write);
+      held = [];
+      const last = open?.end(isWhole) ?? [];
+      open = null;
+      return [...events, ...last];
+    },
+  };
+}
