@@ -179,11 +179,17 @@ export class ApiError extends Error {
     this.expected = options.expected ?? false;
   }
 
-  /** The same error at another path, which also replaces the one that begins the message. */
+  /** The same error at another path, which also replaces the one that begins its texts. */
   at(param: string): ApiError {
-    const { code, status, details, headers, expected, cause } = this;
-    const isNamed = this.param !== null && this.message.startsWith(this.param);
-    const message = isNamed ? param + this.message.slice(this.param!.length) : this.message;
+    const { code, status, headers, expected, cause } = this;
+    const moved = (text: string) =>
+      this.param !== null && text.startsWith(this.param)
+        ? param + text.slice(this.param.length)
+        : text;
+    const said = this.details?.said;
+    const details =
+      typeof said === 'string' ? { ...this.details, said: moved(said) } : this.details;
+    const message = moved(this.message);
     return new ApiError(code, { message, status, param, details, headers, expected, cause });
   }
 

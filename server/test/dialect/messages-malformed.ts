@@ -90,13 +90,13 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
     'an image at no address',
     { system: 'a', ...said({ type: 'text', text: 'a' }, image({ type: 'url', url: 'b' })) },
     'bad_messages',
-    'messages[0].content[1]',
+    'messages[0].content[1].source.url',
   ],
   [
     'an image that was never uploaded',
     said(image({ type: 'file', file_id: `file_${'0'.repeat(32)}` })),
     'bad_messages',
-    'messages[0].content[0]',
+    'messages[0].content[0].source.file_id',
   ],
   [
     'a PDF for a model that takes none',

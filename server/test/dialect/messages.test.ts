@@ -311,6 +311,7 @@ describe('is refused with the caller’s own field named, and leaves nothing:', 
       assert.equal(reply.body.type, 'error');
       assert.equal(reply.body.error.type, 'invalid_request_error');
       if (param) assert.ok(error.message.includes(param), error.message);
+      assert.doesNotMatch(error.message, /image_url|file_data|type file\b|tool_calls/);
       const counted = await service.call('POST', `${path}/count_tokens`, {
         key: account.key,
         body,

@@ -237,6 +237,62 @@ const translated: Record<string, [call: Json, chat: Json]> = {
       ],
     },
   ],
+  'reasoning of another service in two items': [
+    {
+      input: [
+        user,
+        ...['rs_1', 'rs_2'].map((id) => ({
+          type: 'reasoning',
+          id,
+          summary: [{ type: 'summary_text', text: `Of ${id}.` }],
+          encrypted_content: 'QUJD',
+        })),
+        call,
+        answer,
+      ],
+    },
+    {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: null,
+          reasoning_details: ['rs_1', 'rs_2'].flatMap((id, i) => [
+            { type: 'reasoning.summary', summary: `Of ${id}.`, ...origin, id, index: 2 * i },
+            { type: 'reasoning.encrypted', data: 'QUJD', ...origin, id, index: 2 * i + 1 },
+          ]),
+          tool_calls: [called],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'Sunny.' },
+      ],
+    },
+  ],
+  'an empty address beside another way to name a file': [
+    {
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_image', image_url: '', file_id: 'file_1' },
+            { type: 'input_image', image_url: 'https://a.test/b.png', file_id: '' },
+            { type: 'input_file', file_id: '', file_data: '', file_url: 'https://a.test/b.pdf' },
+          ],
+        },
+      ],
+    },
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: { url: 'file_1' } },
+            { type: 'image_url', image_url: { url: 'https://a.test/b.png' } },
+            { type: 'file', file: { file_data: 'https://a.test/b.pdf' } },
+          ],
+        },
+      ],
+    },
+  ],
   'a call of a tool in a namespace': [
     { input: [user, { ...call, name: 'log', namespace: 'mcp__git' }] },
     {
@@ -303,10 +359,10 @@ const hostedTypes = [
   'local_shell',
 ];
 
-/** Calls that are refused, with the code and the field at fault. */
 /** Reasoning as a caller may forge it. */
 const nested = `farebox1.${Buffer.from('['.repeat(1_000_000)).toString('base64url')}`;
 
+/** Calls that are refused, with the code and the field at fault. */
 const refused: [change: Json, code: ErrorCode, param: string | null][] = [
   [{ model: undefined }, 'bad_request', 'model'],
   [{ model: 'none' }, 'unknown_model', 'model'],
@@ -368,6 +424,21 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'input[1].content[0].image_url',
   ],
   [
+    part({ type: 'input_image', file_id: `file_${'0'.repeat(32)}` }),
+    'bad_messages',
+    'input[1].content[0].file_id',
+  ],
+  [
+    part({ type: 'input_file', file_url: 'data:text/html,x' }),
+    'bad_messages',
+    'input[1].content[0].file_url',
+  ],
+  [
+    { model: 'stage/text', ...part({ type: 'input_file', file_data: 'QUJD' }) },
+    'bad_messages',
+    'input[1].content[0]',
+  ],
+  [
     part({ type: 'input_image', image_url: 'https://a.test/b.png', detail: 'original' }),
     'bad_messages',
     'input[1].content[0].detail',
@@ -417,7 +488,7 @@ describe('a call that is refused', () => {
       const { error } = reply.body;
       const what = JSON.stringify(change).slice(0, 200);
       assert.deepEqual([reply.status, error.code, error.param], [400, code, param], what);
-      assert.doesNotMatch(error.message, /messages\[|max_tokens/);
+      assert.doesNotMatch(error.message, /messages\[|max_tokens|type image_url|type file\b/);
     }
     assert.equal(fake.chat.asked.length, 0);
     assert.equal((await service.balance(account)).reserved, 0n);

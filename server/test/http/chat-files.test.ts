@@ -175,6 +175,27 @@ describe('is refused in words of its own, costs nothing and is not sent', () => 
       assert.equal((await service.balance(account)).reserved, reserved);
     });
   }
+
+  test('in Messages and Responses, at the place of their own bodies', async () => {
+    const file_id = await upload(Buffer.from('Hello, this is a text.'), 'text/plain');
+    const say = (part: object) => [{ role: 'user', content: [part] }];
+    const source = { type: 'file', file_id };
+    const calls = [
+      ['messages[0].content[0].source.file_id', { messages: say({ type: 'image', source }) }],
+      ['input[0].content[0].file_id', { input: say({ type: 'input_image', file_id }) }],
+    ] as const;
+    for (const [param, body] of calls) {
+      const path = 'input' in body ? '/v1/responses' : '/v1/messages';
+      const call = { key: account.key, body: { model: 'fake/chat', max_tokens: 10, ...body } };
+      const asked = stand.fake.chat.asked.length;
+      const error = assertRefused(await service.call('POST', path, call), 'bad_messages');
+      const said = `${param} must be an image, and this file is text/plain`;
+      assert.equal(error.param, param);
+      for (const text of [error.message, error.details.said])
+        assert.ok(text.startsWith(said), text);
+      assert.equal(stand.fake.chat.asked.length, asked);
+    }
+  });
 });
 
 describe('the bytes that a chat holds beside its body', () => {

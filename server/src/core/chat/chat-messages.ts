@@ -197,13 +197,12 @@ export function demandModalities(
       const taken = input_modalities.join(', ');
       const taking = [...others].filter((each) => each.input_modalities?.includes(modality));
       const named = taking.slice(0, namedMax).map((each) => each.id);
-      const wrong =
-        named.length === 0
-          ? `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
-            'No model takes it'
-          : `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
-            `Models that take it: ${named.join(', ')}`;
-      throw badMessages(`messages[${i}].content[${k}]`, wrong, { one_of: input_modalities });
+      const wrong = `has the modality ${modality}, which ${id} does not take; it takes ${taken}`;
+      const where =
+        named.length === 0 ? 'No model takes it' : `Models that take it: ${named.join(', ')}`;
+      throw badMessages(`messages[${i}].content[${k}]`, `${wrong}. ${where}`, {
+        one_of: input_modalities,
+      });
     });
   });
 }

@@ -183,10 +183,10 @@ function includeUsage(options: unknown): boolean {
   return flag(options.include_usage, 'stream_options.include_usage');
 }
 
-function badField(field: string, allowed: string): ApiError {
+export function badField(field: string, allowed: string): ApiError {
   return badRequest(field, `${field} must be ${allowed}.`);
 }
 
-function badRequest(param: string | null, message: string): ApiError {
+export function badRequest(param: string | null, message: string): ApiError {
   return new ApiError('bad_request', { message, param: param ?? undefined });
 }

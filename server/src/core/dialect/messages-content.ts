@@ -3,21 +3,9 @@ import { boolean, isFilled, isGiven, object, text } from '../check.ts';
 import { badMessages } from '../chat/chat-messages.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
 import { encryptedDetail, signedDetail } from './messages-signature.ts';
+import type { Part, Turn } from './turn.ts';
 
 /** Reads the messages of a Messages call as those of a chat completion. */
-
-/** A message of the chat body, and the caller's paths of it and of its parts. */
-export interface Turn {
-  message: Json;
-  at: string;
-  parts: string[];
-}
-
-/** A part of a chat message, and the caller's path of it. */
-interface Part {
-  part: Json;
-  at: string;
-}
 
 const source: Shape = {
   fields: { type: text, media_type: text, data: text, url: text, file_id: text },
@@ -102,7 +90,7 @@ function userTurn(parts: Part[], at: string): Turn {
   const [{ part }] = parts as [Part, ...Part[]];
   const isPlain = parts.length === 1 && part.type === 'text';
   const content = isPlain ? part.text : parts.map((each) => each.part);
-  return { message: { role: 'user', content }, at, parts: parts.map((each) => each.at) };
+  return { message: { role: 'user', content }, at, parts };
 }
 
 /** A tool's message has only text, so its images and files go into the user's message after it. */
@@ -173,29 +161,38 @@ const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 function partsOf({ type, own, at }: Block): Part[] {
   if (type === 'text') return [{ part: { type, text: own.text }, at }];
   const given = own.source as Json;
-  return type === 'image' ? [{ part: imageOf(given, at), at }] : documentOf(own, given, at);
+  return type === 'image' ? [imageOf(given, at)] : documentOf(own, given, at);
 }
 
-function imageOf(given: Json, at: string): Json {
-  return {
-    type: 'image_url',
-    image_url: { url: urlOf(given, at, /^image\/[\w.+-]+$/, 'an image') },
-  };
+function imageOf(given: Json, at: string): Part {
+  const { value: url, field } = sourceOf(given, at, /^image\/[\w.+-]+$/, 'an image');
+  return { part: { type: 'image_url', image_url: { url } }, at, fields: { url: field } };
 }
 
-function urlOf({ type, ...given }: Json, at: string, media: RegExp, what: string): unknown {
-  if (type === 'url') return demand(given, 'url', at);
-  if (type === 'file') return demand(given, 'file_id', at);
-  if (type !== 'base64') throw badMessages(`${at}.source.type`, 'must be base64, url or file');
-  const media_type = String(demand(given, 'media_type', at));
+/** The field of each type of source with its value. */
+const sourceFields: Readonly<Record<string, string>> = {
+  base64: 'data',
+  url: 'url',
+  file: 'file_id',
+};
+
+function sourceOf(given: Json, at: string, media: RegExp, what: string) {
+  const type = String(given.type);
+  const name = Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined;
+  if (name === undefined) throw badMessages(`${at}.source.type`, 'must be base64, url or file');
+  const said = demand(given, name, at);
+  const field = `source.${name}`;
+  if (type !== 'base64') return { value: said, field };
+  const media_type = demand(given, 'media_type', at);
   if (!media.test(media_type))
     throw badMessages(`${at}.source.media_type`, `must be the type of ${what}`);
-  return `data:${media_type};base64,${String(demand(given, 'data', at))}`;
+  return { value: `data:${media_type};base64,${said}`, field };
 }
 
-function demand(given: Json, field: string, at: string): unknown {
-  if (!isFilled(given[field])) throw badMessages(`${at}.source.${field}`, 'is missing');
-  return given[field];
+function demand(given: Json, field: string, at: string): string {
+  const value = given[field];
+  if (!isFilled(value)) throw badMessages(`${at}.source.${field}`, 'is missing');
+  return value;
 }
 
 /** A document of text becomes text. Its title and context come first. */
@@ -204,11 +201,12 @@ function documentOf({ title, context }: Json, given: Json, at: string): Part[] {
     const text = [title, context, demand(given, 'data', at)].filter(isFilled).join('\n\n');
     return [{ part: { type: 'text', text }, at }];
   }
-  const value = urlOf(given, at, /^application\/pdf$/, 'a PDF: application/pdf');
+  const { value, field } = sourceOf(given, at, /^application\/pdf$/, 'a PDF: application/pdf');
   const file =
     given.type === 'file'
       ? { file_id: value }
       : { file_data: value, filename: isFilled(title) ? title : 'document.pdf' };
   const about = isFilled(context) ? [{ part: { type: 'text', text: context }, at }] : [];
-  return [...about, { part: { type: 'file', file }, at }];
+  const fields = { file_id: field, file_data: field };
+  return [...about, { part: { type: 'file', file }, at, fields }];
 }

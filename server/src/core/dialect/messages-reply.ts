@@ -1,6 +1,7 @@
-import { isCount, objectOf, type Json } from '../../lib/json.ts';
+import { objectOf, type Json } from '../../lib/json.ts';
 import { chunksFromCompletion } from '../chat/completion.ts';
 import { errors, type ErrorCode } from '../errors.ts';
+import { countsOf } from './counts.ts';
 import { deltaReader } from './deltas.ts';
 import type { ReplyEvents, SentEvent, ShownError, StreamedCall } from './dialect.ts';
 import { openBlocks, toolInput } from './messages-blocks.ts';
@@ -107,24 +108,15 @@ function contentOf(events: Json[]): Json[] {
 }
 
 /** `input_tokens` are those that were neither read from a cache nor written to it. */
-function usageOf({ usage }: Json): Json {
-  const said = objectOf(usage);
-  const prompt = countOf(said.prompt_tokens);
-  const details = objectOf(said.prompt_tokens_details);
-  const read = Math.min(prompt, countOf(details.cached_tokens));
-  const written = Math.min(prompt - read, countOf(details.cache_write_tokens));
-  const { reasoning_tokens: thinking_tokens } = objectOf(said.completion_tokens_details);
-  const { cost_usd_micro } = said;
+function usageOf(completion: Json): Json {
+  const { prompt, cached, cache_written, reasoning, ...counts } = countsOf(completion);
+  const { cost_usd_micro } = counts;
   return {
-    input_tokens: prompt - read - written,
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: read,
-    output_tokens: countOf(said.completion_tokens),
-    ...(isCount(thinking_tokens) && { output_tokens_details: { thinking_tokens } }),
+    input_tokens: prompt - cached - cache_written,
+    cache_creation_input_tokens: cache_written,
+    cache_read_input_tokens: cached,
+    output_tokens: counts.completion,
+    ...(reasoning !== null && { output_tokens_details: { thinking_tokens: reasoning } }),
     ...(cost_usd_micro !== undefined && { cost_usd_micro }),
   };
-}
-
-function countOf(value: unknown): number {
-  return isCount(value) ? value : 0;
 }

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, integer, isFilled, isGiven, object, oneOf, text } from '../check.ts';
+import { badField, badRequest } from '../chat/chat.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
 import { ApiError } from '../errors.ts';
 import { readTurns } from './messages-content.ts';
+import { pathIn } from './turn.ts';
 
 /** Reads a call of Anthropic's Messages as the body of a chat completion. */
 
@@ -58,10 +60,8 @@ export function messagesChatBody(body: Json): Json {
 
 /** The path of the caller's field for a path of the chat body, such as `messages[1].content[0]`. */
 export function messagesPath(param: string, body: Json): string {
-  const [, message, part] = /^messages\[(\d+)\](?:\.content\[(\d+)\])?/.exec(param) ?? [];
-  if (message === undefined) return param;
-  const turn = readTurns(body)[Number(message)];
-  return turn?.parts[Number(part ?? -1)] ?? turn?.at ?? param;
+  if (!param.startsWith('messages[')) return param;
+  return pathIn(readTurns(body), param) ?? 'messages';
 }
 
 function refuseHosted({ mcp_servers, container, thread }: Json): void {
@@ -150,12 +150,4 @@ function isClosed(schema: unknown): boolean {
   const names = new Set(itemsOf(required));
   const isOptional = Object.keys(objectOf(properties)).some((name) => !names.has(name));
   return !isOpen && !isOptional && Object.values(schema).every(isClosed);
-}
-
-function badField(field: string, allowed: string): ApiError {
-  return badRequest(field, `${field} must be ${allowed}.`);
-}
-
-function badRequest(param: string, message: string): ApiError {
-  return new ApiError('bad_request', { message, param });
 }

@@ -1,19 +1,12 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { isFilled, isGiven, type Check } from '../check.ts';
 import { badMessages } from '../chat/chat-messages.ts';
 import { growDetails } from '../chat/reasoning-details.ts';
 import { reasoningOf } from './responses-reasoning.ts';
 import { flatName } from './responses-tools.ts';
+import type { Part, Turn } from './turn.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items, as the messages of a chat. */
-
-/** A message, and where it was in the call. */
-export interface Turn {
-  message: Json;
-  at: string;
-  /** Where each part of a content that is a list was. */
-  parts: string[];
-}
 
 /** More than a long conversation has; each piece is compared with those before it. */
 const detailsMax = 4_096;
@@ -24,11 +17,6 @@ interface Turns {
   media: Part[];
   /** Pieces of reasoning so far. */
   details: number;
-}
-
-interface Part {
-  part: Json;
-  at: string;
 }
 
 const kinds: Readonly<Record<string, (item: Json, at: string, turns: Turns) => void>> = {
@@ -98,7 +86,7 @@ function addMessage({ role, content }: Json, at: string, turns: Turns): void {
 
 function addParts({ all }: Turns, role: string, parts: Part[], at: string): void {
   const content = joined(parts) ?? parts.map(({ part }) => part);
-  all.push({ message: { role, content }, at, parts: parts.map((each) => each.at) });
+  all.push({ message: { role, content }, at, parts });
 }
 
 function addSystem({ all }: Turns, content: string, at: string): void {
@@ -140,15 +128,19 @@ function grow(target: Json, field: string, piece: string): void {
 
 function addReasoning(item: Json, at: string, turns: Turns): void {
   const { message } = assistantTurn(turns, at);
-  const { details, text: plain } = reasoningOf(item, at);
+  const kept = itemsOf(message.reasoning_details).map(objectOf);
+  const { details, text: plain } = reasoningOf(item, at, nextIndex(kept));
   if (plain !== '') addText(message, 'reasoning_content', plain);
   if (details.length === 0) return;
   turns.details += details.length;
   if (turns.details > detailsMax)
     throw badMessages(at, `has reasoning of more than ${detailsMax} pieces in one call`);
-  const kept = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];
-  message.reasoning_details = kept;
   growDetails(kept, details);
+  message.reasoning_details = kept;
+}
+
+function nextIndex(details: Json[]): number {
+  return 1 + Math.max(-1, ...details.map(({ index }) => (isCount(index) ? index : -1)));
 }
 
 function addCall(item: Json, at: string, turns: Turns, call: Json): void {
@@ -193,31 +185,35 @@ function says({ content, refusal, tool_calls: calls }: Json): boolean {
 function readParts(content: unknown, at: string): Part[] {
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
   if (content.length === 0) throw badMessages(at, 'must hold at least one part');
-  return content.map((part, k) => {
-    const own = `${at}[${k}]`;
-    return { part: readPart(objectOf(part), own), at: own };
-  });
+  return content.map((part, k) => readPart(objectOf(part), `${at}[${k}]`));
 }
 
-function readPart(part: Json, at: string): Json {
-  const { type, image_url, file_id, file_url, file_data, filename, detail } = part;
+function readPart(part: Json, at: string): Part {
+  const { type } = part;
   if (type === 'input_text' || type === 'output_text')
-    return { type: 'text', text: text(part, 'text', at) };
-  if (type === 'input_image') {
-    const url = image_url ?? file_id;
-    if (!isFilled(url)) throw badMessages(at, 'must have image_url or file_id');
-    return { type: 'image_url', image_url: { url, ...(isGiven(detail) && { detail }) } };
-  }
-  if (type !== 'input_file')
-    throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
-  const data = file_data ?? file_url;
-  if (!isFilled(file_id) && !isFilled(data))
-    throw badMessages(at, 'must have file_id, file_data or file_url');
-  return { type: 'file', file: given({ file_id, file_data: data, filename }) };
+    return { part: { type: 'text', text: text(part, 'text', at) }, at };
+  if (type === 'input_image') return imageOf(part, at);
+  if (type === 'input_file') return fileOf(part, at);
+  throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
 }
 
-function given(fields: Json): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+function imageOf(image: Json, at: string): Part {
+  const { detail } = image;
+  const url = ['image_url', 'file_id'].find((field) => isFilled(image[field]));
+  if (url === undefined) throw badMessages(at, 'must have image_url or file_id');
+  const image_url = { url: image[url], ...(isGiven(detail) && { detail }) };
+  return { part: { type: 'image_url', image_url }, at, fields: { url, detail: 'detail' } };
+}
+
+function fileOf(file: Json, at: string): Part {
+  const { file_id, filename } = file;
+  const file_data = ['file_data', 'file_url'].find((field) => isFilled(file[field]));
+  if (!isFilled(file_id) && file_data === undefined)
+    throw badMessages(at, 'must have file_id, file_data or file_url');
+  const own = { file_id, file_data: file_data && file[file_data], filename };
+  const given = Object.entries(own).filter(([, value]) => isGiven(value) && value !== '');
+  const fields = { file_id: 'file_id', file_data: file_data ?? '', filename: 'filename' };
+  return { part: { type: 'file', file: Object.fromEntries(given) }, at, fields };
 }
 
 const filledText: Check = { is: 'a string that is not empty', test: isFilled };

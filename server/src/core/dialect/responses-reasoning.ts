@@ -35,8 +35,12 @@ export function packed({ details, text }: Reasoning): string {
   return pack({ details, text });
 }
 
-/** @throws ApiError `bad_messages` */
-export function reasoningOf(item: Json, at: string): Reasoning {
+/**
+ * `from`: the first index for details that were not written here, which have none.
+ *
+ * @throws ApiError `bad_messages`
+ */
+export function reasoningOf(item: Json, at: string, from: number): Reasoning {
   const { encrypted_content: data } = item;
   if (isGiven(data) && typeof data !== 'string')
     throw badMessages(`${at}.encrypted_content`, 'must be a string');
@@ -51,7 +55,8 @@ export function reasoningOf(item: Json, at: string): Reasoning {
     ...textsIn(item.content, `${at}.content`).map((text) => ({ type: 'reasoning.text', text })),
     ...(isFilled(data) ? [{ type: 'reasoning.encrypted', data }] : []),
   ];
-  return { details: written.map((detail, index) => ({ ...detail, ...origin, index })), text: '' };
+  const details = written.map((detail, i) => ({ ...detail, ...origin, index: from + i }));
+  return { details, text: '' };
 }
 
 function ownReasoning({ details, text }: Json, at: string): Reasoning {

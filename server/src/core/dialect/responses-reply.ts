@@ -1,4 +1,5 @@
-import { isCount, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { countsOf } from './counts.ts';
 import type { ShownError } from './dialect.ts';
 
 /** The object `response` of OpenAI's Responses. */
@@ -88,8 +89,8 @@ const failure = {
 };
 
 /** The end of a completion. `usage` is the charged one. */
-export function endOf({ choices, usage }: Json): ReplyEnd {
-  const { finish_reason: reason } = objectOf(itemsOf(choices)[0]);
+export function endOf(completion: Json): ReplyEnd {
+  const { finish_reason: reason } = objectOf(itemsOf(completion.choices)[0]);
   const isCut = typeof reason === 'string' && Object.hasOwn(incomplete, reason);
   const cut = isCut ? incomplete[reason] : undefined;
   const isFailed = reason === 'error';
@@ -98,33 +99,24 @@ export function endOf({ choices, usage }: Json): ReplyEnd {
     status: isFailed ? 'failed' : cut || typeof reason !== 'string' ? 'incomplete' : 'completed',
     incomplete_details: cut ? { reason: cut } : null,
     error: isFailed ? failure : null,
-    usage: usageOf(objectOf(usage)),
+    usage: usageOf(completion),
   };
 }
 
 /** The end of a reply that broke off. `completion` is null if nothing was charged. */
 export function brokenEnd(error: ShownError, completion: Json | null): ReplyEnd {
-  const usage = completion && usageOf(objectOf(completion.usage));
+  const usage = completion && usageOf(completion);
   return { status: 'failed', incomplete_details: null, error, usage };
 }
 
-function usageOf(usage: Json): Json {
-  const { prompt_tokens, completion_tokens, total_tokens, cost_usd_micro } = usage;
-  const read = objectOf(usage.prompt_tokens_details);
-  const written = objectOf(usage.completion_tokens_details);
+function usageOf(completion: Json): Json {
+  const { prompt, cached, cache_written, completion: written, ...counts } = countsOf(completion);
   return {
-    input_tokens: prompt_tokens,
-    input_tokens_details: {
-      cached_tokens: countOf(read.cached_tokens),
-      cache_write_tokens: countOf(read.cache_write_tokens),
-    },
-    output_tokens: completion_tokens,
-    output_tokens_details: { reasoning_tokens: countOf(written.reasoning_tokens) },
-    total_tokens,
-    cost_usd_micro,
+    input_tokens: prompt,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cache_written },
+    output_tokens: written,
+    output_tokens_details: { reasoning_tokens: counts.reasoning ?? 0 },
+    total_tokens: counts.total,
+    cost_usd_micro: counts.cost_usd_micro,
   };
-}
-
-function countOf(value: unknown): number {
-  return isCount(value) ? value : 0;
 }

@@ -1,9 +1,10 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { integer, isFilled, isGiven, object, oneOf, text, type Check } from '../check.ts';
+import { badField, badRequest } from '../chat/chat.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
-import { ApiError } from '../errors.ts';
 import { readInput } from './responses-input.ts';
 import { readToolChoice, readTools } from './responses-tools.ts';
+import { pathIn } from './turn.ts';
 
 /** Reads a call of OpenAI's Responses as the body of a chat completion. */
 
@@ -93,13 +94,8 @@ const renamed: Readonly<Record<string, string>> = {
 
 /** The path of the caller's field for a path of the chat body, such as `messages[1].content[0]`. */
 export function responsesPath(param: string, body: Json): string {
-  const place = /^messages\[(\d+)\](?:\.content\[(\d+)\])?(?:\.(?:image_url|file)\.(\w+)$)?/;
-  const [, message, part, field] = place.exec(param) ?? [];
-  if (message === undefined) return renamed[param] ?? param;
-  const turn = readInput(body)[Number(message)];
-  const at = turn?.parts[Number(part ?? -1)];
-  if (at === undefined) return turn?.at ?? 'input';
-  return field === undefined ? at : `${at}.${field === 'url' ? 'image_url' : field}`;
+  if (!param.startsWith('messages[')) return renamed[param] ?? param;
+  return pathIn(readInput(body), param) ?? 'input';
 }
 
 function refuseStored(body: Json): void {
@@ -140,12 +136,4 @@ function wantsLogprobs(include: unknown, top: unknown): true | null {
 function choiceOf({ tool_choice, parallel_tool_calls }: Json, tools: Json[]): Json {
   const choice = readToolChoice(tool_choice);
   return tools.length === 0 ? {} : { tools, tool_choice: choice, parallel_tool_calls };
-}
-
-function badField(field: string, allowed: string): ApiError {
-  return badRequest(field, `${field} must be ${allowed}.`);
-}
-
-function badRequest(param: string, message: string): ApiError {
-  return new ApiError('bad_request', { message, param });
 }

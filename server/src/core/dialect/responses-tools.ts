@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text } from '../check.ts';
+import { badField, badRequest } from '../chat/chat.ts';
 import { rebuilt, type KnownFields } from '../chat/known-fields.ts';
-import { ApiError } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
 
 /**
  * Tools of OpenAI's Responses as those of a chat completion. Tools in a namespace, such as those of
@@ -109,9 +110,5 @@ function inList(value: unknown, at: string): unknown[] {
 function hosted(param: string, type: unknown): ApiError {
   const said = typeof type === 'string' ? type.slice(0, 60) : 'missing';
   const message = `${param} is ${said}. This service runs no tools for a model; only tools of the types function and custom, also in a namespace, are accepted.`;
-  return new ApiError('bad_request', { message, param });
-}
-
-function badField(param: string, allowed: string): ApiError {
-  return new ApiError('bad_request', { message: `${param} must be ${allowed}.`, param });
+  return badRequest(param, message);
 }
