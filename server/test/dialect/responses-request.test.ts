@@ -401,6 +401,16 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'bad_request',
     'tools[1].tools[0].type',
   ],
+  [
+    {
+      tools: [
+        { type: 'namespace', name: 'a', tools: [{ type: 'custom', name: 'b__c' }] },
+        { type: 'namespace', name: 'a__b', tools: [look, { type: 'function', name: 'c' }] },
+      ],
+    },
+    'bad_request',
+    'tools[1].tools[1].name',
+  ],
   [{ tool_choice: 'any' }, 'bad_request', 'tool_choice'],
   [{ tool_choice: { type: 'web_search' } }, 'bad_request', 'tool_choice.type'],
   [{ tool_choice: { type: 'function' } }, 'bad_request', 'tool_choice.name'],
@@ -471,6 +481,31 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
   ],
   [{ metadata: { a: 'b'.repeat(513) } }, 'bad_request', 'metadata'],
 ];
+
+test('tools whose names are the same with their namespaces are both named', () => {
+  const log = { type: 'function', name: 'log' };
+  const git = { type: 'namespace', name: 'git', tools: [log] };
+  const refusal = (...tools: Json[]) => {
+    let said = '';
+    try {
+      responses.chatBody({ ...base, tools });
+    } catch (error) {
+      said = String(error);
+    }
+    return said;
+  };
+  const flat = { ...log, name: 'git__log' };
+  for (const tools of [
+    [flat, git],
+    [git, flat],
+  ])
+    assert.match(
+      refusal(...tools),
+      /tools\[[01]\].*name and tools\[[01]\].*name are both git__log/,
+    );
+  assert.match(refusal(git, git), /tools\[1\]\.tools\[0\]\.name and tools\[0\]\.tools\[0\]/);
+  assert.equal(refusal(git, log, { ...git, name: 'svn' }), '');
+});
 
 describe('a call that is refused', () => {
   let stage: Stage;

@@ -28,16 +28,41 @@ const nameMax = 64;
 
 /** @throws ApiError `bad_request` */
 export function readTools(tools: unknown): Json[] {
-  return inList(tools, 'tools').flatMap((tool, i): Json[] => {
+  const read = inList(tools, 'tools').flatMap((tool, i): ReadTool[] => {
     const at = `tools[${i}]`;
     const { type, name, tools: inner } = objectOf(tool);
     if (type !== 'namespace') return [readTool(tool, at, null)];
     if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the namespace');
     return inList(inner, `${at}.tools`).map((each, k) => readTool(each, `${at}.tools[${k}]`, name));
   });
+  refuseSameName(read);
+  return read.map(({ tool }) => tool);
 }
 
-function readTool(tool: unknown, at: string, namespace: string | null): Json {
+interface ReadTool {
+  /** For the chat body. */
+  tool: Json;
+  name: string;
+  at: string;
+  namespace: string | null;
+}
+
+/** A call of one of them could not be given back to the right one. */
+function refuseSameName(tools: ReadTool[]): void {
+  const first = new Map<string, ReadTool>();
+  for (const tool of tools) {
+    const { name, at, namespace } = tool;
+    const other = first.get(name);
+    if (other && (namespace ?? other.namespace) !== null)
+      throw badRequest(
+        `${at}.name`,
+        `${at}.name and ${other.at}.name are both ${name} for the model, with their namespaces. Rename one of the two.`,
+      );
+    first.set(name, tool);
+  }
+}
+
+function readTool(tool: unknown, at: string, namespace: string | null): ReadTool {
   if (!isObject(tool)) throw badField(at, 'an object');
   const { type } = tool;
   if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
@@ -45,7 +70,8 @@ function readTool(tool: unknown, at: string, namespace: string | null): Json {
   const { format, ...own } = objectOf(rebuilt(tool, shape, at, badField));
   if (!isFilled(own.name)) throw badField(`${at}.name`, 'the name of the tool');
   const name = flatName(namespace, own.name);
-  return { type, [type]: { ...own, name, ...(isObject(format) && { format: nested(format) }) } };
+  const shown = { ...own, name, ...(isObject(format) && { format: nested(format) }) };
+  return { tool: { type, [type]: shown }, name, at, namespace };
 }
 
 function nested({ type, ...grammar }: Json): Json {
