@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { errors, type ErrorCode } from '../core/errors.ts';
-import { about, securitySchemes, tags } from './docs/about.ts';
+import { about, keyed, securitySchemes, tags } from './docs/about.ts';
 import { advice } from './docs/advice.ts';
 import { errorExamples } from './docs/errors.ts';
 import { headers, rateHeaders, type HeaderName, type HeaderUse } from './docs/headers.ts';
@@ -45,7 +45,7 @@ export function openapiDocument(table: Route[]): Json {
     info: about,
     servers: [{ url: `${documentedOrigin}/v1` }],
     tags,
-    security: [{ ApiKey: [] }, { Bearer: [] }, { XApiKey: [] }],
+    security: keyed,
     paths,
     components: {
       securitySchemes,
@@ -150,8 +150,9 @@ function callbacksOf({ tag, webhook }: RouteDocs, schema?: TSchema): Json {
 
 function securityOf({ who }: Route): Json[] | null {
   if (who === 'anyone' || who === 'signature') return [];
-  if (who === 'operator') return [{ OperatorKey: [] }, { OperatorBearer: [] }];
-  if (who === 'key_or_signature') return [{}, { ApiKey: [] }, { Bearer: [] }, { XApiKey: [] }];
+  if (who === 'operator')
+    return [{ OperatorKey: [] }, { OperatorBearer: [] }, { OperatorXApiKey: [] }];
+  if (who === 'key_or_signature') return [{}, ...keyed];
   return null;
 }
 

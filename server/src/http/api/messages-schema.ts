@@ -69,8 +69,8 @@ const prompt = {
       },
       {
         description:
-          'Up to 4096 tokens mean low effort, up to 16384 medium, more high. `output_config.effort` ' +
-          'comes first.',
+          'Without `output_config.effort`, up to 4096 tokens mean low effort, up to 16384 medium, ' +
+          'more high. With `disabled` the model gets no effort, not even that one.',
       },
     ),
   ),
@@ -80,9 +80,12 @@ const prompt = {
       format: optionalOrNull(anything('`{"type":"json_schema","schema":…}`')),
     }),
   ),
+  output_format: optionalOrNull(anything('The older name of `output_config.format`.')),
 };
 
-const dropped = 'Fields that are not listed here are dropped.';
+const dropped =
+  'Fields that are not listed here are dropped, except `mcp_servers`, `container` and `thread`, ' +
+  'which get 400.';
 
 export const MessageRequest = named(
   'MessageRequest',

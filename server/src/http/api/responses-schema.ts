@@ -87,8 +87,9 @@ export const ResponseRequest = named(
     },
     {
       description:
-        'Other fields are dropped; `metadata`, `truncation`, `safety_identifier` and ' +
-        '`prompt_cache_key` are repeated in the reply.',
+        '`max_tool_calls`, `metadata`, `prompt_cache_key`, `safety_identifier` and `truncation` are ' +
+        'only repeated in the reply. `previous_response_id`, `conversation`, `prompt` and ' +
+        '`background: true` get 400. Other fields are dropped.',
     },
   ),
 );

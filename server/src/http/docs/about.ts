@@ -75,9 +75,18 @@ export const securitySchemes = {
     scheme: 'bearer',
     description: '`Authorization: Bearer <OPERATOR_KEY>` means the same.',
   },
+  OperatorXApiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-api-key',
+    description: '`x-api-key: <OPERATOR_KEY>` means the same.',
+  },
   MetricsToken: {
     type: 'http',
     scheme: 'bearer',
     description: 'The metrics token that the operator has set. API keys are not accepted.',
   },
 };
+
+/** The ways to send an API key. */
+export const keyed: Record<string, string[]>[] = [{ ApiKey: [] }, { Bearer: [] }, { XApiKey: [] }];

@@ -39,8 +39,9 @@ const description = [
     'files; tool calls and their results; reasoning, which goes back to its model with its ' +
     'signature. A last message of the assistant goes to the model as it is: whether it is ' +
     'continued depends on the model.',
-  '`thinking` and `output_config.effort` become the reasoning effort: a budget up to 4096 tokens is ' +
-    '`low`, up to 16384 `medium`, above it `high`; `xhigh` and `max` are `high`. Accepted without ' +
+  'The reasoning effort is `output_config.effort`, whose `xhigh` and `max` are `high`; without it, ' +
+    '`budget_tokens` of `thinking` gives it: up to 4096 is `low`, up to 16384 `medium`, above it ' +
+    '`high`. With `thinking` `disabled` the model gets no effort. Accepted without ' +
     'effect: `top_k`, `cache_control`, `citations`, `service_tier`, `context_management`, and the ' +
     "headers `anthropic-version` and `anthropic-beta`. Anthropic's own tools, such as web search, " +
     '`mcp_servers`, `container` and `thread` get 400.',

@@ -1,3 +1,4 @@
+import { keyed } from './about.ts';
 import { header, one, type ReplyDocs, type RouteDocs } from './route-docs.ts';
 
 /** The catalog and its prices: GET /models, GET /models/{model_id}, POST /estimate. */
@@ -75,6 +76,7 @@ export const listModels: RouteDocs = {
     304: unchanged,
   },
   errors: ['bad_request'],
+  security: [{}, ...keyed],
 };
 
 export const readModel: RouteDocs = {

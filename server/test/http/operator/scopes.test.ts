@@ -85,6 +85,32 @@ async function callOf(path: string): Promise<{ at: string; body?: object }> {
   return { at: at + query, ...(body && { body }) };
 }
 
+test('a key may come in each way that openapi.json lists', async () => {
+  const { paths, security, components } = (await service.call('GET', '/v1/openapi.json')).body;
+  const ways = (key: string): Record<string, Record<string, string>> => ({
+    'Authorization: Key': { authorization: `Key ${key}` },
+    'Authorization: Bearer': { authorization: `Bearer ${key}` },
+    'x-api-key': { 'x-api-key': key },
+    none: {},
+  });
+  const listed = (path: string): string[] =>
+    (paths[path].get.security ?? security).map((each: object) => {
+      const [scheme = 'none'] = Object.keys(each);
+      const { type, name } = components.securitySchemes[scheme] ?? {};
+      if (type === 'http') return 'Authorization: Bearer';
+      return name === 'Authorization' ? 'Authorization: Key' : (name ?? scheme);
+    });
+  const calls = { '/models': customer.key, '/balance': customer.key };
+  for (const [path, key] of Object.entries({ ...calls, '/operator/accounts': made.read.key })) {
+    const taken: string[] = [];
+    for (const [way, headers] of Object.entries(ways(key))) {
+      const { status } = await service.call('GET', `/v1${path}`, { headers });
+      if (status === 200) taken.push(way);
+    }
+    assert.deepEqual(listed(path).sort(), taken.sort(), path);
+  }
+});
+
 test('the matrix has every call of the API, and no other', () => {
   const calls = routes({} as HttpDeps).filter(({ path }) => path.startsWith('/operator'));
   assert.deepEqual(
