@@ -37,12 +37,18 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
     'bad_messages',
     'messages[1].content[0].signature',
   ],
-  [
-    'a signature of ours that holds far too much',
-    answered({ type: 'thinking', thinking: 'a', signature: ours('['.repeat(1_000_000)) }),
-    'bad_messages',
-    'messages[1].content[0].signature',
-  ],
+  ...[`${'['.repeat(8)}${']'.repeat(8)}`, `[${'0,'.repeat(9_999)}0]`].map(
+    (more): (typeof malformed)[number] => [
+      `a signature of ours that holds too much: ${more.slice(0, 4)}`,
+      answered({
+        type: 'thinking',
+        thinking: 'a',
+        signature: ours(`{"proof":"a","more":${more}}`),
+      }),
+      'bad_messages',
+      'messages[1].content[0].signature',
+    ],
+  ),
   [
     'a block of a tool of Anthropic',
     answered({ type: 'server_tool_use' }),

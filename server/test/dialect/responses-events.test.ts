@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import { parseChat } from '../../src/core/chat/chat.ts';
 import { completionFromChunks, isUnfinished } from '../../src/core/chat/completion.ts';
+import { openOutput } from '../../src/core/dialect/responses-events.ts';
 import { responses } from '../../src/core/dialect/responses.ts';
 import { isLong } from '../kit/long.ts';
 
@@ -192,6 +193,22 @@ describe('one reply', () => {
         [1, '{}'],
       ],
     );
+  });
+
+  test('takes as long for each of its parts, however many it has', () => {
+    const began = process.cpuUsage();
+    const output = openOutput('r', []);
+    const details = [
+      { type: 'reasoning.text', text: 'a', index: 0 },
+      { type: 'reasoning.summary', summary: 'b', index: 1 },
+    ];
+    const chunk = { choices: [{ index: 0, delta: { reasoning_details: details } }] };
+    for (let i = 0; i < 8_000; i++) output.add(chunk);
+    output.end(true);
+    const [item] = output.shown() as [{ content: Json[] }];
+    assert.equal(item.content.length, 8_000);
+    // Processor time, because other processes may use the cores meanwhile.
+    assert.ok(process.cpuUsage(began).user < 2_000_000);
   });
 
   test('calls without an id, or with one that is taken, get one of their own', () => {

@@ -344,6 +344,7 @@ describe('a call becomes a chat body', () => {
   });
 });
 
+const thought = { type: 'reasoning', encrypted_content: 'QUJD' };
 const item = (more: Json) => ({ input: [user, more] });
 const part = (more: Json) => item({ role: 'user', content: [more] });
 const tool = (more: Json) => ({ tools: [look, more] });
@@ -360,7 +361,10 @@ const hostedTypes = [
 ];
 
 /** Reasoning as a caller may forge it. */
-const nested = `farebox1.${Buffer.from('['.repeat(1_000_000)).toString('base64url')}`;
+const forged = (more: string) => {
+  const text = `{"details":[],"text":"","more":${more}}`;
+  return { type: 'reasoning', encrypted_content: `farebox1.${btoa(text).replace(/=+$/, '')}` };
+};
 
 /** Calls that are refused, with the code and the field at fault. */
 const refused: [change: Json, code: ErrorCode, param: string | null][] = [
@@ -474,10 +478,12 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'bad_messages',
     'input[1].encrypted_content',
   ],
+  [item(forged(`${'['.repeat(8)}${']'.repeat(8)}`)), 'bad_messages', 'input[1].encrypted_content'],
+  [item(forged(`[${'0,'.repeat(9_999)}0]`)), 'bad_messages', 'input[1].encrypted_content'],
   [
-    item({ type: 'reasoning', encrypted_content: nested }),
+    { input: [user, ...Array.from({ length: 4_097 }, () => thought), user] },
     'bad_messages',
-    'input[1].encrypted_content',
+    'input[4097]',
   ],
   [{ metadata: { a: 'b'.repeat(513) } }, 'bad_request', 'metadata'],
 ];

@@ -423,6 +423,19 @@ describe('what is written, and how its bytes are cut', () => {
       ],
       bytes: 7,
     },
+    'reasoning in details only': {
+      chunks: [
+        chunkOf({
+          reasoning_details: [
+            { type: 'reasoning.text', text: 'Let me ', index: 0 },
+            { type: 'reasoning.summary', summary: 'see. ', index: 1 },
+            { type: 'reasoning.encrypted', data: 'QUJD', index: 2 },
+          ],
+        }),
+        chunkOf({ content: 'Yes' }),
+      ],
+      bytes: 15,
+    },
     'a refusal': { chunks: [chunkOf({ refusal: 'I will not.' })], bytes: 11 },
     'parts of a text': {
       chunks: [chunkOf({ content: [{ type: 'text', text: 'Yes.' }] })],

@@ -288,7 +288,9 @@ function costTold(usage: unknown): bigint | null {
 function deliveredText(pieces: readonly Json[]): string {
   const texts = { reasoning_content: '', reasoning: '', content: '', refusal: '' };
   const calls = new Map<number, { name: string; text: string }>();
+  let details = '';
   for (const piece of pieces) {
+    details += textOfDetails(piece);
     for (const field of Object.keys(texts) as (keyof typeof texts)[]) {
       const parts = Array.isArray(piece[field]) ? piece[field] : [{ text: piece[field] }];
       for (const { text, thinking = [] } of parts) {
@@ -304,8 +306,13 @@ function deliveredText(pieces: readonly Json[]): string {
     }
   }
   const written = [...calls].sort(([a], [b]) => a - b).map(([, { name, text }]) => name + text);
-  const thought = texts.reasoning_content || texts.reasoning;
+  const thought = texts.reasoning_content || texts.reasoning || details;
   return [thought, texts.content, texts.refusal, ...written].join('');
+}
+
+/** Counts only if the same reasoning is not also given as a plain text. */
+function textOfDetails({ reasoning_details: details = [] }: Json): string {
+  return details.map(({ text, summary }: Json) => text ?? summary ?? '').join('');
 }
 
 /** All that was written: the reasoning once, the text, a refusal, names and arguments of calls. */
@@ -313,7 +320,9 @@ function deliveredBytes(pieces: readonly Json[]): number {
   const sizes = { content: 0, refusal: 0, reasoning: 0, reasoning_content: 0 };
   const named = new Map<number, number>();
   let total = 0;
+  let details = 0;
   for (const piece of pieces) {
+    details += bytesOf(textOfDetails(piece));
     for (const field of Object.keys(sizes) as (keyof typeof sizes)[]) {
       const parts = Array.isArray(piece[field]) ? piece[field] : [{ text: piece[field] }];
       for (const { text, thinking = [] } of parts) {
@@ -328,5 +337,6 @@ function deliveredBytes(pieces: readonly Json[]): number {
     }
   }
   for (const bytes of named.values()) total += bytes;
-  return total + sizes.content + sizes.refusal + (sizes.reasoning_content || sizes.reasoning);
+  const thought = sizes.reasoning_content || sizes.reasoning || details;
+  return total + sizes.content + sizes.refusal + thought;
 }

@@ -229,6 +229,14 @@ describe('completionFromChunks', () => {
     assert.equal((messageOf(gatherer.completion()).tool_calls as Json[]).length, 1_024);
   });
 
+  test('a faulty upstream cannot open details of reasoning without end', () => {
+    const gatherer = gatherChunks(identity);
+    for (let index = 0; index < 300; index++)
+      gatherer.add(chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'x', index }] }));
+    const details = messageOf(gatherer.completion()).reasoning_details as Json[];
+    assert.equal(details.length, 256);
+  });
+
   test("agrees with OpenAI's own client", async () => {
     const texts = ['', 'Hel', 'lo ', '😀', '\n'].map((content) => chunk({ content }));
     const end = [chunk({}, { finish_reason: 'stop' }), { ...head, choices: [], usage }];
@@ -361,6 +369,12 @@ describe('deliveredText', () => {
   const cases: [name: string, message: unknown, text: string][] = [
     ['reasoning under two names counts once', { reasoning: 'a', reasoning_content: 'a' }, 'a'],
     ['reasoning under its other name', { reasoning: 'a', content: 'b' }, 'ab'],
+    [
+      'reasoning in details only, without what is encrypted',
+      { reasoning_details: [{ text: 'a' }, { summary: 'b' }, { data: 'c' }, null], content: 'd' },
+      'abd',
+    ],
+    ['reasoning also in details', { reasoning: 'a', reasoning_details: [{ text: 'a' }] }, 'a'],
     [
       'content in parts',
       { content: [{ type: 'text', text: 'a' }, { text: 'b' }, 'x', null] },

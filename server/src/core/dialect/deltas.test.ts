@@ -117,6 +117,12 @@ describe('pieces of a reply', () => {
     });
   }
 
+  test('calls that no model makes are left out', () => {
+    const next = deltaReader();
+    const calls = Array.from({ length: 1_030 }, (_, i) => ({ index: i, function: { name: 'f' } }));
+    assert.equal(next({ choices: [{ delta: { tool_calls: calls } }] }).length, 1_024);
+  });
+
   test('only the first choice counts, with its log probabilities and its end', () => {
     const next = deltaReader();
     const logprobs = { content: [{ token: 'a' }, null] };

@@ -156,6 +156,23 @@ describe('a call becomes a chat completion', () => {
     assert.equal(effort(off), undefined);
   });
 
+  test('with a schema of many fields, each of which is read a few times only', () => {
+    const names = Array.from({ length: 1_000 }, (_, i) => `field ${i}`);
+    let reads = 0;
+    const required = new Proxy(names, {
+      get(list, name) {
+        reads++;
+        return Reflect.get(list, name) as unknown;
+      },
+    });
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+    const schema = { type: 'object', properties, required, additionalProperties: false };
+    const format = { type: 'json_schema', schema };
+    const { response_format } = messages.chatBody({ ...hello, output_config: { format } });
+    assert.equal(objectOf(objectOf(response_format).json_schema).strict, true);
+    assert.ok(reads < 10 * names.length, `${reads} reads`);
+  });
+
   test('with a user of at most 64 characters, the same for the same', () => {
     const user = (user_id: string) => String(chatOf({ ...hello, metadata: { user_id } }).body.user);
     assert.equal(user('x'.repeat(200)).length, 64);
