@@ -161,7 +161,7 @@ function good({ statuses }: LoadResult): number {
   return (statuses['200'] ?? 0) + (statuses['202'] ?? 0);
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;

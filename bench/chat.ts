@@ -59,7 +59,7 @@ const question: Question = {
 export default question;
 
 /** Starts the chat upstream in its own thread, so that the load generator does not slow it down. */
-async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {
+export async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {
   const worker = new Worker(new URL('./chat-upstream.ts', import.meta.url));
   const port = await new Promise<number>((resolve) => worker.once('message', resolve));
   return { url: `http://127.0.0.1:${port}/v1`, close: () => worker.terminate() };

@@ -87,13 +87,17 @@ export function within(sorted: readonly number[], share: number): number {
 }
 
 /**
- * Length in bytes of the first message in the buffer, by its Content-Length; null while its head is
- * incomplete.
+ * Length in bytes of the first message in the buffer, by its Content-Length or its last chunk; null
+ * while it is not known.
  */
 export function messageSize(buffer: Buffer): number | null {
   const head = buffer.indexOf('\r\n\r\n');
   if (head === -1) return null;
   const text = buffer.toString('latin1', 0, head).toLowerCase();
+  if (text.includes('transfer-encoding: chunked')) {
+    const last = buffer.indexOf('\r\n0\r\n\r\n', head);
+    return last === -1 ? null : last + 7;
+  }
   const at = text.indexOf('content-length:');
   return head + 4 + (at === -1 ? 0 : Number.parseInt(text.slice(at + 15), 10));
 }

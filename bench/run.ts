@@ -29,6 +29,7 @@ const names = [
   'status',
   'flow',
   'chat',
+  'dialects',
   'polls',
   'streams',
   'shares',
