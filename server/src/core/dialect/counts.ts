@@ -1,36 +1,30 @@
 import { isCount, objectOf, type Json } from '../../lib/json.ts';
+import { usageOf, type Usage } from '../chat/completion.ts';
 
-/** The charged usage of a reply. A count is 0 if the model's server gave none. */
-export interface Counts {
-  prompt: number;
-  /** Read from a cache; part of the prompt. */
-  cached: number;
-  /** Written to a cache; another part of the prompt. */
-  cache_written: number;
-  completion: number;
-  /** Part of the completion. Null if the server does not count it. */
-  reasoning: number | null;
-  total: number;
+/** The charged usage of a reply. */
+interface Counts extends Usage {
+  prompt_tokens: number;
+  /** Part of the completion. Null if the model's server does not count it. */
+  reasoning_tokens: number | null;
   cost_usd_micro: unknown;
 }
 
-export function countsOf({ usage }: Json): Counts {
-  const said = objectOf(usage);
-  const read = objectOf(said.prompt_tokens_details);
-  const { reasoning_tokens: reasoning } = objectOf(said.completion_tokens_details);
-  const prompt = countOf(said.prompt_tokens);
-  const cached = Math.min(prompt, countOf(read.cached_tokens));
-  return {
-    prompt,
-    cached,
-    cache_written: Math.min(prompt - cached, countOf(read.cache_write_tokens)),
-    completion: countOf(said.completion_tokens),
-    reasoning: isCount(reasoning) ? reasoning : null,
-    total: countOf(said.total_tokens),
-    cost_usd_micro: said.cost_usd_micro,
-  };
-}
+const nothing: Usage = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cached_tokens: 0,
+  cache_write_tokens: 0,
+};
 
-function countOf(value: unknown): number {
-  return isCount(value) ? value : 0;
+/** A count is 0 if there is none. */
+export function countsOf(completion: Json): Counts {
+  const { completion_tokens_details, cost_usd_micro } = objectOf(completion.usage);
+  const { reasoning_tokens } = objectOf(completion_tokens_details);
+  const { prompt_tokens, ...counts } = usageOf(completion) ?? nothing;
+  return {
+    ...counts,
+    prompt_tokens: prompt_tokens ?? 0,
+    reasoning_tokens: isCount(reasoning_tokens) ? reasoning_tokens : null,
+    cost_usd_micro,
+  };
 }

@@ -1,28 +1,32 @@
 import { isObject, type Json } from '../../lib/json.ts';
-import type { CallDelta, Delta, ReasoningDelta } from './deltas.ts';
+import { deltaReader, type CallDelta, type Delta, type ReasoningDelta } from './deltas.ts';
 import { packed } from './messages-signature.ts';
 import { inOrder, type Entry } from './order.ts';
 
 /** The content blocks of one message. */
 export interface Blocks {
-  add(delta: Delta): Json[];
+  add(chunk: Json): Json[];
   end(): Json[];
   stopReason(): 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
 }
 
 /** `requestId`: for tool calls that came without an id. */
 export function openBlocks(requestId: string): Blocks {
+  const read = deltaReader();
   const order = inOrder((delta, index) => blockOf(delta, index, requestId.replaceAll('-', '')));
   let hasCalled = false;
   let hasRefused = false;
   let finish = 'stop';
+
+  function add(delta: Delta): Json[] {
+    hasCalled ||= delta.type === 'call';
+    hasRefused ||= delta.type === 'refusal';
+    if (delta.type === 'finish') finish = delta.reason;
+    return order.add(delta);
+  }
+
   return {
-    add(delta) {
-      hasCalled ||= delta.type === 'call';
-      hasRefused ||= delta.type === 'refusal';
-      if (delta.type === 'finish') finish = delta.reason;
-      return order.add(delta);
-    },
+    add: (chunk) => read(chunk).flatMap(add),
     end: () => order.end(true),
     stopReason() {
       if (hasRefused || finish === 'content_filter') return 'refusal';

@@ -2,7 +2,6 @@ import { objectOf, type Json } from '../../lib/json.ts';
 import { chunksFromCompletion } from '../chat/completion.ts';
 import { errors, type ErrorCode } from '../errors.ts';
 import { countsOf } from './counts.ts';
-import { deltaReader } from './deltas.ts';
 import type { ReplyEvents, SentEvent, ShownError, StreamedCall } from './dialect.ts';
 import { openBlocks, toolInput } from './messages-blocks.ts';
 
@@ -12,8 +11,7 @@ import { openBlocks, toolInput } from './messages-blocks.ts';
 export function messagesReply(completion: Json): Json {
   const id = String(completion.id);
   const blocks = openBlocks(requestOf(id));
-  const deltas = chunksFromCompletion(completion, false).flatMap(deltaReader());
-  const events = [...deltas.flatMap((delta) => blocks.add(delta)), ...blocks.end()];
+  const events = [...chunksFromCompletion(completion, false).flatMap(blocks.add), ...blocks.end()];
   const stop_reason = blocks.stopReason();
   return {
     ...messageOf(id, completion.model),
@@ -25,7 +23,6 @@ export function messagesReply(completion: Json): Json {
 
 export function messagesEvents({ head }: StreamedCall): ReplyEvents {
   const blocks = openBlocks(requestOf(head.id));
-  const read = deltaReader();
   const message = messageOf(head.id, head.model);
   const last = (stop_reason: string | null, completion: Json): Json => ({
     type: 'message_delta',
@@ -34,7 +31,7 @@ export function messagesEvents({ head }: StreamedCall): ReplyEvents {
   });
   return {
     begin: () => [sent({ type: 'message_start', message })],
-    add: (chunk) => read(chunk).flatMap((delta) => blocks.add(delta).map(sent)),
+    add: (chunk) => blocks.add(chunk).map(sent),
     end: (completion) => [
       ...blocks.end().map(sent),
       sent(last(blocks.stopReason(), completion)),
@@ -109,14 +106,16 @@ function contentOf(events: Json[]): Json[] {
 
 /** `input_tokens` are those that were neither read from a cache nor written to it. */
 function usageOf(completion: Json): Json {
-  const { prompt, cached, cache_written, reasoning, ...counts } = countsOf(completion);
-  const { cost_usd_micro } = counts;
+  const counts = countsOf(completion);
+  const { cached_tokens, cache_write_tokens, reasoning_tokens, cost_usd_micro } = counts;
   return {
-    input_tokens: prompt - cached - cache_written,
-    cache_creation_input_tokens: cache_written,
-    cache_read_input_tokens: cached,
-    output_tokens: counts.completion,
-    ...(reasoning !== null && { output_tokens_details: { thinking_tokens: reasoning } }),
+    input_tokens: counts.prompt_tokens - cached_tokens - cache_write_tokens,
+    cache_creation_input_tokens: cache_write_tokens,
+    cache_read_input_tokens: cached_tokens,
+    output_tokens: counts.completion_tokens,
+    ...(reasoning_tokens !== null && {
+      output_tokens_details: { thinking_tokens: reasoning_tokens },
+    }),
     ...(cost_usd_micro !== undefined && { cost_usd_micro }),
   };
 }

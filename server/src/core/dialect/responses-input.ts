@@ -212,7 +212,11 @@ function fileOf(file: Json, at: string): Part {
     throw badMessages(at, 'must have file_id, file_data or file_url');
   const own = { file_id, file_data: file_data && file[file_data], filename };
   const given = Object.entries(own).filter(([, value]) => isGiven(value) && value !== '');
-  const fields = { file_id: 'file_id', file_data: file_data ?? '', filename: 'filename' };
+  const fields = {
+    file_id: 'file_id',
+    filename: 'filename',
+    ...(file_data !== undefined && { file_data }),
+  };
   return { part: { type: 'file', file: Object.fromEntries(given) }, at, fields };
 }
 

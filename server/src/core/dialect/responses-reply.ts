@@ -110,13 +110,14 @@ export function brokenEnd(error: ShownError, completion: Json | null): ReplyEnd 
 }
 
 function usageOf(completion: Json): Json {
-  const { prompt, cached, cache_written, completion: written, ...counts } = countsOf(completion);
+  const counts = countsOf(completion);
+  const { prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens } = counts;
   return {
-    input_tokens: prompt,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cache_written },
-    output_tokens: written,
-    output_tokens_details: { reasoning_tokens: counts.reasoning ?? 0 },
-    total_tokens: counts.total,
+    input_tokens: prompt_tokens,
+    input_tokens_details: { cached_tokens, cache_write_tokens },
+    output_tokens: completion_tokens,
+    output_tokens_details: { reasoning_tokens: counts.reasoning_tokens ?? 0 },
+    total_tokens: prompt_tokens + completion_tokens,
     cost_usd_micro: counts.cost_usd_micro,
   };
 }
