@@ -50,20 +50,14 @@ export function headOf({ id, created, model }: Json): ReplyHead {
   return { request_id: String(id).replace(/^chatcmpl-/, ''), created, model };
 }
 
-export function responseOf(
-  { request_id, created, model }: ReplyHead,
-  body: Json,
-  output: Json[],
-  end: ReplyEnd,
-): Json {
+/** The response without its output and its end. */
+export function responseOf({ request_id, created, model }: ReplyHead, body: Json): Json {
   const given = Object.entries(echoed).map(([field, value]) => [field, body[field] ?? value]);
   return {
     id: `resp_${request_id}`,
     object: 'response',
     created_at: created,
     model,
-    output,
-    ...end,
     ...Object.fromEntries(given),
     ...(typeof body.user === 'string' && { user: body.user }),
     background: false,

@@ -16,7 +16,7 @@ export const responses: Dialect = {
     for (const chunk of chunksFromCompletion(completion, false)) output.add(chunk);
     const end = endOf(completion);
     output.end(end.status === 'completed');
-    return responseOf(head, body, output.shown(), end);
+    return { ...responseOf(head, body), output: output.shown(), ...end };
   },
   events({ body, head: identity }) {
     const head = headOf({ ...identity });
@@ -26,11 +26,13 @@ export const responses: Dialect = {
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence_number++, ...rest }),
     });
-    const responseEvent = (name: string, end: ReplyEnd): SentEvent =>
-      numbered({
-        type: `response.${name}`,
-        response: responseOf(head, body, output.shown(), end),
-      });
+    // Three events repeat the tools of the call, which are long for an agent.
+    const repeated = JSON.stringify(responseOf(head, body)).slice(0, -1);
+    const responseEvent = (name: string, end: ReplyEnd): SentEvent => {
+      const { event, data } = numbered({ type: `response.${name}` });
+      const own = JSON.stringify({ output: output.shown(), ...end }).slice(1);
+      return { event, data: `${data.slice(0, -1)},"response":${repeated},${own}}` };
+    };
     return {
       begin: () => ['created', 'in_progress'].map((name) => responseEvent(name, unended)),
       add: (chunk) => output.add(chunk).map(numbered),
