@@ -6,8 +6,8 @@ import type { Call } from './routes.ts';
 const preflightSeconds = 3_600;
 /** Response headers that such a page may read. */
 const exposed =
-  'etag, location, retry-after, x-should-retry, x-request-id, request-id, x-charge-usd-micro, x-ignored-fields, ' +
-  'idempotent-replayed, ' +
+  'etag, location, retry-after, x-should-retry, x-request-id, request-id, x-charge-usd-micro, ' +
+  'x-ignored-fields, idempotent-replayed, preference-applied, ' +
   'ratelimit, ratelimit-policy, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
 
 /**

@@ -173,7 +173,7 @@ function successes({ docs, who, shapes }: Route, used: Used): Json {
 }
 
 function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes']): Content {
-  const body = reply ?? written;
+  const body = docs.schema ?? reply ?? written;
   return {
     ...docs.content,
     ...(body && json(body, docs.examples)),

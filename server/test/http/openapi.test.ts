@@ -38,7 +38,12 @@ const parameters: Record<string, string[]> = {
   'POST /responses': ['header Idempotency-Key'],
   'POST /messages': ['header Idempotency-Key'],
   'POST /messages/count_tokens': [],
-  'POST /queue/{model_id}': ['path model_id', 'query webhook_url', 'header Idempotency-Key'],
+  'POST /queue/{model_id}': [
+    'path model_id',
+    'query webhook_url',
+    'header Idempotency-Key',
+    'header Prefer',
+  ],
   'GET /requests': [
     'query status',
     'query model_id',

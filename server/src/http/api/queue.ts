@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { submittedView } from '../../core/request/views.ts';
 import { objectOf } from '../../lib/json.ts';
@@ -7,10 +8,15 @@ import type { SubmitResult } from '../../operations/requests/admit.ts';
 import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import { mayHold } from '../event-streams.ts';
+import { preferredWait } from '../prefer.ts';
 import { object, optional, text } from '../schema.ts';
+import { bodyOf } from '../serialize.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { ModelInput } from './model-schema.ts';
 import { Notification, QueuedRequest } from './request-schema.ts';
+import { outputOf } from './requests.ts';
+import { ended, inWaitingSlot } from './waiting.ts';
 
 const webhook_url = text(
   'A public http or https address that gets one POST when the request is final.',
@@ -20,19 +26,52 @@ const shapes = {
   params: ['*'],
   rawQuery: object({ webhook_url: optional(webhook_url) }),
   body: ModelInput,
-  reply: QueuedRequest,
+  written: QueuedRequest,
   webhook: Notification,
 } as const;
 
-/** POST /queue/{model_id}: a repeated call gets the same bytes. */
+/**
+ * POST /queue/{model_id}: a repeated call gets the same bytes. With `Prefer: wait` the answer is
+ * the output if it is there in time.
+ */
 export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const { webhook_url } = objectOf(req.query);
   const asked = { model_id: req.params['*'], webhook_url };
+  const waitSeconds = preferredWait(req.raw.rawHeaders);
   const submitted = await enqueue(asked, req, reply, deps);
   reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
+  const output = await outputWithin(waitSeconds, submitted.request_id, req, deps);
+  if (output !== null) {
+    reply.header('preference-applied', 'wait');
+    return output;
+  }
   reply.code(submitted.replayed ? 200 : 202);
-  return submittedView(submitted, deps.links);
+  return bodyOf(reply, QueuedRequest, submittedView(submitted, deps.links));
 });
+
+/**
+ * The output if the request is COMPLETED in time, otherwise null. Does not throw: the request is
+ * reserved, so its caller must get at least its id.
+ */
+async function outputWithin(
+  waitSeconds: number,
+  requestId: string,
+  req: KeyedRequest,
+  deps: HttpDeps,
+): Promise<Record<string, unknown> | null> {
+  if (waitSeconds === 0 || !mayHold(req.grant, deps)) return null;
+  try {
+    const { status } = await inWaitingSlot(req, deps, (over) =>
+      ended(requestId, { waitSeconds, over }, req, deps),
+    );
+    const row = status === 'COMPLETED' ? await deps.operations.card(requestId) : null;
+    return row && (await outputOf(row, deps));
+  } catch (error) {
+    if (!(error instanceof ApiError))
+      deps.log.warn({ err: error, request_id: requestId }, 'could not wait for a request');
+    return null;
+  }
+}
 
 /** Reads the model input and submits it. `webhook_url` is the unchecked value from the query. */
 export async function enqueue(

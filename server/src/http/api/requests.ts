@@ -17,7 +17,7 @@ import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
-import { hold, holdStream, mayHold } from '../event-streams.ts';
+import { holdStream, mayHold } from '../event-streams.ts';
 import { pageFrom } from '../form.ts';
 import type { At } from '../path.ts';
 import {
@@ -32,7 +32,6 @@ import {
   text,
   type Static,
 } from '../schema.ts';
-import { accessOver } from '../stream-grants.ts';
 import { mayTry } from '../session/throttle.ts';
 import { badField } from '../validate.ts';
 import { keyedEndpoint } from './endpoint.ts';
@@ -45,6 +44,7 @@ import {
   StatusName,
   StreamEnd,
 } from './request-schema.ts';
+import { changed, inWaitingSlot } from './waiting.ts';
 
 const waitMaxSeconds = 60;
 
@@ -94,8 +94,10 @@ export async function readStatus(
   const toTheEnd = until === 'final';
   const waitSeconds = wait ?? (toTheEnd ? waitMaxSeconds : 0);
   let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
-  if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.grant, deps))
-    row = await changed(row, { waitSeconds, toTheEnd }, req, deps);
+  if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.grant, deps)) {
+    const waitFor = (over: AbortSignal) => changed(row, { waitSeconds, toTheEnd, over }, req, deps);
+    row = await inWaitingSlot(req, deps, waitFor);
+  }
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
   return view(row, deps);
@@ -148,7 +150,14 @@ export async function readOutput(
   req: RequestCall,
   deps: HttpDeps,
 ): Promise<Record<string, unknown>> {
-  const row = own(req, await deps.operations.card(requestId(req)));
+  return outputOf(own(req, await deps.operations.card(requestId(req))), deps);
+}
+
+/** Throws `request_not_ready`, or `expired` if the output is no longer kept. */
+export async function outputOf(
+  row: requests.CardRow,
+  deps: HttpDeps,
+): Promise<Record<string, unknown>> {
   if (row.status !== 'COMPLETED') {
     const failure = failureOf(row);
     throw new ApiError('request_not_ready', {
@@ -293,42 +302,4 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
   const position =
     row.status === 'IN_QUEUE' ? await deps.queue.position(row.upstream, row.id) : null;
   return statusView(row, position, deps.links);
-}
-
-/**
- * Resolves with the row once its status has changed (with `toTheEnd`: once it is final), or with
- * the unchanged row when the time is over or the caller has left. Throws `unauthorized` or
- * `forbidden` if the key or person loses access meanwhile.
- */
-function changed(
-  row: StatusRow,
-  { waitSeconds, toTheEnd }: { waitSeconds: number; toTheEnd: boolean },
-  req: KeyedRequest,
-  deps: HttpDeps,
-): Promise<StatusRow> {
-  return new Promise((resolve, reject) => {
-    let newest = row;
-    const over = () => {
-      reject(accessOver(req.grant));
-      done();
-    };
-    const leave = hold(req.grant, deps, over);
-    req.yieldSlot();
-    const stop = deps.requestEvents.watch(row, (newer) => {
-      newest = newer;
-      if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();
-    });
-    const timer = setTimeout(done, waitSeconds * 1000);
-    req.raw.once('close', done);
-    deps.draining.addEventListener('abort', done);
-    if (deps.draining.aborted) done();
-    function done(): void {
-      clearTimeout(timer);
-      stop();
-      leave();
-      req.raw.removeListener('close', done);
-      deps.draining.removeEventListener('abort', done);
-      resolve(newest);
-    }
-  });
 }

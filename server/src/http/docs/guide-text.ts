@@ -99,7 +99,8 @@ function queueSteps(baseUrl: string, model: Model): string {
       ${jsonType} -H 'Idempotency-Key: job-0001' -d ${input}
 
    The reply has request_id, status_url, response_url, cancel_url, quoted_usd_micro and
-   queue_position.
+   queue_position. With the header "Prefer: wait=60" (at most 120) a job that is done in time is
+   answered with 200, "Preference-Applied: wait" and the output of step 4; otherwise as usual.
 
 3. Wait until status is COMPLETED, FAILED or CANCELLED; before that it is IN_QUEUE or IN_PROGRESS.
    The first call waits for the end, at most 60 seconds: repeat it until the status is final. Or
@@ -170,8 +171,8 @@ waits and retries by itself. This service serves it. Both read FAREBOX_API_KEY a
 
 ## Code written for fal
 
-@fal-ai/client works here with your key as its credentials and this in its config. subscribe,
-queue.* and storage.upload are supported, run is not:
+@fal-ai/client works here with your key as its credentials and this in its config. subscribe, run,
+queue.* and storage.upload are supported:
 
     requestMiddleware: async (request) => ({
       ...request,

@@ -53,6 +53,12 @@ export const headers = {
     { type: 'string', format: 'uri' },
     'http://localhost:8080/v1/requests/0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10/status',
   ),
+  PreferenceApplied: h(
+    'Preference-Applied',
+    'The request was completed in the time of `Prefer: wait`, and the body is its output.',
+    { type: 'string', enum: ['wait'] },
+    'wait',
+  ),
   Replayed: h(
     'Idempotent-Replayed',
     'The stored reply of an earlier call with the same `Idempotency-Key`.',

@@ -1,4 +1,6 @@
-import { exampleCard, exampleId, exampleUrls } from './request-examples.ts';
+import { ModelOutput, QueuedRequest } from '../api/request-schema.ts';
+import { either } from '../schema.ts';
+import { exampleCard, exampleId, exampleOutput, exampleUrls } from './request-examples.ts';
 import { header, one, type Parameter, type RouteDocs, type WebhookDocs } from './route-docs.ts';
 
 /** POST /queue/{model_id} and the webhook that it may ask for. */
@@ -26,6 +28,16 @@ export const idempotencyKey: Parameter = {
   example: 'order-1042-cover',
 };
 
+const prefer: Parameter = {
+  ...header(
+    'Prefer',
+    '`wait=SECONDS`, at most 120: the call is answered with the output, as `response_url` ' +
+      'gives it, if the request is `COMPLETED` in this time, otherwise as usual. `wait` alone ' +
+      'means 60 seconds. Other preferences are ignored.',
+  ),
+  example: 'wait=60',
+};
+
 const examples = one(exampleQueued);
 
 export const submit: RouteDocs = {
@@ -39,18 +51,25 @@ export const submit: RouteDocs = {
       'limit, the balance. A repeat with an `Idempotency-Key` starts no job, so it gets 200 ' +
       'even if the API key has reached its limit of open jobs.',
   ].join('\n\n'),
-  headers: [idempotencyKey],
+  headers: [idempotencyKey, prefer],
   body: {
     description: 'The model input; at most 1 MiB of JSON.',
     examples: one({ prompt: 'A lighthouse at dusk', resolution: '2k' }),
   },
   replies: {
     200: {
-      description: 'A repeat: the reply of the first submit under this `Idempotency-Key`.',
-      headers: ['Location', 'Replayed'],
+      description:
+        'A repeat: the reply of the first submit under this `Idempotency-Key`. With ' +
+        '`Preference-Applied`: the output of the request.',
+      headers: ['Location', 'Replayed?', 'PreferenceApplied?'],
+      schema: either([QueuedRequest, ModelOutput]),
+      examples: { queued: { value: exampleQueued }, output: { value: exampleOutput } },
+    },
+    202: {
+      description: 'Reserved and queued.',
+      headers: ['Location'],
       examples,
     },
-    202: { description: 'Reserved and queued.', headers: ['Location'], examples },
   },
   errors: [
     'bad_request',

@@ -36,6 +36,20 @@ export const exampleCard = {
   key_id: keyId,
 };
 
+export const exampleOutput = {
+  seed: 42,
+  images: [
+    {
+      url: exampleOutputUrl,
+      content_type: 'image/png',
+      width: 2048,
+      height: 2048,
+      file_size: 183_402,
+      file_name: '5e0b8a6d2f10-0.png',
+    },
+  ],
+};
+
 export const runningStatus = {
   request_id: exampleId,
   model_id: 'sandbox/canvas/text-to-image',

@@ -2,7 +2,7 @@ import {
   exampleCard,
   exampleId,
   exampleLine,
-  exampleOutputUrl,
+  exampleOutput,
   failedStatus,
   runningStatus,
 } from './request-examples.ts';
@@ -88,19 +88,7 @@ export const response: RouteDocs = {
   replies: {
     200: {
       description: 'The output.',
-      examples: one({
-        seed: 42,
-        images: [
-          {
-            url: exampleOutputUrl,
-            content_type: 'image/png',
-            width: 2048,
-            height: 2048,
-            file_size: 183_402,
-            file_name: '5e0b8a6d2f10-0.png',
-          },
-        ],
-      }),
+      examples: one(exampleOutput),
     },
   },
   errors: ['bad_request', 'not_found', 'request_not_ready', 'expired'],

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Schema } from '../schema.ts';
+import type { Schema, TSchema } from '../schema.ts';
 import type { HeaderUse } from './headers.ts';
 
 /**
@@ -32,6 +32,8 @@ export interface BodyDocs {
 export interface ReplyDocs extends BodyDocs {
   /** Headers besides those that every reply has. */
   headers?: HeaderUse[];
+  /** Used instead of the route's, if its replies differ. */
+  schema?: TSchema;
   /** Examples of the events of a stream. */
   events?: Examples;
 }

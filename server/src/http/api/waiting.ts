@@ -1,0 +1,85 @@
+import { ApiError } from '../../core/errors.ts';
+import { isFinal } from '../../core/request/request.ts';
+import type { StatusRow } from '../../db/requests/requests.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import { hold } from '../event-streams.ts';
+import { accessOver } from '../stream-grants.ts';
+
+/** Calls that are held until a request has changed. */
+
+interface Patience {
+  waitSeconds: number;
+  /** Waits for a final status, not for any other one. */
+  toTheEnd: boolean;
+  /** Fires when the key or person loses access. */
+  over: AbortSignal;
+}
+
+/**
+ * Does the work in one of the account's slots for streams and waiting calls; the signal fires when
+ * the key or person loses access. Throws as `hold` does, before the work begins.
+ */
+export async function inWaitingSlot<T>(
+  req: KeyedRequest,
+  deps: HttpDeps,
+  work: (over: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const leave = hold(req.grant, deps, () => over.abort());
+  try {
+    return await work(over.signal);
+  } finally {
+    leave();
+  }
+}
+
+/**
+ * Resolves with the row once its status has changed (with `toTheEnd`: once it is final), or with
+ * the newest row when the time is over or the caller has left. Throws `unauthorized` or `forbidden`
+ * if the key or person loses access meanwhile.
+ */
+export function changed(
+  row: StatusRow,
+  { waitSeconds, toTheEnd, over }: Patience,
+  req: KeyedRequest,
+  deps: HttpDeps,
+): Promise<StatusRow> {
+  return new Promise((resolve, reject) => {
+    let newest = row;
+    const lostAccess = () => {
+      reject(accessOver(req.grant));
+      done();
+    };
+    over.addEventListener('abort', lostAccess);
+    req.yieldSlot();
+    const stop = deps.requestEvents.watch(row, (newer) => {
+      newest = newer;
+      if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();
+    });
+    const timer = setTimeout(done, waitSeconds * 1000);
+    req.raw.once('close', done);
+    deps.draining.addEventListener('abort', done);
+    if (over.aborted) lostAccess();
+    if (deps.draining.aborted) done();
+    function done(): void {
+      clearTimeout(timer);
+      stop();
+      over.removeEventListener('abort', lostAccess);
+      req.raw.removeListener('close', done);
+      deps.draining.removeEventListener('abort', done);
+      resolve(newest);
+    }
+  });
+}
+
+/** The row of a request that was just submitted, once it is final or the time is over. */
+export async function ended(
+  requestId: string,
+  patience: Omit<Patience, 'toTheEnd'>,
+  req: KeyedRequest,
+  deps: HttpDeps,
+): Promise<StatusRow> {
+  const row = await deps.operations.status(requestId);
+  if (row === null) throw new ApiError('not_found');
+  return isFinal(row.status) ? row : changed(row, { ...patience, toTheEnd: true }, req, deps);
+}
