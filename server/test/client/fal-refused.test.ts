@@ -195,9 +195,10 @@ describe('what is asked too early, or of nobody', () => {
     assert.equal(error.status, 404);
   });
 
-  test('run, which this door does not have, spends nothing and says what to use', async () => {
+  test('stream, which this door does not have, spends nothing and says what to use', async () => {
     const earlier = await traces(service);
-    const error = await thrown(connect().run(model, { input }));
+    const stream = await connect().stream(model, { input });
+    const error = await thrown(stream.done());
     assert.equal(error.status, 404);
     assert.match(error.message, /use subscribe/);
     assert.deepEqual(await traces(service), earlier);

@@ -235,6 +235,106 @@ describe('the queue', () => {
   });
 });
 
+describe('run', () => {
+  const newest = async () =>
+    (await service.call('GET', '/v1/requests?limit=1', account)).body.data[0];
+
+  /** A call of `run`, and its request once it is submitted. */
+  async function running(client = fal) {
+    const earlier = (await newest()).request_id;
+    const reply = client.run(model, { input });
+    reply.catch(() => {});
+    const { request_id } = await until('it is submitted', async () => {
+      const row = await newest();
+      return row.request_id === earlier ? null : row;
+    });
+    return { reply, requestId: request_id as string };
+  }
+
+  test('gives the pictures themselves, charged as by the queue', async () => {
+    const job = slow();
+    const { reply, requestId } = await running();
+    await service.work();
+    job.over();
+    await look(requestId);
+    service.fake.behave = {};
+    const { data, requestId: told } = await reply;
+    assert.equal(told, requestId);
+    const { status, bytes } = await service.call('GET', data.images[0].url);
+    assert.deepEqual([status, bytes.length], [200, data.images[0].file_size]);
+    assert.equal((await card(requestId)).charged_usd_micro, '10000');
+  });
+
+  test('throws the reason of a job that failed or was cancelled, and costs nothing', async () => {
+    const ends: [number, string, (requestId: string) => Promise<unknown>][] = [
+      [
+        422,
+        'no lighthouses',
+        () => {
+          service.fake.behave.start = () => ({ outcome: 'rejected', message: 'no lighthouses' });
+          return service.work();
+        },
+      ],
+      [
+        499,
+        'The request was cancelled. Nothing was charged.',
+        (requestId) => service.call('POST', `/v1/requests/${requestId}/cancel`, account),
+      ],
+    ];
+    for (const [status, message, end] of ends) {
+      const earlier = await service.balance(account);
+      const { reply, requestId } = await running();
+      await end(requestId);
+      service.fake.behave = {};
+      await assert.rejects(reply, { status, message, requestId });
+      assert.deepEqual(await service.balance(account), earlier);
+    }
+  });
+
+  test('says how to go on if the service stops first, and is the same job under its key', async () => {
+    const { app, base } = await service.another();
+    const statuses: number[] = [];
+    const send: typeof fetch = async (url, init) => {
+      const headers = { ...(init?.headers as object), 'idempotency-key': 'run-1' };
+      const reply = await fetch(url, { ...init, headers });
+      statuses.push(reply.status);
+      return reply;
+    };
+    const { reply, requestId } = await running(falClient(base, account.key, send));
+    await app.stop();
+    await assert.rejects(reply, (error: any) => {
+      const { code, details } = error.body.error;
+      assert.deepEqual(
+        [error.status, code, details.request_id],
+        [400, 'request_not_ready', requestId],
+      );
+      return new URL(details.response_url).pathname.endsWith(requestId);
+    });
+    assert.deepEqual(statuses, [400]);
+    const job = slow();
+    await service.work();
+    job.over();
+    await look(requestId);
+    service.fake.behave = {};
+    const again = await falClient(service.base, account.key, send).run(model, { input });
+    assert.deepEqual([again.requestId, again.data.images.length], [requestId, 1]);
+    assert.equal((await newest()).request_id, requestId);
+  });
+
+  test('submits nothing if no slot is free to wait in', async () => {
+    const { app, base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
+    const { reply, requestId } = await running(falClient(base, account.key));
+    const earlier = await service.transfers();
+    const path = '/fal/run/fake/image';
+    const refused = await service.call('POST', path, { key: account.key, body: input, base });
+    assert.deepEqual([refused.status, refused.body.error.code], [429, 'rate_limited']);
+    assert.equal(await service.transfers(), earlier);
+    await service.call('POST', `/v1/requests/${requestId}/cancel`, account);
+    await assert.rejects(reply, { status: 499 });
+    await app.stop();
+  });
+});
+
 /** As if the first reply were lost on its way: the call has been answered all the same. */
 function losingFirst(statuses: number[]): typeof fetch {
   return async (...args) => {

@@ -1,14 +1,18 @@
 import type { FastifyReply } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
 import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { objectOf } from '../../lib/json.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { enqueue } from '../api/queue.ts';
 import * as requests from '../api/requests.ts';
+import { ended, inWaitingSlot } from '../api/waiting.ts';
 import type { At } from '../path.ts';
+import { preferredMaxSeconds } from '../prefer.ts';
 import { readQuery } from '../validate.ts';
+import { falOffer } from './refusal.ts';
 
-/** fal's queue: each call is an ordinary request, answered in fal's format. */
+/** fal's queue and `run`: each call is an ordinary request, answered in fal's format. */
 
 /** POST {model_id}?fal_webhook= */
 export async function submit(
@@ -27,6 +31,30 @@ export async function submit(
     ...falAddresses(request_id, submitted.model_id, deps.links),
     queue_position,
   };
+}
+
+/** POST https://fal.run/{model_id}: submits, and answers with the output itself. */
+export async function run(
+  req: At<{ '*': string }, KeyedRequest>,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const asked = { model_id: req.params['*'], webhook_url: undefined };
+  const isStream = asked.model_id.endsWith('/stream');
+  if (isStream && !deps.catalog().models.has(asked.model_id))
+    throw new ApiError('not_found', { message: falOffer });
+  // Without a free slot nothing is submitted, because this caller gets no id to poll.
+  return inWaitingSlot(req, deps, async (over) => {
+    const { request_id, model_id } = await enqueue(asked, req, reply, deps);
+    name(reply, request_id);
+    const patience = { waitSeconds: preferredMaxSeconds, over };
+    const { status } = await ended(request_id, patience, req, deps);
+    if (isFinal(status)) return requests.outputOf((await deps.operations.card(request_id))!, deps);
+    throw new ApiError('request_not_ready', {
+      message: `The request ${request_id} is still running. Do not send it again: poll its status_url, then fetch its response_url.`,
+      details: { status, request_id, ...falAddresses(request_id, model_id, deps.links) },
+    });
+  });
 }
 
 /** GET {app}/requests/{request_id}/status?logs= : 202 until the status is final. */

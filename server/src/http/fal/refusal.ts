@@ -7,6 +7,6 @@ export function speaksFal(req: FastifyRequest): boolean {
 
 /** The supported calls, for callers of any other call. */
 export const falOffer =
-  "With fal's client, these work here: subscribe, queue.*, and storage.upload up to 90 MiB. " +
-  'run, stream and realtime are not supported; use subscribe. Upload larger files with POST ' +
+  "With fal's client, these work here: subscribe, run, queue.*, and storage.upload up to 90 MiB. " +
+  'stream and realtime are not supported; use subscribe. Upload larger files with POST ' +
   '/v1/files and put the file_id into the input.';

@@ -39,6 +39,8 @@ function row<const Path extends string>(
 
 const keyed: Row[] = [
   row('POST', '/queue.fal.run/*', queue.submit),
+  row('POST', '/fal.run/*', queue.run),
+  row('POST', '/run/*', queue.run),
   ...apps.flatMap((app): Row[] => [
     row('GET', `/queue.fal.run${app}/requests/:request_id`, queue.result),
     row('GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status, statusAhead),
