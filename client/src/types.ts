@@ -893,3 +893,102 @@ export type ResponseEvent = {
   response?: Response;
   [field: string]: unknown;
 };
+
+export type ImageGeneration = {
+  /** The id of an image model. */
+  model: string;
+  /** A description of the image. */
+  prompt: string;
+  /** The number of images: `num_images` of the model. */
+  n?: number;
+  /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that knows aspect ratios only takes the nearest one, and the smallest `resolution` with as many pixels. */
+  size?: string;
+  /** The form of the images; both if left out. */
+  response_format?: 'url' | 'b64_json';
+  /** `auto`, `standard` or a value of the model. */
+  quality?: string;
+  /** A value of the model, such as `png`, `jpeg` or `webp`. */
+  output_format?: string;
+  /** `auto` or a value of the model. */
+  background?: string;
+  /** Ignored. */
+  user?: string;
+  [field: string]: unknown;
+};
+
+export type ImagesResponse = {
+  /** Unix seconds. */
+  created: number;
+  data: Array<{
+    /** The bytes of the image in base64. */
+    b64_json?: string;
+    /** A signed link; works for 24 hours. */
+    url?: string;
+  }>;
+  usage: {
+    /** Always 0: images are not priced by tokens. */
+    input_tokens: number;
+    /** Always 0. */
+    output_tokens: number;
+    /** Always 0. */
+    total_tokens: number;
+    input_tokens_details: { text_tokens: number; image_tokens: number };
+    /** The charge. */
+    cost_usd_micro: bigint;
+  };
+  /** The request, for the calls below /requests. */
+  request_id: string;
+  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, but mostly have no effect. */
+  unknown_inputs?: Array<UnknownInput>;
+};
+
+export type ImageEdit = {
+  /** The id of an image model. */
+  model: string;
+  /** A description of the image. */
+  prompt: string;
+  /** The number of images: `num_images` of the model. */
+  n?: number;
+  /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that knows aspect ratios only takes the nearest one, and the smallest `resolution` with as many pixels. */
+  size?: string;
+  /** The form of the images; both if left out. */
+  response_format?: 'url' | 'b64_json';
+  /** `auto`, `standard` or a value of the model. */
+  quality?: string;
+  /** A value of the model, such as `png`, `jpeg` or `webp`. */
+  output_format?: string;
+  /** `auto` or a value of the model. */
+  background?: string;
+  /** Ignored. */
+  user?: string;
+  /** The images; at most 16. */
+  image?: string | {
+    /** A public address or a `data:` address. */
+    image_url: string;
+  } | {
+    /** The id of an upload. */
+    file_id: string;
+  } | Array<string | {
+    /** A public address or a `data:` address. */
+    image_url: string;
+  } | {
+    /** The id of an upload. */
+    file_id: string;
+  }>;
+  /** The same as `image`. */
+  images?: Array<string | {
+    /** A public address or a `data:` address. */
+    image_url: string;
+  } | {
+    /** The id of an upload. */
+    file_id: string;
+  }>;
+  mask?: string | {
+    /** A public address or a `data:` address. */
+    image_url: string;
+  } | {
+    /** The id of an upload. */
+    file_id: string;
+  };
+  [field: string]: unknown;
+};

@@ -2,13 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
 import { isObject, parseJson } from '../lib/json.ts';
+import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/multipart.ts';
 import type { HttpDeps, KeyedRequest } from './deps.ts';
 import { takeShare } from './overload.ts';
 
-/** JSON bodies: bounded in size, time, memory and shape before they are read. */
+/** JSON bodies and forms: bounded in size, time, memory and shape before they are read. */
 
 export const jsonMaxBytes = 1024 * 1024;
 export const chatMaxBytes = 10 * 1024 * 1024;
+/** A form with images. Larger ones are uploaded first. */
+export const formMaxBytes = 20 * 1024 * 1024;
 const shape = { depth: 64, values: 100_000 };
 
 /**
@@ -27,37 +30,74 @@ export async function readObject(
   throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
 }
 
+/** A form with files. Its bytes count as held until the call is over, or until `release`. */
+export async function readForm(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<{ parts: FormPart[]; release: () => void }> {
+  const boundary = formBoundary(req.headers['content-type'] ?? '');
+  if (boundary === null)
+    throw new ApiError('bad_request', {
+      message: 'The Content-Type must name the boundary of the form.',
+      param: 'content-type',
+    });
+  demandPlain(req);
+  const held = holder(req, reply, deps);
+  const body = await readBody(req, formMaxBytes, held.take, deps);
+  try {
+    return { parts: parseForm(body, boundary), release: held.release };
+  } catch (error) {
+    if (!(error instanceof MultipartError)) throw error;
+    throw new ApiError('bad_request', { message: error.message, cause: error });
+  }
+}
+
+/** Whether the body is said to be a form. */
+export function isForm(req: KeyedRequest): boolean {
+  return /^multipart\/form-data\b/i.test(req.headers['content-type'] ?? '');
+}
+
 async function readJsonBody(
   req: KeyedRequest,
   reply: FastifyReply,
   maxBytes: number,
   deps: HttpDeps,
 ): Promise<Buffer> {
-  const {
-    'content-type': type = '',
-    'content-encoding': encoding,
-    'content-length': length,
-  } = req.headers;
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new ApiError('unsupported_media_type', {
-      message: 'Send the body without Content-Encoding.',
-      param: 'content-encoding',
-    });
-  }
+  const { 'content-type': type = '' } = req.headers;
+  demandPlain(req);
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body as application/json, in UTF-8.',
       param: 'content-type',
     });
   }
-  if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+  // All that is made from the body stays in memory until its call is over.
+  return readBody(req, maxBytes, holder(req, reply, deps).take, deps);
+}
+
+function demandPlain({ headers }: FastifyRequest): void {
+  const { 'content-encoding': encoding } = headers;
+  if (encoding === undefined || encoding === 'identity') return;
+  throw new ApiError('unsupported_media_type', {
+    message: 'Send the body without Content-Encoding.',
+    param: 'content-encoding',
+  });
+}
+
+/** `take` counts bytes that are kept; false if there is no room for them. */
+function readBody(
+  req: KeyedRequest,
+  maxBytes: number,
+  take: (bytes: number) => boolean,
+  deps: HttpDeps,
+): Promise<Buffer> {
+  if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const stream = bodyStream(req);
   const { account_id } = req.caller;
-  // All that is made from the body stays in memory until its call is over.
-  const hold = holder(req, reply, deps);
   return reading(account_id, deps, () =>
     collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) =>
-      hold(bytes) ? null : tooMuchHeld(account_id, bytes, deps),
+      take(bytes) ? null : tooMuchHeld(account_id, bytes, deps),
     ),
   );
 }
@@ -88,24 +128,29 @@ export function holdBytes(
   reply: FastifyReply,
   deps: HttpDeps,
 ): void {
-  if (!holder(req, reply, deps)(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
+  if (!holder(req, reply, deps).take(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
 }
 
 /**
- * Returns a function that counts bytes until the call is over; false if there is no room for them.
+ * `take` counts bytes until the call is over, or until `release`; false if there is no room for
+ * them.
  */
 function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
   let held = 0;
-  const giveBack = () => bodies.give(account_id, held);
-  raw.once('close', () => void (req.work ?? Promise.resolve()).then(giveBack, giveBack));
-  return (bytes: number): boolean => {
+  const release = () => {
+    bodies.give(account_id, held);
+    held = 0;
+  };
+  raw.once('close', () => void (req.work ?? Promise.resolve()).then(release, release));
+  const take = (bytes: number): boolean => {
     // After the caller has left, the bytes would never be given back.
     if (raw.destroyed) return true;
     if (!bodies.take(account_id, bytes)) return false;
     held += bytes;
     return true;
   };
+  return { take, release };
 }
 
 function tooLarge(maxBytes: number): ApiError {

@@ -13,7 +13,7 @@ const none = 'GET /v1/openapi.json lists what is offered.';
 const notOffered: [path: string, instead: string][] = [
   ['/v1/messages/batches', 'use POST /v1/messages for each of them.'],
   ['/v1/completions', chat],
-  ['/v1/images', queue],
+  ['/v1/images/variations', 'use POST /v1/images/edits.'],
   ['/v1/videos', queue],
   ['/v1/predictions', queue],
   ['/v1/embeddings', none],

@@ -122,8 +122,13 @@ function inQuery({ docs, shapes }: Route): Parameter[] {
   });
 }
 
-function requestBody({ description, examples, content }: BodyDocs, schema?: TSchema): Json {
-  return { description, required: true, content: content ?? json(schema!, examples) };
+function requestBody({ description, examples, content, form }: BodyDocs, schema?: TSchema): Json {
+  const asForm = form && { 'multipart/form-data': { schema: documented(form) } };
+  return {
+    description,
+    required: true,
+    content: content ?? { ...json(schema!, examples), ...asForm },
+  };
 }
 
 function json(schema: TSchema, examples?: Examples): Content {

@@ -18,6 +18,7 @@ import * as docs from './docs/index.ts';
 import { estimate } from './api/estimate.ts';
 import * as files from './api/files.ts';
 import { guide } from './api/guide.ts';
+import * as images from './api/images.ts';
 import * as messages from './api/messages.ts';
 import * as models from './api/models.ts';
 import * as ops from './api/ops.ts';
@@ -82,9 +83,11 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('POST', '/files', docs.upload, files.upload),
 ];
 
-/** Chat in the form of other services, for their clients. The pages do not use it. */
+/** The same models in the form of other services, for their clients. The pages do not use it. */
 const otherForms: Row<KeyedRequest>[] = [
   row('POST', '/responses', docs.createResponse, responses.create),
+  row('POST', '/images/generations', docs.generateImages, images.generate),
+  row('POST', '/images/edits', docs.editImages, images.edit),
   row('POST', '/messages', docs.messages, messages.create),
   row('POST', '/messages/count_tokens', docs.countTokens, messages.countTokens),
 ];

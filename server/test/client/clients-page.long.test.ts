@@ -39,6 +39,7 @@ after(async () => {
 const expected: Record<string, RegExp[]> = {
   openai: [/hello[\s\S]*micro-USD: \d+[\s\S]*hello/i, /^chatcmpl-/],
   'openai-environment': [/hello/i],
+  'openai-images': [/^http\S+\/output\/0\?exp=\d+/],
   ai: [
     /for \d+ micro-USD[^]*image\/png \d+ \{[^]*charged_usd_micro[^]*width: 1024[^]*height: 576[^]*video\/mp4 \d+/,
   ],

@@ -70,6 +70,8 @@ const matrix = `
   POST /v1/estimate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/chat/completions                    401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/responses                           401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/images/generations                  401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/images/edits                        401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/messages                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/messages/count_tokens               401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
@@ -203,6 +205,8 @@ function table(): string[] {
   );
 }
 
+const dataUrl = `data:image/png;base64,${tinyPng.toString('base64')}`;
+
 /** A call of this route that does its work when it is allowed. */
 async function callOf(route: string): Promise<{ method: string; path: string; call: CallOptions }> {
   const [method = '', pattern = ''] = route.split(' ');
@@ -227,6 +231,8 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/estimate': { body: { model_id: 'fake/image', input: { prompt: 'a cat' } } },
     '/v1/chat/completions': { body: { model: 'fake/chat', messages } },
     '/v1/responses': { body: { model: 'fake/chat', input: 'hello' } },
+    '/v1/images/generations': { body: { model: 'fake/image', prompt: 'a cat' } },
+    '/v1/images/edits': { body: { model: 'fake/image', prompt: 'a cat', image: dataUrl } },
     '/v1/messages': { body: { model: 'fake/chat', max_tokens: 9, messages } },
     '/v1/messages/count_tokens': { body: { model: 'fake/chat', messages } },
     '/v1/queue/*': { body: { prompt: 'a cat' } },
@@ -241,7 +247,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
 }
 
 /** Routes that answer when their request has ended. */
-const waits = /^POST \/fal\/(fal\.)?run/;
+const waits = /^POST \/(fal\/(fal\.)?run|v1\/images)\//;
 
 /** Works until the call is answered. */
 async function working(answer: Promise<Reply>): Promise<Reply> {

@@ -52,7 +52,8 @@ describe('an address that is not there', () => {
     ['/v1/responses/resp_1', /Did you mean \/v1\/responses\?/],
     ['/v1/messages/batches', /is not offered; use POST \/v1\/messages/],
     ['/v1/v1/messages', /Did you mean \/v1\/messages\?/],
-    ['/v1/images/generations', /is not offered; use POST \/v1\/queue\/\{model_id\}/],
+    ['/v1/images/variations', /is not offered; use POST \/v1\/images\/edits/],
+    ['/v1/videos', /is not offered; use POST \/v1\/queue\/\{model_id\}/],
     ['/v1/embeddings', /\/v1\/embeddings is not offered/],
     ['/v1/nowhere/at/all', /There is nothing at .* lists the routes\./],
   ];

@@ -36,6 +36,8 @@ const parameters: Record<string, string[]> = {
   'POST /estimate': [],
   'POST /chat/completions': ['header Idempotency-Key'],
   'POST /responses': ['header Idempotency-Key'],
+  'POST /images/generations': ['header Idempotency-Key'],
+  'POST /images/edits': ['header Idempotency-Key'],
   'POST /messages': ['header Idempotency-Key'],
   'POST /messages/count_tokens': [],
   'POST /queue/{model_id}': [

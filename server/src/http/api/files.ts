@@ -80,7 +80,7 @@ function tooManyHere(): ApiError {
 }
 
 async function take(
-  { id, account_id, storage_key }: NewFile,
+  file: NewFile,
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
@@ -101,7 +101,7 @@ async function take(
     });
   assertSpace(deps);
   // If the call gives no length, it is checked once it is known.
-  const max_bytes = await assertRoom(account_id, Number(length ?? 0) || 1, deps);
+  const max_bytes = await assertRoom(file.account_id, Number(length ?? 0) || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroying a refused body would block its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
@@ -124,10 +124,24 @@ async function take(
       `The Content-Type is ${declared.slice(0, 100)}, but the bytes are ${content_type}.`,
     );
   }
-  const { size, sha256 } = await deps.storage.put(storage_key, whileSpace(stream, deps), {
-    maxBytes,
+  const stored = await keep(file, content_type, stream, max_bytes, deps);
+  reply.code(201);
+  return stored;
+}
+
+/** Stores the bytes, if the account's files take no more than `max_bytes` together. */
+export async function keep(
+  { id, account_id, storage_key }: NewFile,
+  content_type: string,
+  bytes: Bytes,
+  max_bytes: number,
+  deps: HttpDeps,
+): Promise<StoredFile> {
+  const { uploadMaxBytes, fileTtlSeconds } = deps.settings;
+  const stored = await deps.storage.put(storage_key, whileSpace(bytes, deps), {
+    maxBytes: uploadMaxBytes,
   });
-  const ttl_seconds = deps.settings.fileTtlSeconds;
+  const { size, sha256 } = stored;
   const row = {
     id,
     account_id,
@@ -135,11 +149,10 @@ async function take(
     content_type,
     size: BigInt(size),
     sha256,
-    ttl_seconds,
+    ttl_seconds: fileTtlSeconds,
     max_bytes,
   };
   const { created_at, expires_at } = await record(row, deps);
-  reply.code(201);
   return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
 }
 
@@ -169,7 +182,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
   }
 }
 
-function assertSpace(deps: HttpDeps): void {
+export function assertSpace(deps: HttpDeps): void {
   const why = deps.blocked(true);
   if (why !== null) throw new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }
@@ -195,7 +208,11 @@ const spareBytes = 512 * 1024 * 1024;
  * Refuses in advance an upload that would be refused after its bytes have come. Returns the most
  * bytes that the account's files may take: its limit, but no more than remains free for all others.
  */
-async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<number> {
+export async function assertRoom(
+  account_id: string,
+  size: number,
+  deps: HttpDeps,
+): Promise<number> {
   const [held, free] = await Promise.all([
     files.held(deps.db, account_id),
     deps.storage.freeBytes(),

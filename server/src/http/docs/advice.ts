@@ -130,8 +130,9 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   submit_failed: {
     when:
-      'The chat model gave no usable answer. In the middle of a stream the same code is the last ' +
-      'chunk, and what was delivered before it is charged.',
+      "The model gave no usable answer to a chat call or a call of OpenAI's Images. In the " +
+      'middle of a stream the same code is the last chunk, and what was delivered before it is ' +
+      'charged.',
     do:
       'Send it again. Nothing was charged, unless the message says that the reply was too large, ' +
       'or part of a stream was delivered: then the same `Idempotency-Key` repeats that part and ' +

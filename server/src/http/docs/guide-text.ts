@@ -24,6 +24,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
     intro(baseUrl),
     media && queueSteps(baseUrl, media),
     media && besides(baseUrl, media),
+    image && oneCall(baseUrl),
     chat && chatSteps(baseUrl, chat),
     moneyAndLimits(settings),
     errorLines(),
@@ -129,6 +130,16 @@ function queueSteps(baseUrl: string, model: Model): string {
     curl -s -o output '<URL>'`;
 }
 
+function oneCall(baseUrl: string): string {
+  return `## Images in one call, as OpenAI makes them
+
+POST ${baseUrl}/images/generations (model, prompt, n, size, response_format) and /images/edits (also
+image, in JSON or as a form) submit to the same queue at the same price, and answer with the images
+when they are done, within 300 seconds. data[] has url and b64_json. usage.cost_usd_micro is the
+charge. A field that the model cannot take is 400, and param names it. 409 request_not_ready: it
+still runs; poll details.status_url.`;
+}
+
 function besides(baseUrl: string, model: Model): string {
   const request = `${baseUrl}/requests/<REQUEST_ID>`;
   return `## Your own media as input
@@ -226,7 +237,7 @@ Tools that speak OpenAI's chat completions work. The same models answer in two m
 ${baseUrl}/responses is OpenAI's Responses, stateless and without hosted tools, for Codex and
 others. POST ${baseUrl}/messages and /messages/count_tokens are Anthropic's Messages, also with the
 key in x-api-key; Claude Code and Anthropic's SDKs take the base address without /v1.
-/v1/images/generations and /v1/embeddings are not offered.`;
+/v1/embeddings is not offered.`;
 }
 
 function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {

@@ -6,6 +6,7 @@ export { callback } from './callbacks.ts';
 export { chat } from './chat.ts';
 export { depositAddresses, listDeposits } from './deposits.ts';
 export { readFile, upload } from './files.ts';
+export { editImages, generateImages } from './images.ts';
 export { countTokens, messages } from './messages.ts';
 export { estimate, listModels, readModel } from './models.ts';
 export { client, guide, livez, metrics, openapi, readyz } from './ops.ts';

@@ -26,6 +26,8 @@ export interface BodyDocs {
   examples?: Examples;
   /** Used instead of JSON with a schema. */
   content?: Content;
+  /** The schema of a form that the call also takes. */
+  form?: TSchema;
 }
 
 /** A reply that is not an error. */

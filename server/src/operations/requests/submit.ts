@@ -27,6 +27,8 @@ export interface WantedJob {
   /** The query parameter `webhook_url`, or undefined. */
   webhook_url: unknown;
   idempotency_key: string | null;
+  /** The call that a repeat has to equal, if it is not this body on the queue. */
+  compared?: { path: string; body: unknown };
 }
 
 export interface SubmitDeps extends MediaDeps, RouteDeps {
@@ -65,7 +67,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
   const unknown = unknownInputs(model, input);
-  const path = `/queue/${model.id}`;
+  const compared = wanted.compared ?? { path: `/queue/${model.id}`, body: input };
   const id = newId();
   return deps.operations.submit({
     row: {
@@ -79,9 +81,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key,
       fingerprint:
-        idempotency_key === null
-          ? null
-          : fingerprint({ method: 'POST', path, body: input, webhook_url }),
+        idempotency_key === null ? null : fingerprint({ method: 'POST', ...compared, webhook_url }),
       input: JSON.stringify(keptInput(model, input)),
       quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),

@@ -1,0 +1,52 @@
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import type { Model } from './catalog.ts';
+import { escaped } from './media-input.ts';
+import { validateInput } from './model-input.ts';
+
+/** Input fields of a row, for APIs that call them by other names. */
+
+type Row = Pick<Model, 'input_schema'>;
+
+export function takes(model: Row, field: string): boolean {
+  return Object.hasOwn(objectOf(model.input_schema.properties), field);
+}
+
+/** Whether the row takes this value of a field that it lists. */
+export function fits(model: Row, field: string, value: unknown): boolean {
+  const path = `/${escaped(field)}`;
+  const faults = validateInput({ input_schema: model.input_schema }, { [field]: value }) ?? [];
+  return takes(model, field) && !faults.some((fault) => fault.path.startsWith(path));
+}
+
+interface FieldOptions {
+  /** The texts that the field may have, also as one of several forms; empty if it is free. */
+  values: string[];
+  minimum?: number;
+  maximum?: number;
+  multipleOf?: number;
+  maxItems?: number;
+}
+
+export function optionsOf(model: Row, field: string): FieldOptions {
+  const schema = objectOf(objectOf(model.input_schema.properties)[field]);
+  const forms = [schema, ...itemsOf(schema.anyOf), ...itemsOf(schema.oneOf)].filter(isObject);
+  const values = forms.flatMap((form) => itemsOf(form.enum)).filter((each) => isText(each));
+  return { values, ...numbersOf(schema) };
+}
+
+function numbersOf(schema: Json): Omit<FieldOptions, 'values'> {
+  const names = ['minimum', 'maximum', 'multipleOf', 'maxItems'] as const;
+  return Object.fromEntries(
+    names.flatMap((name) => (typeof schema[name] === 'number' ? [[name, schema[name]]] : [])),
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** The JSON Schema type of a field, such as `integer`; null if it has several or none. */
+export function typeOf(model: Row, field: string): string | null {
+  const { type } = objectOf(objectOf(model.input_schema.properties)[field]);
+  return isText(type) ? type : null;
+}

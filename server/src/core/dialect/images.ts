@@ -1,0 +1,221 @@
+import { isFilled, isGiven } from '../check.ts';
+import type { Model } from '../catalog/catalog.ts';
+import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
+import type { ApiError } from '../errors.ts';
+import { isObject, type Json } from '../../lib/json.ts';
+import { isOneOf } from '../../lib/records.ts';
+import { badField, badRequest } from './images-refusal.ts';
+import { sizeFields } from './images-size.ts';
+
+/** Calls of OpenAI's Images as inputs of the queue. */
+
+const formats = ['url', 'b64_json'] as const;
+
+export type ImagesDoor = 'generations' | 'edits';
+
+/** A call that has been checked as far as no model is needed. */
+export interface ImagesCall {
+  door: ImagesDoor;
+  model: string;
+  /** Null: the caller did not say, and gets both. */
+  response_format: (typeof formats)[number] | null;
+  body: Json;
+  /** For edits: addresses, file ids or data addresses. */
+  images: string[];
+  mask: string | null;
+}
+
+/** Fields that this service reads itself; all others are inputs of the model. */
+const own = new Set(['model', 'response_format', 'stream', 'partial_images', 'image', 'images']);
+/** Fields without effect on an image. */
+const ignored = new Set(['user', 'safety_identifier']);
+/** Fields that a model may have under the same name, with the values that mean its default. */
+const options: Readonly<Record<string, unknown[]>> = {
+  quality: ['auto', 'standard'],
+  background: ['auto'],
+  moderation: ['auto'],
+  output_format: [],
+  output_compression: [100],
+  style: [],
+  input_fidelity: ['low'],
+  complexity: [],
+  frame_count: [1],
+  frame_duration_ms: [],
+  markup: [],
+};
+const imagesMax = 16;
+const imageLists = ['image_urls', 'reference_image_urls'];
+const masks = ['mask_url', 'mask_image_url'];
+
+/** @throws ApiError `bad_request`, which names the field */
+export function readImagesCall(door: ImagesDoor, body: Json): ImagesCall {
+  const { model, response_format: format, stream, partial_images: partial } = body;
+  if (!isFilled(model))
+    throw badField('model', 'the id of an image model, as GET /v1/models?kind=image lists it');
+  if (isGiven(stream) && stream !== false)
+    throw badField('stream', 'false: images are not streamed. The call is answered at the end');
+  if (isGiven(partial) && partial !== 0)
+    throw badField('partial_images', '0: images are not streamed');
+  const response_format = isOneOf(formats, format) ? format : null;
+  if (isGiven(format) && response_format === null)
+    throw badField('response_format', 'url or b64_json');
+  const shared = { door, model, response_format, body };
+  if (door === 'edits') return { ...shared, images: readImages(body), mask: readMask(body.mask) };
+  const unsuited = ['image', 'images', 'mask'].find((field) => isGiven(body[field]));
+  if (unsuited !== undefined)
+    throw badRequest(unsuited, `${unsuited} is for POST /v1/images/edits. Send the call there.`);
+  return { ...shared, images: [], mask: null };
+}
+
+function readImages({ image, images }: Json): string[] {
+  const field = isGiven(images) ? 'images' : 'image';
+  if (isGiven(image) && isGiven(images))
+    throw badRequest('images', 'Send image or images, not both.');
+  const given = isGiven(images) ? images : image;
+  const list = Array.isArray(given) ? given : isGiven(given) ? [given] : [];
+  if (list.length === 0 || list.length > imagesMax)
+    throw badField(field, `1 to ${imagesMax} images`);
+  return list.map((each, i) => readImage(each, Array.isArray(given) ? `${field}[${i}]` : field));
+}
+
+function readMask(mask: unknown): string | null {
+  return isGiven(mask) ? readImage(mask, 'mask') : null;
+}
+
+/** An address or file id by itself, or as OpenAI writes it in JSON. */
+function readImage(value: unknown, field: string): string {
+  if (isFilled(value)) return value;
+  if (isObject(value) && isGiven(value.image_url) !== isGiven(value.file_id)) {
+    const inner = value.image_url ?? value.file_id;
+    if (isFilled(inner)) return inner;
+  }
+  throw badField(
+    field,
+    'a file of a form, an address, a file_id, {"image_url": "…"} or {"file_id": "…"}',
+  );
+}
+
+/** An input for the queue, and by its fields the fields of the call that they come from. */
+export interface ImagesInput {
+  input: Json;
+  from: Readonly<Record<string, string>>;
+}
+
+/** @throws ApiError `bad_request`, which names the field that the model cannot take */
+export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
+  demandDoor(call, model);
+  const rest = Object.entries(call.body).filter(
+    ([field, value]) => isGiven(value) && !own.has(field) && !ignored.has(field),
+  );
+  const { n, size, mask: _mask, ...given } = Object.fromEntries(rest);
+  const input: Json = {};
+  const from: Record<string, string> = {};
+  const set = (field: string, fields: Json) => {
+    for (const [name, value] of Object.entries(fields)) {
+      if (name !== field && Object.hasOwn(given, name))
+        throw badRequest(field, `Send ${field} or ${name}, not both.`);
+      input[name] = value;
+      from[name] = field;
+    }
+  };
+  for (const [field, value] of Object.entries(given)) {
+    if (Object.hasOwn(options, field)) set(field, optionField(field, value, model));
+    else input[field] = value;
+  }
+  if (n !== undefined) set('n', countField(n, model));
+  if (size !== undefined && size !== 'auto') set('size', sizeFields(size, model, given));
+  if (call.images.length > 0) set('image', imageFields(call.images, model));
+  if (call.mask !== null) set('mask', maskField(call.mask, model));
+  return { input, from };
+}
+
+function demandDoor({ door }: ImagesCall, model: Model): void {
+  if (model.kind !== 'image')
+    throw badRequest(
+      'model',
+      `${model.id} is not an image model. Send it to POST /v1/${model.kind === 'text' ? 'chat/completions' : `queue/${model.id}`}.`,
+    );
+  const edits = takes(model, 'image_url') || imageLists.some((field) => takes(model, field));
+  if (!takes(model, 'prompt') || (door === 'edits' && !edits))
+    throw badRequest(
+      'model',
+      `${model.id} cannot ${door === 'edits' ? 'edit images' : 'make images from words'} in this call. Its inputs are in GET /v1/models/${model.id}.`,
+    );
+  const { required } = model.input_schema;
+  const needsImage =
+    Array.isArray(required) &&
+    ['image_url', ...imageLists].some((field) => required.includes(field));
+  if (door === 'generations' && needsImage)
+    throw badRequest('model', `${model.id} needs an image. Send it to POST /v1/images/edits.`);
+}
+
+function optionField(field: string, value: unknown, model: Model): Json {
+  const same: Record<string, string> = { jpeg: 'jpg', jpg: 'jpeg' };
+  const forms = typeof value === 'string' ? [value, same[value]] : [value];
+  const form = forms.find((each) => each !== undefined && fits(model, field, each));
+  if (form !== undefined) return { [field]: form };
+  const usual = options[field]!;
+  if (usual.includes(value)) return {};
+  if (!takes(model, field)) throw unsupported(field, usual, model);
+  const { values } = optionsOf(model, field);
+  throw badField(
+    field,
+    values.length === 0 ? `a value that ${model.id} takes` : `one of ${values.join(', ')}`,
+  );
+}
+
+function unsupported(field: string, usual: unknown[], model: Model): ApiError {
+  const but = usual.length === 0 ? '' : `, or send ${usual.join(' or ')}`;
+  return badRequest(field, `${model.id} has no input ${field}. Leave it out${but}.`);
+}
+
+function countField(n: unknown, model: Model): Json {
+  if (!Number.isSafeInteger(n) || Number(n) < 1) throw badField('n', 'a whole number from 1 on');
+  if (takes(model, 'num_images')) return { num_images: n };
+  if (n === 1) return {};
+  throw badField('n', `1: ${model.id} makes one image a call`);
+}
+
+/** The first image goes into a single field if there is one, the others into a list. */
+function imageFields(images: string[], model: Model): Json {
+  const list = imageLists.find((field) => takes(model, field));
+  if (!takes(model, 'image_url')) return { [list!]: atMost(images, list!, 0, model) };
+  const [first, ...others] = images;
+  if (others.length === 0) return { image_url: first };
+  if (list === undefined) throw badField('image', `one image: ${model.id} takes no more`);
+  return { image_url: first, [list]: atMost(others, list, 1, model) };
+}
+
+function atMost(images: string[], field: string, before: number, model: Model): string[] {
+  const { maxItems = imagesMax } = optionsOf(model, field);
+  if (images.length <= maxItems) return images;
+  throw badField('image', `at most ${maxItems + before} images for ${model.id}`);
+}
+
+function maskField(mask: string, model: Model): Json {
+  const field = masks.find((each) => takes(model, each));
+  if (field !== undefined) return { [field]: mask };
+  throw unsupported('mask', [], model);
+}
+
+/** The values of a form, which come as texts, as the types that the call has in JSON. */
+export function formValue(field: string, text: string, model: Model | undefined): unknown {
+  const known: Record<string, string> = {
+    n: 'integer',
+    stream: 'boolean',
+    partial_images: 'integer',
+    output_compression: 'integer',
+  };
+  const type = known[field] ?? (model && typeOf(model, field));
+  if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,9})?$/.test(text))
+    return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+/** The error with the call's own field in place of the input's. */
+export function atOwnField(error: ApiError, from: ImagesInput['from']): ApiError {
+  const { param } = error;
+  if (param === null) return error;
+  return Object.hasOwn(from, param) && from[param] !== param ? error.at(from[param]!) : error;
+}

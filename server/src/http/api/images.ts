@@ -1,0 +1,128 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { demandModel, findModel } from '../../core/catalog/find-model.ts';
+import {
+  atOwnField,
+  imagesInput,
+  readImagesCall,
+  type ImagesCall,
+  type ImagesDoor,
+} from '../../core/dialect/images.ts';
+import { withoutNulls } from '../../core/catalog/model-input.ts';
+import { ApiError } from '../../core/errors.ts';
+import { idempotencyKey } from '../../core/request/fingerprint.ts';
+import { addresses } from '../../core/request/views.ts';
+import { headerValues } from '../../lib/outbound/headers.ts';
+import type { SubmitResult } from '../../operations/requests/admit.ts';
+import { demandFreeJob, submitJob } from '../../operations/requests/submit.ts';
+import { isForm, jsonMaxBytes, readForm, readObject } from '../body.ts';
+import { turnOf } from '../connections.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import { keyedEndpoint } from './endpoint.ts';
+import { readFormCall, storeImages, type FormCall } from './form-images.ts';
+import { imagesReply } from './images-reply.ts';
+import { ImageEdit, ImageGeneration, ImagesResponse } from './images-schema.ts';
+import { ended, inWaitingSlot } from './waiting.ts';
+
+/** OpenAI's Images: each call is a request of the queue, and waits for its end. */
+
+const waitSeconds = 300;
+
+/** POST /images/generations */
+export const generate = keyedEndpoint(
+  { body: ImageGeneration, written: ImagesResponse },
+  ({ req, reply }, deps) => makeImages(req, reply, 'generations', deps),
+);
+
+/** POST /images/edits: JSON, or a form that holds the images themselves. */
+export const edit = keyedEndpoint(
+  { body: ImageEdit, written: ImagesResponse },
+  ({ req, reply }, deps) => makeImages(req, reply, 'edits', deps),
+);
+
+async function makeImages(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  door: ImagesDoor,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { caller } = req;
+  const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
+  demandFreeJob({ caller, idempotency_key }, deps);
+  // Without a free slot nothing is submitted, because this caller gets no id to poll.
+  return inWaitingSlot(req, deps, async (over) => {
+    const { release, ...form } = await received(req, reply, door, deps);
+    const call = readImagesCall(door, form.body);
+    const submitted = await submitImages(call, form, idempotency_key, req, deps);
+    release();
+    const { request_id, replayed } = submitted;
+    await ended(request_id, { waitSeconds, over }, req, deps);
+    const { charged, length, json } = await imagesReply(submitted, call.response_format, deps);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    reply.type('application/json; charset=utf-8').headers({
+      location: addresses(request_id, deps.links).status_url,
+      'x-charge-usd-micro': replayed ? '0' : charged,
+      'content-length': String(length),
+    });
+    // Bytes that are written before the reply's turn on its connection would wait in memory.
+    if (!(await turnOf(reply.raw))) return reply.hijack();
+    return reply.send(Readable.from(json, { objectMode: false }));
+  });
+}
+
+async function received(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  door: ImagesDoor,
+  deps: HttpDeps,
+): Promise<FormCall & { release: () => void }> {
+  if (door === 'edits' && isForm(req)) {
+    const { parts, release } = await readForm(req, reply, deps);
+    return { ...readFormCall(parts, deps), release };
+  }
+  const body = await readObject(req, reply, jsonMaxBytes, deps);
+  return { body, images: [], release: () => {} };
+}
+
+/** Throws the `ApiError` that refuses the call, with the call's own name of the field. */
+async function submitImages(
+  call: ImagesCall,
+  { body, images }: FormCall,
+  idempotency_key: string | null,
+  { caller }: KeyedRequest,
+  deps: HttpDeps,
+): Promise<SubmitResult> {
+  const model = modelOf(call, deps);
+  demandModel(caller, model.id, 'model');
+  const { input, from } = imagesInput(call, model);
+  const stored = images.length === 0 ? null : await storeImages(images, caller.account_id, deps);
+  const { response_format: _format, ...compared } = { ...body, ...stored?.digests };
+  try {
+    const submitted = await submitJob(
+      {
+        caller,
+        model_id: model.id,
+        body: input,
+        webhook_url: undefined,
+        idempotency_key,
+        compared: { path: `/images/${call.door}`, body: withoutNulls(compared) },
+      },
+      deps,
+    );
+    if (submitted.replayed) await stored?.remove();
+    return submitted;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    // A refusal that forbids a retry means that the job may exist, because the database failed.
+    if (error.headers['x-should-retry'] === undefined) await stored?.remove();
+    throw atOwnField(error, from);
+  }
+}
+
+function modelOf({ model }: ImagesCall, { catalog }: HttpDeps) {
+  try {
+    return findModel(catalog(), model);
+  } catch (error) {
+    throw error instanceof ApiError ? error.at('model') : error;
+  }
+}
