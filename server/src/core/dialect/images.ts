@@ -1,7 +1,7 @@
 import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
-import type { ApiError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 import { badField, badRequest } from './images-refusal.ts';
@@ -101,7 +101,7 @@ export interface ImagesInput {
   from: Readonly<Record<string, string>>;
 }
 
-/** @throws ApiError `bad_request`, which names the field that the model cannot take */
+/** @throws ApiError that names the field which the model cannot take */
 export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
   demandDoor(call, model);
   const rest = Object.entries(call.body).filter(
@@ -130,11 +130,9 @@ export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
 }
 
 function demandDoor({ door }: ImagesCall, model: Model): void {
+  if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model' });
   if (model.kind !== 'image')
-    throw badRequest(
-      'model',
-      `${model.id} is not an image model. Send it to POST /v1/${model.kind === 'text' ? 'chat/completions' : `queue/${model.id}`}.`,
-    );
+    throw badRequest('model', `${model.id} makes videos. Send it to POST /v1/queue/${model.id}.`);
   const edits = takes(model, 'image_url') || imageLists.some((field) => takes(model, field));
   if (!takes(model, 'prompt') || (door === 'edits' && !edits))
     throw badRequest(

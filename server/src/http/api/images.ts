@@ -26,7 +26,8 @@ import { ended, inWaitingSlot } from './waiting.ts';
 
 /** OpenAI's Images: each call is a request of the queue, and waits for its end. */
 
-const waitSeconds = 300;
+/** Node's fetch gives up 300 seconds after the call, and OpenAI's client then makes it again. */
+const waitSeconds = 290;
 
 /** POST /images/generations */
 export const generate = keyedEndpoint(

@@ -135,7 +135,7 @@ function oneCall(baseUrl: string): string {
 
 POST ${baseUrl}/images/generations (model, prompt, n, size, response_format) and /images/edits (also
 image, in JSON or as a form) submit to the same queue at the same price, and answer with the images
-when they are done, within 300 seconds. data[] has url and b64_json. usage.cost_usd_micro is the
+when they are done, within 290 seconds. data[] has url and b64_json. usage.cost_usd_micro is the
 charge. A field that the model cannot take is 400, and param names it. 409 request_not_ready: it
 still runs; poll details.status_url.`;
 }

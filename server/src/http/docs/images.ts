@@ -20,7 +20,7 @@ const exampleResponse = {
 
 const common = [
   'The call submits a request like [POST /queue/{model_id}](#submit), with the same price, limits and ' +
-    'records, and waits for its end, at most 300 seconds. If the request then still runs, the ' +
+    'records, and waits for its end, at most 290 seconds. If the request then still runs, the ' +
     'answer is 409 `request_not_ready` with its addresses in `details`: it goes on and is charged ' +
     'when it completes. The same call with the same `Idempotency-Key` waits again.',
   "`size`, `n`, `quality`, `output_format` and `background` become the model's own inputs; one that " +
@@ -43,6 +43,7 @@ const errors: RouteDocs['errors'] = [
   'unpriceable',
   'invalid_input',
   'bad_webhook_url',
+  'use_chat_completions',
   'insufficient_balance',
   'key_limit_reached',
   'idempotency_conflict',
