@@ -301,7 +301,7 @@ describe('run', () => {
       return reply;
     };
     const { reply, requestId } = await running(falClient(base, account.key, send));
-    await app.stop();
+    await app.stop(2_000);
     await assert.rejects(reply, (error: any) => {
       const { code, details } = error.body.error;
       assert.deepEqual(

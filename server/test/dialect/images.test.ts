@@ -258,13 +258,23 @@ describe('a request that brings no images', () => {
     const earlier = (await newest()).request_id;
     const waiting = send(generations, call, { base, headers });
     await until('it is submitted', async () => (await newest()).request_id !== earlier);
-    await app.stop();
+    await app.stop(2_000);
     const error = assertRefused(await waiting, 'request_not_ready');
     const { request_id } = await newest();
     assert.equal(error.details.request_id, request_id);
     assert.match(error.details.status_url, new RegExp(`/v1/requests/${request_id}/status$`));
     const reply = await made(send(generations, call, { headers }));
     assert.equal(reply.body.request_id, request_id);
+  });
+
+  test('yet, while the process stops, is waited for a little longer', async () => {
+    const { app, base } = await service.another();
+    const earlier = (await newest()).request_id;
+    const waiting = send(generations, call, { base });
+    await until('it is submitted', async () => (await newest()).request_id !== earlier);
+    const stopped = app.stop();
+    assert.equal((await made(waiting)).status, 200);
+    await stopped;
   });
 
   test('to a caller who leaves is completed and charged once', async () => {

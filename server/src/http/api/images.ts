@@ -57,7 +57,7 @@ async function makeImages(
     const submitted = await submitImages(call, form, idempotency_key, req, deps);
     release();
     const { request_id, replayed } = submitted;
-    await ended(request_id, { waitSeconds, over }, req, deps);
+    await ended(request_id, { waitSeconds, over, stop: deps.cutoff }, req, deps);
     const { charged, length, json } = await imagesReply(submitted, call.response_format, deps);
     if (replayed) reply.header('idempotent-replayed', 'true');
     reply.type('application/json; charset=utf-8').headers({

@@ -62,7 +62,7 @@ async function outputWithin(
   if (waitSeconds === 0 || !mayHold(req.grant, deps)) return null;
   try {
     const { status } = await inWaitingSlot(req, deps, (over) =>
-      ended(requestId, { waitSeconds, over }, req, deps),
+      ended(requestId, { waitSeconds, over, stop: deps.draining }, req, deps),
     );
     const row = status === 'COMPLETED' ? await deps.operations.card(requestId) : null;
     return row && (await outputOf(row, deps));

@@ -95,7 +95,8 @@ export async function readStatus(
   const waitSeconds = wait ?? (toTheEnd ? waitMaxSeconds : 0);
   let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
   if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.grant, deps)) {
-    const waitFor = (over: AbortSignal) => changed(row, { waitSeconds, toTheEnd, over }, req, deps);
+    const patience = { waitSeconds, toTheEnd, stop: deps.draining };
+    const waitFor = (over: AbortSignal) => changed(row, { ...patience, over }, req, deps);
     row = await inWaitingSlot(req, deps, waitFor);
   }
   const again = pollAgainSeconds(row.status);

@@ -13,6 +13,11 @@ interface Patience {
   toTheEnd: boolean;
   /** Fires when the key or person loses access. */
   over: AbortSignal;
+  /**
+   * Ends the wait when this process stops: `draining`, or the later `cutoff` if the caller has no
+   * id to poll.
+   */
+  stop: AbortSignal;
 }
 
 /**
@@ -40,7 +45,7 @@ export async function inWaitingSlot<T>(
  */
 export function changed(
   row: StatusRow,
-  { waitSeconds, toTheEnd, over }: Patience,
+  { waitSeconds, toTheEnd, over, stop }: Patience,
   req: KeyedRequest,
   deps: HttpDeps,
 ): Promise<StatusRow> {
@@ -52,21 +57,21 @@ export function changed(
     };
     over.addEventListener('abort', lostAccess);
     req.yieldSlot();
-    const stop = deps.requestEvents.watch(row, (newer) => {
+    const unwatch = deps.requestEvents.watch(row, (newer) => {
       newest = newer;
       if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();
     });
     const timer = setTimeout(done, waitSeconds * 1000);
     req.raw.once('close', done);
-    deps.draining.addEventListener('abort', done);
+    stop.addEventListener('abort', done);
     if (over.aborted) lostAccess();
-    if (deps.draining.aborted) done();
+    if (stop.aborted) done();
     function done(): void {
       clearTimeout(timer);
-      stop();
+      unwatch();
       over.removeEventListener('abort', lostAccess);
       req.raw.removeListener('close', done);
-      deps.draining.removeEventListener('abort', done);
+      stop.removeEventListener('abort', done);
       resolve(newest);
     }
   });

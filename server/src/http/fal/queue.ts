@@ -47,7 +47,7 @@ export async function run(
   return inWaitingSlot(req, deps, async (over) => {
     const { request_id, model_id } = await enqueue(asked, req, reply, deps);
     name(reply, request_id);
-    const patience = { waitSeconds: preferredMaxSeconds, over };
+    const patience = { waitSeconds: preferredMaxSeconds, over, stop: deps.cutoff };
     const { status } = await ended(request_id, patience, req, deps);
     if (isFinal(status)) return requests.outputOf((await deps.operations.card(request_id))!, deps);
     throw new ApiError('request_not_ready', {
