@@ -268,13 +268,21 @@ function addRest(program: Command): void {
   const listen = verb(webhook, 'listen', 'receive notifications on this computer')
     .option('-p, --port <n>', 'port to listen on, for this computer only', count, 4040)
     .option('--secret-stdin', 'read the secret from stdin instead of FAREBOX_WEBHOOK_SECRET')
+    .option(
+      '--forward-to <url>',
+      'receive nothing: follow the requests of the account and post each that ends to this address',
+    )
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {
     says: [
       'The service sends to public addresses only: put a tunnel of your choice in front of this port, and pass its address to `fare run --webhook`.',
+      'With --forward-to no tunnel is needed: the notifications of all media requests are made here, with the first secret, or with a new one that is shown. A chat has no notification.',
       'A notification without a valid signature is shown as rejected and answered with 400. Calls from pages in a browser are refused with 403 and not shown.',
     ],
-    examples: [['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C']],
+    examples: [
+      ['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C'],
+      ['fare webhook listen --forward-to http://localhost:3000/webhook', 'to your own server'],
+    ],
   });
   const mcp = verb(program, 'mcp', 'run an MCP server')
     .option('--max-usd <amount>', 'the most that it may spend in total, in USD; default: 1', usd)

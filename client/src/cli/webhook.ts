@@ -18,9 +18,11 @@ const doubtfulMost = 10;
 /** Shows each notification and whether the service signed it, until Ctrl-C. */
 export async function listen(
   context: Context,
-  options: { port: number; secretStdin?: boolean },
+  options: { port: number; secretStdin?: boolean; forwardTo?: string },
 ): Promise<void> {
   const secret = await secretsOf(options.secretStdin ?? false);
+  if (options.forwardTo !== undefined)
+    return (await import('./forward.ts')).forward(context, options.forwardTo, secret);
   const show = shower(context.json);
   const server = createServer((req, res) => {
     answer(req, secret, show).then(

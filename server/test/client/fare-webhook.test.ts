@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { createServer as createReceiver } from 'node:http';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { verifyWebhook } from '../../../client/src/index.ts';
 import { inLong } from '../kit/long.ts';
 import { startService, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -151,5 +153,61 @@ describe('fare webhook listen', () => {
       /cannot be used[^]*--port/,
     );
     await end(running);
+  });
+});
+
+describe('fare webhook listen --forward-to', () => {
+  test('posts each request that ends, once, signed as the service would', async (t) => {
+    const got: { body: string; headers: Record<string, string | string[] | undefined> }[] = [];
+    const receiver = createReceiver(async (req, res) => {
+      const parts: Buffer[] = [];
+      for await (const part of req as AsyncIterable<Buffer>) parts.push(part);
+      got.push({ body: Buffer.concat(parts).toString(), headers: req.headers });
+      res.writeHead(got.length === 1 ? 204 : 500).end();
+    });
+    await new Promise<void>((go) => receiver.listen(0, '127.0.0.1', go));
+    t.after(() => receiver.close());
+    const { port } = receiver.address() as AddressInfo;
+    const account = await service.account();
+    const submit = async () => {
+      const body = { prompt: 'a cat' };
+      const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+      return reply.body.request_id as string;
+    };
+    const early = await submit();
+    await service.work();
+    const open = await submit();
+    const home = homeOf(service, account.key);
+    const url = `http://127.0.0.1:${port}/hook`;
+    const args = ['--json', 'webhook', 'listen', '--forward-to', url];
+    const running = home.start(args, { env: { FAREBOX_WEBHOOK_SECRET: secret } });
+    await until('it follows', () => running.stderr().includes('Forwarding'));
+    await service.work();
+    const later = await submit();
+    await service.work();
+    await until('both are posted', () => got.length === 2);
+    const ran = await end(running);
+    const events = await Promise.all(got.map((each) => verifyWebhook({ ...each, secret })));
+    assert.deepEqual(
+      events.map(({ request_id, status }) => [request_id, status]),
+      [
+        [open, 'COMPLETED'],
+        [later, 'COMPLETED'],
+      ],
+    );
+    assert.ok(!got.some(({ body }) => body.includes('a cat') || body.includes(early)));
+    assert.deepEqual(
+      ran.lines.map(({ request_id, answer }) => [request_id, answer]),
+      [
+        [open, 204],
+        [later, 500],
+      ],
+    );
+  });
+
+  test('of no address is refused before anything is asked', async () => {
+    const home = homeOf(service, null);
+    const ran = await home.run(['webhook', 'listen', '--forward-to', 'localhost:3000']);
+    refused(ran, 2, /--forward-to must be an http or https address/);
   });
 });
