@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
-import { bold, count, linesOf, remark, run, several, usd, verb } from './verb.ts';
+import { bold, count, linesOf, moment, remark, run, several, usd, verb } from './verb.ts';
 
 /**
  * All verbs of `fare`, their arguments and descriptions. Help, completions, the man page and the
@@ -78,6 +78,7 @@ function addAccount(program: Command): void {
   const topup = verb(program, 'topup', 'show where to send USDT, wait until it is credited')
     .option('--chain <name>', 'the blockchain; default: the first one of the service')
     .option('--no-wait', 'show the address only')
+    .option('--since <time>', 'also count deposits that came after this time; default: now', moment)
     .option('--timeout <seconds>', 'how long to wait; default: until one is credited', count)
     .action(run(async () => (await import('./topup.ts')).topup));
   remark(topup, {
@@ -88,6 +89,7 @@ function addAccount(program: Command): void {
     examples: [
       ['fare topup', 'shows the address and its QR code, and waits'],
       ['fare topup --chain bsc --no-wait --json', 'the address, for a script'],
+      ['fare topup --since 2027-01-31T12:00Z', 'counts what you have sent before'],
       ['fare topup --chain bsc --timeout 600', 'exit 5 if none was credited in time'],
     ],
   });

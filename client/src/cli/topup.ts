@@ -17,7 +17,12 @@ const timerMaxMs = 2_147_483_647;
 /** Shows where to send USDT, and waits until a deposit is credited. */
 export async function topup(
   { json, quiet }: Context,
-  { chain, wait, timeout }: { chain?: string; wait: boolean; timeout?: number },
+  {
+    chain,
+    wait,
+    since,
+    timeout,
+  }: { chain?: string; wait: boolean; since?: Date; timeout?: number },
 ): Promise<void> {
   const client = keyed({ quiet });
   const address = await chosenAddress(client, chain);
@@ -26,10 +31,10 @@ export async function topup(
     return chain === undefined ? data : data.filter((each) => each.chain === chain);
   };
   // Before the address is shown, so that a deposit to it is always new.
-  const before = await list();
+  const before = (await list()).filter((each) => !since || new Date(each.seen_at) < since);
   const reveal = async () => (json ? printJson(address) : await show(address));
   if (!wait) return reveal();
-  const credited = await waitForDeposit(list, before, reveal, { json, quiet, timeout });
+  const credited = await waitForDeposit(list, before, reveal, { json, quiet, since, timeout });
   if (json) return;
   const { available_usd_micro } = await client.balance();
   printFields([
@@ -63,10 +68,10 @@ async function show(of: DepositAddress): Promise<void> {
     ['address', address],
     ['minimum', `${formatUsd(minimum_usd_micro)} of ${token.symbol}`],
     [
-      'credited',
+      'timing',
       confirmations === null
-        ? `once the network calls the block final${usually}`
-        : `after ${confirmations} blocks${usually}`,
+        ? `credited once the network calls the block final${usually}`
+        : `credited after ${confirmations} blocks${usually}`,
     ],
     [
       'warning',
@@ -81,8 +86,13 @@ function aboutText(seconds: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
+interface Wanted {
+  since?: Date | undefined;
+  timeout?: number | undefined;
+}
+
 /**
- * Follows new deposits, and those that are not final yet, until all are and one is credited.
+ * Follows deposits that are new or not final yet, until all are final and one is credited.
  * Returns the credited amount. Throws if nothing but ignored deposits arrived, after `timeout`
  * seconds, and at Ctrl-C.
  */
@@ -90,9 +100,12 @@ async function waitForDeposit(
   list: (options: Call) => Promise<Deposit[]>,
   before: Deposit[],
   reveal: () => Promise<void>,
-  { json, quiet, timeout }: Context & { timeout?: number | undefined },
+  { json, quiet, since, timeout }: Context & Wanted,
 ): Promise<bigint> {
   const line = new LiveLine(quiet || json);
+  const waiting = since
+    ? `Waiting for a deposit that came after ${since.toISOString()}`
+    : 'Waiting for a new deposit (--since TIME counts earlier ones too)';
   const began = Date.now();
   const told = new Set(before.filter(({ state }) => ends.has(state)).map(nameOf));
   const ended: Deposit[] = [];
@@ -102,7 +115,7 @@ async function waitForDeposit(
     const signal = limit === null ? leaving : AbortSignal.any([leaving, limit]);
     // Not sooner, because a signal may come as soon as the address is shown.
     await reveal();
-    if (!line.live && !quiet) tell('Waiting for a deposit. Ctrl-C ends the waiting only.');
+    if (!line.live && !quiet) tell(`${waiting}. Ctrl-C ends the waiting only.`);
     for (;;) {
       const data = await list({ signal, maxRetries });
       for (const deposit of data.filter((each) => !told.has(nameOf(each)))) {
@@ -115,7 +128,7 @@ async function waitForDeposit(
       const open = seen ?? data.find(({ state }) => state === 'held');
       if (!seen && creditedOf(ended) > 0n) return creditedOf(ended);
       if (!open && ended.some(({ state }) => state === 'ignored')) throw ignored();
-      const now = open ? depositText(open) : 'Waiting for a deposit';
+      const now = open ? depositText(open) : waiting;
       line.show(`${now} · ${secondsText(Date.now() - began)}`);
       await pause(pollMs, signal);
     }

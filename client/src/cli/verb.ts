@@ -70,6 +70,16 @@ export function count(text: string): number {
   return Number(text);
 }
 
+/** A time with its zone, or the beginning (UTC) of a day. */
+export function moment(text: string): Date {
+  const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(
+    text,
+  );
+  if (!isTime || Number.isNaN(Date.parse(text)))
+    throw new InvalidArgumentError('It must be a time, such as 2027-01-31 or 2027-01-31T12:00Z.');
+  return new Date(text);
+}
+
 export function usd(text: string): string {
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(text))
     throw new InvalidArgumentError('It must be an amount in USD, such as 0.50.');

@@ -80,13 +80,16 @@ describe('fare topup', () => {
         'network\tPlay chain',
         `address\t${address}`,
         'minimum\t$1.00 of USDT',
-        'credited\tafter 3 blocks, usually after 3 s',
+        'timing\tcredited after 3 blocks, usually after 3 s',
         'warning\tSend only USDT on Play chain. Other tokens and other networks may be lost.',
         'credited\t$25.00',
         'available\t$33.00\n',
       ].join('\n'),
     );
-    assert.match(ran.stderr, /^Waiting for a deposit[^]*Credited: 25 USDT on play: 0x/);
+    assert.match(
+      ran.stderr,
+      /^Waiting for a new deposit \(--since TIME [^]*Credited: 25 USDT on play: 0x/,
+    );
     assert.equal((await service.balance(account)).available, 33_000_000n);
   });
 
@@ -108,6 +111,22 @@ describe('fare topup', () => {
       changes.map(({ state, amount }) => `${state} ${amount}`),
       ['credited 4'],
     );
+  });
+
+  test('counts a deposit that was credited before it began with --since, and none before that', async () => {
+    const { home, pay } = await customer();
+    const send = async (amount: bigint) => {
+      pay(amount);
+      world.mine(5);
+      await read();
+    };
+    await send(3n);
+    const since = new Date().toISOString();
+    await send(4n);
+    const ran = well(await home.run(['topup', '--chain', 'play', '--since', since]));
+    assert.match(ran.stdout, /^credited\t\$4\.00$/m);
+    assert.match(ran.stdout, /^available\t\$7\.00$/m);
+    refused(await home.run(['topup', '--since', 'noon']), 2, /It must be a time, such as/);
   });
 
   test('ends after --timeout, and says that the address stays good', async () => {
