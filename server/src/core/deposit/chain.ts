@@ -64,6 +64,19 @@ export function asExplorersWrite<Row extends { chain: string }>(
   return Object.fromEntries(shown) as Row;
 }
 
+/**
+ * The symbol of a token; its contract, as explorers write it, if the chain is not among these or no
+ * longer has it.
+ */
+export function shownToken(
+  { chain, token }: { chain: string; token: string },
+  chains: readonly ShownChain[],
+): string {
+  const found = chains.find((each) => each.chain.name === chain)?.chain;
+  const known = found?.tokens.find(({ address }) => address === token);
+  return known?.symbol ?? asExplorersWrite({ chain, token }, chains).token;
+}
+
 const addressFields = new Set(['token', 'from_address', 'to_address']);
 
 /** TRON's explorers and wallets write hashes without `0x`. */

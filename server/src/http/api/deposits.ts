@@ -1,6 +1,7 @@
 import {
   asExplorersWrite,
   creditedTokens,
+  shownToken,
   transactionUrl,
   usualSeconds,
   type Chain,
@@ -76,13 +77,13 @@ function addressesOf(
   live: readonly DepositChain[],
 ): Static<typeof DepositAddress>[] {
   const { name, title, family, chain_id, minimum_usd_micro, finality, explorer } = chain;
-  const shownToken = (token: string) => asExplorersWrite({ chain: name, token }, live).token;
+  const written = (token: string) => asExplorersWrite({ chain: name, token }, live).token;
   return creditedTokens(chain).map(({ symbol, decimals, address: contract }) => ({
     chain: name,
     title,
     family,
     chain_id,
-    token: { symbol, address: shownToken(contract), decimals },
+    token: { symbol, address: written(contract), decimals },
     address,
     minimum_usd_micro: String(minimum_usd_micro),
     finality: finality === 'finalized' ? finality : 'confirmations',
@@ -153,14 +154,13 @@ function depositOf(
   live: readonly DepositChain[],
 ): Static<typeof Deposit> {
   const chain = live.find((each) => each.chain.name === entry.chain)?.chain;
-  const token = chain?.tokens.find(({ address }) => address === entry.token);
   const { id: deposit_id, log_position, state, transfer_id, block_height } = entry;
   const shown = asExplorersWrite(entry, live);
   const above = Number((heads.get(entry.chain) ?? block_height) - block_height);
   return {
     deposit_id,
     chain: entry.chain,
-    token: token?.symbol ?? shown.token,
+    token: shownToken(entry, live),
     address: shown.to_address,
     tx_hash: shown.tx_hash,
     log_position,

@@ -1,5 +1,5 @@
 import type { LiveChain } from '../../chains/chains.ts';
-import { asExplorersWrite } from '../../core/deposit/chain.ts';
+import { shownToken } from '../../core/deposit/chain.ts';
 import { chainState, chainStates, isRescanLate } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { heldCounts } from '../../db/deposits/deposit-search.ts';
@@ -166,12 +166,9 @@ export const sums = endpoint(
     const rows = await chainSums(db);
     const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
       const found = live.find((each) => each.chain.name === chain)?.chain;
-      const symbolOf = (token: string) =>
-        found?.tokens.find(({ address }) => address === token)?.symbol ??
-        asExplorersWrite({ chain, token }, live).token;
       const ofChain = rows.filter((row) => row.chain === chain);
       const tokens = ofChain.flatMap(({ token, ...sum }) =>
-        token === null ? [] : [{ token: symbolOf(token), ...sum }],
+        token === null ? [] : [{ token: shownToken({ chain, token }, live), ...sum }],
       );
       const deposits = tokens.reduce((sum, each) => sum + each.deposits, 0);
       const amount_usd_micro = tokens.reduce((sum, each) => sum + each.amount_usd_micro, 0n);

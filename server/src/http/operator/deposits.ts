@@ -1,5 +1,10 @@
 import type { LiveChain } from '../../chains/chains.ts';
-import { asExplorersWrite, parseHash, transactionUrl } from '../../core/deposit/chain.ts';
+import {
+  asExplorersWrite,
+  parseHash,
+  shownToken,
+  transactionUrl,
+} from '../../core/deposit/chain.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { needAccount } from '../../operations/accounts/account.ts';
@@ -84,13 +89,12 @@ export const list = endpoint(
 
 function view({ id: deposit_id, ...row }: deposits.FoundDepositRow, live: readonly LiveChain[]) {
   const chain = live.find((each) => each.chain.name === row.chain)?.chain ?? null;
-  const token = chain?.tokens.find(({ address }) => address === row.token);
   const shown = asExplorersWrite(row, live);
   return {
     deposit_id,
     ...shown,
     title: chain?.title ?? row.chain,
-    token: token?.symbol ?? shown.token,
+    token: shownToken(row, live),
     explorer_url: chain && transactionUrl(chain, row.tx_hash),
     address_url: chain?.explorer ? chain.explorer.address + shown.to_address : null,
   };
