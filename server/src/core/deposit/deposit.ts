@@ -1,3 +1,4 @@
+import { USD } from '../price/money.ts';
 import type { Token } from './chain.ts';
 
 /** Decides what becomes of a deposit on a chain. Pure. */
@@ -26,12 +27,12 @@ export interface FoundDeposit {
 
 export interface DepositRules {
   minimum_usd_micro: bigint;
-  /** Larger deposits wait for an operator; null: only those that are never believed. */
+  /** Larger deposits wait for an operator; null: only those that are never credited. */
   review_usd_micro: bigint | null;
 }
 
-/** A larger deposit is never believed: a few of them would not fit a balance. */
-const believedUsdMicro = 1_000_000_000_000_000n;
+/** A larger deposit is not real, so it is never credited: a few would not fit a balance. */
+export const creditMaxUsdMicro = 1_000_000_000n * USD;
 
 export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict {
   const { amount_usd_micro: amount } = found;
@@ -43,7 +44,7 @@ export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict 
   if (amount < rules.minimum_usd_micro) return { state: 'ignored', why: 'dust' };
   if (found.account_id === null) return { state: 'held', why: 'unmatched' };
   const { review_usd_micro: review } = rules;
-  const isLarge = amount > believedUsdMicro || (review !== null && amount > review);
+  const isLarge = amount > creditMaxUsdMicro || (review !== null && amount > review);
   // guard: credited-by-hand-is-reviewed
   if (found.is_mentioned || isLarge) return { state: 'held', why: 'review' };
   return { state: 'credited' };

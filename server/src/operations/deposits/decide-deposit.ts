@@ -1,7 +1,7 @@
 import { asExplorersWrite, type ShownChain } from '../../core/deposit/chain.ts';
-import { chainReference } from '../../core/deposit/deposit.ts';
+import { chainReference, creditMaxUsdMicro } from '../../core/deposit/deposit.ts';
 import type { NewEvent } from '../../core/operator-event.ts';
-import { formatUsd, USD } from '../../core/price/money.ts';
+import { formatUsd } from '../../core/price/money.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
@@ -13,9 +13,6 @@ import type { ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
 /** An operator decides on a deposit from a chain that was not credited by itself. */
-
-/** Far above any real deposit, and far below what the column of a balance can hold. */
-const creditMax = 1_000_000_000n * USD;
 
 /** The deposit after the decision. */
 export interface DecidedDeposit {
@@ -63,9 +60,9 @@ export function creditDeposit(
       throw new Refused('This deposit has just changed. Look at it again.', {
         reason: 'deposit_changed',
       });
-    if (amount_usd_micro <= 0n || amount_usd_micro > creditMax)
+    if (amount_usd_micro <= 0n || amount_usd_micro > creditMaxUsdMicro)
       throw new Refused(
-        `A deposit of ${formatUsd(amount_usd_micro)} USD cannot be credited: it must be more than 0 and at most ${formatUsd(creditMax)} USD.`,
+        `A deposit of ${formatUsd(amount_usd_micro)} USD cannot be credited: it must be more than 0 and at most ${formatUsd(creditMaxUsdMicro)} USD.`,
         { reason: 'deposit_amount' },
       );
     const mentioned = await chainDeposits.findMentioned(tx, [tx_hash]);
