@@ -1,5 +1,5 @@
 import type { DepositPlace, HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
-import { fragment, rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { fragment, rowsOf, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
 type State = 'held' | 'credited' | 'ignored';
 
@@ -44,18 +44,23 @@ export interface OpenDeposit extends KnownDeposit {
   amount_usd_micro: bigint;
 }
 
-export async function find(db: Connection, id: string): Promise<OpenDeposit | null> {
-  const [row] = await db.run<OpenDeposit>(sql`
-    select id, chain, tx_hash, log_position, token, state, why, account_id, amount_usd_micro
-    from chain_deposits where id = ${id}`);
-  return row ?? null;
+export function find(db: Connection, id: string): Promise<OpenDeposit | null> {
+  return findWith(db, id, fragment(''));
 }
 
 /** As `find`, and locks the row. The balance of its account was locked before. */
-export async function lock(db: Connection, id: string): Promise<OpenDeposit | null> {
+export function lock(db: Connection, id: string): Promise<OpenDeposit | null> {
+  return findWith(db, id, fragment('for update'));
+}
+
+async function findWith(
+  db: Connection,
+  id: string,
+  locking: Fragment,
+): Promise<OpenDeposit | null> {
   const [row] = await db.run<OpenDeposit>(sql`
     select id, chain, tx_hash, log_position, token, state, why, account_id, amount_usd_micro
-    from chain_deposits where id = ${id} for update`);
+    from chain_deposits where id = ${id} ${locking}`);
   return row ?? null;
 }
 
