@@ -1,6 +1,5 @@
-import { asExplorersWrite, type ShownChain } from '../../core/deposit/chain.ts';
+import type { ShownChain } from '../../core/deposit/chain.ts';
 import { chainReference, creditMaxUsdMicro } from '../../core/deposit/deposit.ts';
-import type { NewEvent } from '../../core/operator-event.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
@@ -11,6 +10,7 @@ import { needAccount } from '../accounts/account.ts';
 import { plainText } from '../accounts/booking.ts';
 import type { ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
+import { creditedEvent } from './deposit-events.ts';
 
 /** An operator decides on a deposit from a chain that was not credited by itself. */
 
@@ -78,7 +78,7 @@ export function creditDeposit(
     await chainDeposits.credit(tx, { id: deposit_id, account_id, transfer_id });
     writeBooks(tx, books);
     await operatorEvents.addMany(tx, [
-      creditedEvent(asExplorersWrite(deposit, described), account_id, transfer_id),
+      creditedEvent({ ...deposit, account_id, transfer_id }, described),
     ]);
     return {
       answer: { deposit_id, state: 'credited', account_id, amount_usd_micro, transfer_id },
@@ -93,20 +93,6 @@ export function creditDeposit(
       },
     };
   });
-}
-
-function creditedEvent(
-  { id: deposit_id, chain, token, tx_hash, log_position, ...deposit }: chainDeposits.OpenDeposit,
-  account_id: string,
-  transfer_id: string,
-): NewEvent {
-  const amount_usd_micro = String(deposit.amount_usd_micro);
-  const place = { deposit_id, chain, token, tx_hash, log_position };
-  return {
-    type: 'deposit.credited',
-    account_id,
-    data: { ...place, amount_usd_micro, transfer_id },
-  };
 }
 
 /** Ignores a held deposit. It may still be credited later. Throws `Refused`. */

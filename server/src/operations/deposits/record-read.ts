@@ -1,10 +1,4 @@
-import {
-  asExplorersWrite,
-  creditedTokens,
-  type Chain,
-  type ShownChain,
-  type Token,
-} from '../../core/deposit/chain.ts';
+import { creditedTokens, type Chain, type Token } from '../../core/deposit/chain.ts';
 import {
   chainReference,
   judgeDeposit,
@@ -12,10 +6,10 @@ import {
   type DepositPlace,
   type DepositRules,
   type FoundDeposit,
+  type HeldWhy,
   type Verdict,
 } from '../../core/deposit/deposit.ts';
 import type { FinalTransfer, SeenTransfer } from '../../core/deposit/transfer.ts';
-import type { NewEvent } from '../../core/operator-event.ts';
 import { COLUMN_MAX } from '../../core/price/money.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
@@ -26,6 +20,7 @@ import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { DepositChain } from './deposit-address.ts';
+import { creditedEvent, heldEvent } from './deposit-events.ts';
 
 /** The result of reading a chain once, or a part of it. */
 export interface ChainRead {
@@ -86,6 +81,7 @@ export function recordRead(
     );
     const decided = [...added, ...changed];
     const credited = decided.filter((each): each is Credited => each.transfer_id !== null);
+    const held = decided.filter((each): each is Held => each.state === 'held');
     for (const each of credited)
       books.deposit(
         each.transfer_id,
@@ -97,7 +93,10 @@ export function recordRead(
     if (added.length > 0) await chainDeposits.insertMany(tx, added);
     if (changed.length > 0) await chainDeposits.decideMany(tx, changed);
     writeBooks(tx, books);
-    await operatorEvents.addMany(tx, eventsOf(decided, shown));
+    await operatorEvents.addMany(tx, [
+      ...credited.map((each) => creditedEvent(each, [shown])),
+      ...held.map((each) => heldEvent(each, [shown])),
+    ]);
     if (read.seen !== null)
       await sightings.replace(
         tx,
@@ -106,11 +105,12 @@ export function recordRead(
         read.state.head_height,
       );
     await chains.noteRead(tx, chain.name, read.state);
-    return { credited, held: decided.filter(({ state }) => state === 'held').length };
+    return { credited, held: held.length };
   });
 }
 
 type Credited = chainDeposits.NewDeposit & CreditedDeposit & { transfer_id: string };
+type Held = chainDeposits.NewDeposit & { why: HeldWhy };
 
 interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_mentioned'> {
   chain: string;
@@ -139,21 +139,6 @@ function decide(
     (earlier ? changed : added).push(row);
   }
   return { added, changed };
-}
-
-/** Credited and held deposits; what is ignored concerns nobody. */
-function eventsOf(decided: chainDeposits.NewDeposit[], on: ShownChain): NewEvent[] {
-  return decided.flatMap((each): NewEvent[] => {
-    const { id: deposit_id, account_id, state, why, transfer_id } = each;
-    const { chain, token, tx_hash, log_position } = asExplorersWrite(each, [on]);
-    const amount_usd_micro = String(each.amount_usd_micro);
-    const data = { deposit_id, chain, token, tx_hash, log_position, amount_usd_micro };
-    if (transfer_id !== null)
-      return [{ type: 'deposit.credited', account_id, data: { ...data, transfer_id } }];
-    return state === 'held' && why !== null
-      ? [{ type: 'deposit.held', account_id, data: { ...data, why } }]
-      : [];
-  });
 }
 
 /** The deposits above the final block, as the pages show them: dust is left out. */

@@ -1,0 +1,42 @@
+import { asExplorersWrite, type ShownChain } from '../../core/deposit/chain.ts';
+import type { DepositPlace, HeldWhy } from '../../core/deposit/deposit.ts';
+import type { NewEvent } from '../../core/operator-event.ts';
+
+/** Events to the operator about deposits. Ignored ones have none. */
+
+interface EventDeposit extends DepositPlace {
+  id: string;
+  token: string;
+  account_id: string | null;
+  amount_usd_micro: bigint;
+}
+
+/** `on`: the chains, which write addresses and hashes in their own form. */
+export function creditedEvent(
+  deposit: EventDeposit & { transfer_id: string },
+  on: readonly ShownChain[],
+): NewEvent {
+  const { account_id, transfer_id } = deposit;
+  return { type: 'deposit.credited', account_id, data: { ...dataOf(deposit, on), transfer_id } };
+}
+
+export function heldEvent(
+  deposit: EventDeposit & { why: HeldWhy },
+  on: readonly ShownChain[],
+): NewEvent {
+  const { account_id, why } = deposit;
+  return { type: 'deposit.held', account_id, data: { ...dataOf(deposit, on), why } };
+}
+
+function dataOf(deposit: EventDeposit, on: readonly ShownChain[]) {
+  const { id: deposit_id, amount_usd_micro } = deposit;
+  const { chain, token, tx_hash, log_position } = asExplorersWrite(deposit, on);
+  return {
+    deposit_id,
+    chain,
+    token,
+    tx_hash,
+    log_position,
+    amount_usd_micro: String(amount_usd_micro),
+  };
+}
