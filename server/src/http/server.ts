@@ -77,9 +77,7 @@ export function createServer(
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(async (error, req, reply) => {
     countRefusal(error, req, deps);
-    const { caller } = req;
-    const told = caller ? await withTopUp(error, deps, caller.account_id) : error;
-    return sendError(told, req, reply);
+    return sendError(await withTopUp(error, deps, req), req, reply);
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {

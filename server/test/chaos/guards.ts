@@ -88,6 +88,7 @@ export const guards: Tests = {
   },
   'test/web/play-deposits.test.ts': {
     'play-money-in-the-trial': 'are paid nowhere but in the trial',
+    'addresses-for-payers': 'to those alone who may pay',
   },
   'test/ledger/deposit.test.ts': {
     'deposit-booked-once': 'ten at once are booked once',

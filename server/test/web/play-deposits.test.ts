@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { showAddress } from '../../src/core/deposit/address.ts';
+import type { Role } from '../../src/core/account/role.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { openEvents } from '../kit/events.ts';
@@ -134,6 +135,24 @@ test('a new address is shown from then on, and the one before is still credited'
   assert.equal((await reader.call('GET', '/v1/deposit-addresses')).status, 403);
   assert.equal((await reader.call('POST', '/deposit-addresses', { chain: 'play' })).status, 403);
   assert.equal(await shown(), last);
+});
+
+test('the addresses are shown with the balance and a refusal to those alone who may pay', async () => {
+  const account = await trial.account({ usd: 0 });
+  const { account_id } = account;
+  await read(trial);
+  const shownTo = async (role: Role) => {
+    const who = (await person(trial, { [account_id]: role })).of(account_id);
+    const { body } = await who.call('GET', '/v1/balance');
+    const addresses = await who.call('GET', '/v1/deposit-addresses');
+    const refused = await who.call('POST', '/v1/queue/fake/image', { prompt: 'a cat' });
+    const { code, details } = refused.body.error;
+    return [body.top_up.length, addresses.status, code, details.top_up?.length];
+  };
+  assert.deepEqual(await shownTo('owner'), [1, 200, 'insufficient_balance', 1]);
+  assert.deepEqual(await shownTo('billing'), [1, 200, 'forbidden', undefined]);
+  assert.deepEqual(await shownTo('developer'), [0, 403, 'insufficient_balance', 0]);
+  assert.deepEqual(await shownTo('read_only'), [0, 403, 'forbidden', undefined]);
 });
 
 test('play tokens are paid nowhere but in the trial', async () => {

@@ -33,8 +33,8 @@ const Balance = named(
 
 /** GET /balance: the account's money and the key's limit, either of which can refuse a submit. */
 export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, deps) => {
-  const { key_id, account_id } = req.caller;
-  const [funds, top_up] = await Promise.all([keys.funds(deps.db, key_id), topUp(deps, account_id)]);
+  const { key_id } = req.caller;
+  const [funds, top_up] = await Promise.all([keys.funds(deps.db, key_id), topUp(deps, req)]);
   const { available_usd_micro, reserved_usd_micro, ...key } = funds;
   return {
     currency: 'USDT' as const,

@@ -1,5 +1,7 @@
+import { may, type Role } from '../../core/account/role.ts';
 import { creditedTokens } from '../../core/deposit/chain.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Spender } from '../../db/accounts/callers.ts';
 import { openAddresses } from '../../operations/deposits/deposit-address.ts';
 import type { HttpDeps } from '../deps.ts';
 import { list, microUsd, named, object, text, type Static } from '../schema.ts';
@@ -23,12 +25,20 @@ export const TopUp = list(
 );
 
 type Deps = Pick<HttpDeps, 'db' | 'chains'>;
+interface Payer {
+  caller: Spender;
+  /** Only people on the pages have one. */
+  role?: Role | undefined;
+}
 
+/** Empty for people whom `/deposit-addresses` refuses. */
 export async function topUp(
   { db, chains }: Deps,
-  accountId: string,
+  { caller, role }: Payer,
 ): Promise<Static<typeof TopUp>> {
-  const open = await openAddresses(db, accountId, chains.live);
+  // guard: addresses-for-payers
+  if (role !== undefined && !(caller.active && may(role, 'pay'))) return [];
+  const open = await openAddresses(db, caller.account_id, chains.live);
   return open.flatMap(({ chain, address }) =>
     creditedTokens(chain).map(({ symbol: token }) => ({
       chain: chain.name,
@@ -41,9 +51,14 @@ export async function topUp(
 }
 
 /** Adds the addresses to the refusal of a call that the balance does not cover. */
-export async function withTopUp(thrown: unknown, deps: Deps, accountId: string): Promise<unknown> {
-  if (!(thrown instanceof ApiError) || thrown.code !== 'insufficient_balance') return thrown;
+export async function withTopUp(
+  thrown: unknown,
+  deps: Deps,
+  { caller, role }: Partial<Payer>,
+): Promise<unknown> {
+  if (!caller || !(thrown instanceof ApiError) || thrown.code !== 'insufficient_balance')
+    return thrown;
   // The refusal is the answer, whether or not its hint can be read.
-  const addresses = await topUp(deps, accountId).catch(() => []);
+  const addresses = await topUp(deps, { caller, role }).catch(() => []);
   return thrown.withDetails({ top_up: addresses });
 }
