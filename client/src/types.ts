@@ -182,8 +182,10 @@ export type Deposit = {
   amount: string;
   /** The same; 1 USDT counts as 1 USD. */
   amount_usd_micro: bigint;
-  /** seen: its block is not final. held: an operator or a second source has to confirm it. ignored: another token, or an operator has decided so. dropped: the network has removed it. */
+  /** seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it. */
   state: 'seen' | 'held' | 'credited' | 'ignored' | 'dropped';
+  /** Why a deposit is held or ignored. unconfirmed: a second source does not know it yet. review: the operator looks at it. dust: less than the minimum. token: another token. operator: decided by the operator. */
+  why: DepositWhy | null;
   /** Blocks on top of it when the chain was last read. */
   confirmations: number;
   /** Blocks that it needs; null: the network says when it is final. */
@@ -197,6 +199,9 @@ export type Deposit = {
   /** Its deposit on the statement. */
   transfer_id: string | null;
 };
+
+/** Why a deposit is held or ignored. unconfirmed: a second source does not know it yet. review: the operator looks at it. dust: less than the minimum. token: another token. operator: decided by the operator. */
+export type DepositWhy = 'unconfirmed' | 'review' | 'dust' | 'token' | 'operator';
 
 export type Estimate = {
   /** The requested model. */

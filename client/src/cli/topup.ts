@@ -127,7 +127,8 @@ async function waitForDeposit(
       const seen = data.find(({ state }) => state === 'seen');
       const open = seen ?? data.find(({ state }) => state === 'held');
       if (!seen && creditedOf(ended) > 0n) return creditedOf(ended);
-      if (!open && ended.some(({ state }) => state === 'ignored')) throw ignored();
+      const failed = ended.findLast(({ state }) => state === 'ignored');
+      if (!open && failed) throw ignored(failed);
       const now = open ? depositText(open) : waiting;
       line.show(`${now} · ${secondsText(Date.now() - began)}`);
       await pause(pollMs, signal);
@@ -191,11 +192,16 @@ function late(seconds: number): Stop {
   );
 }
 
-function ignored(): Stop {
+function ignored({ why }: Deposit): Stop {
+  const reasons: Partial<Record<NonNullable<Deposit['why']>, string>> = {
+    dust: 'it is less than the minimum',
+    token: 'it is of a token that this service does not take',
+  };
+  const reason = reasons[why ?? 'operator'] ?? 'the operator of the service has decided so';
   return new Stop(
     exits.failed,
     'deposit_ignored',
-    'The deposit is not credited: it is of a token that this service does not take, or its operator has decided so.',
+    `The deposit is not credited: ${reason}.`,
     'Ask the operator of the service; the deposit is in their list.',
   );
 }

@@ -146,7 +146,11 @@ describe('fare topup', () => {
     pay(1n, usdc);
     world.mine(5);
     await read();
-    const ran = refused(await running.ended, 1, /The deposit is not credited[^]*Ask the operator/);
+    const ran = refused(
+      await running.ended,
+      1,
+      /The deposit is not credited: it is of a token [^]*Ask the operator/,
+    );
     assert.doesNotMatch(ran.stdout, /credited\t\$/);
     assert.equal((await service.balance(account)).available, 0n);
   });

@@ -162,6 +162,7 @@ describe('a deposit', () => {
       amount: '25',
       amount_usd_micro: '25000000',
       state: 'seen',
+      why: null,
       confirmations: 1,
       required: 3,
       explorer_url: `https://play.example/tx/${tx_hash}`,
@@ -191,14 +192,24 @@ describe('a deposit', () => {
     assert.equal((await get('/v1/balance', account)).available_usd_micro, '0');
   });
 
-  test('of dust is not shown, and of another token is shown as ignored', async () => {
+  test('below the minimum or of another token is shown as ignored, and says why', async () => {
     const account = await service.account({ usd: 0 });
     const address = await addressOf(account);
     pay(address, 0n);
-    world.play.pay({ token: usdc, to: address.toLowerCase(), units: 7_000_000n });
+    const to = address.toLowerCase();
+    world.play.pay({ token: usdt, to, units: 10n ** 18n / 2n });
+    world.play.pay({ token: usdc, to, units: 7_000_000n });
     world.mine(4);
     await read();
-    assert.deepEqual(states(await get('/v1/deposits', account)), ['ignored 7']);
+    const page = await get('/v1/deposits', account);
+    assert.deepEqual(states(page), ['ignored 7', 'ignored 0.5']);
+    assert.deepEqual(
+      page.data.map(({ why, transfer_id }: any) => [why, transfer_id]),
+      [
+        ['token', null],
+        ['dust', null],
+      ],
+    );
     assert.equal((await get('/v1/balance', account)).available_usd_micro, '0');
   });
 

@@ -78,6 +78,12 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
       assert.equal(await state('seen').count(), 0);
       await page.getByText('$25.00').nth(1).waitFor();
       await assertClear(page, `deposit-credited-${size}`);
+      world.play.pay({ token: usdt, to: address.toLowerCase(), units: 500_000n });
+      world.mine(4);
+      await read();
+      await state('ignored').waitFor();
+      await page.getByText('Less than the minimum').waitFor();
+      await assertClear(page, `deposit-ignored-${size}`);
       await page.goto(`${base}/dashboard/money`);
       await page.getByText('On-chain top-up').waitFor();
       await page.getByText('Play chain, USDT').waitFor();

@@ -1,3 +1,4 @@
+import type { HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** The deposits of an account, as it sees them. */
@@ -13,22 +14,23 @@ export interface DepositEntry {
   block_height: bigint;
   amount_usd_micro: bigint;
   state: 'seen' | 'dropped' | 'held' | 'credited' | 'ignored';
+  /** Why a deposit in a final block is not credited. An unmatched one is no account's. */
+  why: Exclude<HeldWhy, 'unmatched'> | IgnoredWhy | null;
   seen_at: Date;
   credited_at: Date | null;
   transfer_id: string | null;
 }
 
-/** Deposits in final blocks, newest first. Amounts below the minimum are left out. */
+/** Deposits in final blocks, newest first. */
 export function finalDeposits(
   db: Connection,
   { account_id, below_id, limit }: { account_id: string; below_id: string | null; limit: number },
 ): Promise<(DepositEntry & { id: string })[]> {
   return db.run<DepositEntry & { id: string }>(sql`
     select id, chain, token, to_address, tx_hash, log_position, block_height, amount_usd_micro,
-      state, seen_at, credited_at, transfer_id
+      state, why, seen_at, credited_at, transfer_id
     from chain_deposits
-    where account_id = ${account_id} and why is distinct from 'dust'
-      and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    where account_id = ${account_id} and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
     order by id desc limit ${limit}`);
 }
 
@@ -71,7 +73,8 @@ export function sightings(
 ): Promise<DepositEntry[]> {
   return db.run<DepositEntry>(sql`
     select null as id, chain, token, to_address, tx_hash, null as log_position, block_height,
-      amount_usd_micro, case when gone_at is null then 'seen' else 'dropped' end as state, seen_at,
+      amount_usd_micro, case when gone_at is null then 'seen' else 'dropped' end as state,
+      null as why, seen_at,
       null as credited_at, null as transfer_id
     from chain_sightings s
     where account_id = ${accountId} and ${isNotFinal}

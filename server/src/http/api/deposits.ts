@@ -94,6 +94,14 @@ function addressesOf(
   }));
 }
 
+const DepositWhy = named(
+  'DepositWhy',
+  choice(
+    ['unconfirmed', 'review', 'dust', 'token', 'operator'],
+    'Why a deposit is held or ignored. unconfirmed: a second source does not know it yet. review: the operator looks at it. dust: less than the minimum. token: another token. operator: decided by the operator.',
+  ),
+);
+
 const Deposit = named(
   'Deposit',
   object({
@@ -107,8 +115,9 @@ const Deposit = named(
     amount_usd_micro: microUsd('The same; 1 USDT counts as 1 USD.'),
     state: choice(
       ['seen', 'held', 'credited', 'ignored', 'dropped'],
-      'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: another token, or an operator has decided so. dropped: the network has removed it.',
+      'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it.',
     ),
+    why: nullable(DepositWhy),
     confirmations: integer('Blocks on top of it when the chain was last read.'),
     required: nullable(integer('Blocks that it needs; null: the network says when it is final.')),
     explorer_url: nullable(text('A page that shows the transaction.')),
@@ -154,7 +163,7 @@ function depositOf(
   live: readonly DepositChain[],
 ): Static<typeof Deposit> {
   const chain = live.find((each) => each.chain.name === entry.chain)?.chain;
-  const { id: deposit_id, log_position, state, transfer_id, block_height } = entry;
+  const { id: deposit_id, log_position, state, why, transfer_id, block_height } = entry;
   const shown = asExplorersWrite(entry, live);
   const above = Number((heads.get(entry.chain) ?? block_height) - block_height);
   return {
@@ -167,6 +176,7 @@ function depositOf(
     amount: formatUsd(entry.amount_usd_micro),
     amount_usd_micro: String(entry.amount_usd_micro),
     state,
+    why,
     confirmations: Math.max(0, above),
     required: chain ? requiredBy(chain) : null,
     explorer_url: chain ? transactionUrl(chain, entry.tx_hash) : null,

@@ -49,7 +49,7 @@ export const listDeposits: RouteDocs = {
   summary: 'List deposits from chains',
   description:
     'Deposits at the addresses of the account, newest first. Deposits whose block is not final ' +
-    'come first, on the first page, in addition to `limit`. Amounts below the minimum are left out.',
+    'come first, on the first page, in addition to `limit`. Amounts below a hundredth of the minimum leave no trace.',
   replies: {
     200: {
       description: 'One page.',
@@ -65,6 +65,7 @@ export const listDeposits: RouteDocs = {
             amount: '25',
             amount_usd_micro: '25000000',
             state: 'credited',
+            why: null,
             confirmations: 12,
             required: null,
             explorer_url: `https://bscscan.com/tx/${tx_hash}`,

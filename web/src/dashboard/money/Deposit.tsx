@@ -247,12 +247,15 @@ function Deposits(props: { rows: DepositRow[] | undefined; addresses: DepositAdd
   );
 }
 
-function State({ of: { state, confirmations, required } }: { of: DepositRow }) {
+function State({ of: { state, why, confirmations, required } }: { of: DepositRow }) {
   const { t } = useTranslation('deposit');
   const counts = state === 'seen' && required !== null;
   return (
-    <Dot color={colors[state]} miw="max-content" data-deposit={state}>
-      {counts ? t('seen_of', { confirmations, required }) : t(`states.${state}`)}
-    </Dot>
+    <>
+      <Dot color={colors[state]} miw="max-content" data-deposit={state}>
+        {counts ? t('seen_of', { confirmations, required }) : t(`states.${state}`)}
+      </Dot>
+      {why !== null && <Note>{t(`whys.${why}`)}</Note>}
+    </>
   );
 }
