@@ -7,8 +7,10 @@ export interface QuestionSize {
   addresses: number;
 }
 
-/** Nodes take at most 1,000 addresses, and most endpoints 2,000 blocks or more. */
-const first: QuestionSize = { blocks: 2_000, addresses: 1_000 };
+/** Most endpoints take 2,000 blocks or more. Some take any number of addresses. */
+export const firstQuestion: QuestionSize = { blocks: 2_000, addresses: 10_000 };
+/** Nodes take as many, so whatever fails for more addresses is asked again for these. */
+const usualAddresses = 1_000;
 /** After so many answers a question may be larger again: a crowded range slows only itself down. */
 const growsAfter = 20;
 
@@ -26,9 +28,9 @@ const namedTopics = /topics: ?([\d,]+)|maximum of ([\d,]+) parameters/i;
 const sizeCodes = new Set([-32005, -32602, -32000, -32600, 400, 413]);
 
 export class QuestionLimits {
-  #now: QuestionSize = { ...first };
+  #now: QuestionSize = { ...firstQuestion };
   /** A number that the endpoint has named is its rule, and is not tried to be exceeded again. */
-  #most: QuestionSize = { ...first };
+  #most: QuestionSize = { ...firstQuestion };
   #answers = 0;
 
   get blocks(): number {
@@ -53,22 +55,33 @@ export class QuestionLimits {
   refused(error: unknown, asked: QuestionSize): boolean {
     if (!(error instanceof RpcError)) return false;
     this.#answers = 0;
-    // The next read asks for less. This one ends, since an endpoint that hangs would hold it long.
-    if (error.code === null && asked.blocks > 1) this.#shrink('blocks', asked.blocks, null);
-    if (tooManyAddresses.test(error.text) && asked.addresses > 1)
-      return this.#shrink('addresses', asked.addresses, namedIn(namedTopics, error.text));
-    const isOfSize = error.code !== null && sizeCodes.has(error.code) && tooMuch.test(error.text);
-    if (!isOfSize) return false;
-    if (asked.blocks > 1) {
-      const named = /range|block/i.test(error.text) ? namedIn(namedBlocks, error.text) : null;
-      return this.#shrink('blocks', asked.blocks, named);
+    const { code, text } = error;
+    const isTry = asked.addresses > usualAddresses;
+    if (tooManyAddresses.test(text) && asked.addresses > 1) {
+      const named = namedIn(namedTopics, text);
+      const isNamed = named !== null && named < asked.addresses;
+      return this.#shrink('addresses', asked, isTry && !isNamed ? usualAddresses : named);
     }
-    return asked.addresses > 1 && this.#shrink('addresses', asked.addresses, null);
+    // The next read asks for less. This one ends, since an endpoint that hangs would hold it long.
+    if (code === null) {
+      if (isTry) this.#shrink('addresses', asked, usualAddresses);
+      else if (asked.blocks > 1) this.#shrink('blocks', asked, null);
+      return false;
+    }
+    const isOfSize = sizeCodes.has(code) && tooMuch.test(text);
+    const named = isOfSize && /range|block/i.test(text) ? namedIn(namedBlocks, text) : null;
+    if (isTry && named === null) {
+      this.#now.addresses = usualAddresses;
+      return true;
+    }
+    if (!isOfSize) return false;
+    if (asked.blocks > 1) return this.#shrink('blocks', asked, named);
+    return asked.addresses > 1 && this.#shrink('addresses', asked, null);
   }
 
-  #shrink(part: keyof QuestionSize, asked: number, named: number | null): true {
-    const isRule = named !== null && named > 0 && named < asked;
-    this.#now[part] = isRule ? named : Math.floor(asked / 2);
+  #shrink(part: keyof QuestionSize, asked: QuestionSize, named: number | null): true {
+    const isRule = named !== null && named > 0 && named < asked[part];
+    this.#now[part] = isRule ? named : Math.floor(asked[part] / 2);
     if (isRule) this.#most[part] = named;
     return true;
   }

@@ -66,10 +66,10 @@ describe('a read', () => {
     assert.deepEqual([third.final, third.scanned!.height], [[], 118n]);
   });
 
-  test('of an idle chain with 1,000 addresses asks five things', async () => {
+  test('of an idle chain with 10,000 addresses asks five things', async () => {
     const world = paid();
     const endpoint = endpointOf(world.play.rpc);
-    const load = () => Promise.resolve(many(1_000));
+    const load = () => Promise.resolve(many(10_000));
     const first = await readChain(chain, [endpoint], start, load);
     world.mine();
     endpoint.calls.length = 0;
@@ -77,7 +77,7 @@ describe('a read', () => {
     assert.equal(endpoint.calls.length, 5, endpoint.calls.join());
   });
 
-  test('of 2,000 blocks with 10,000 addresses asks ten times for logs', async () => {
+  test('of 2,000 blocks with 10,000 addresses asks once for logs', async () => {
     const world = paid();
     world.mine(1_988);
     const endpoint = endpointOf(world.play.rpc);
@@ -85,9 +85,9 @@ describe('a read', () => {
     const { scanned } = await readChain(chain, [endpoint], start, load);
     assert.equal(scanned!.height, 2_096n);
     const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
-    assert.equal(questions.length, 10);
+    assert.equal(questions.length, 1);
     // Besides: each payment's block and receipt, and where the chain is.
-    assert.ok(endpoint.calls.length <= 25, endpoint.calls.join());
+    assert.ok(endpoint.calls.length <= 16, endpoint.calls.join());
   });
 
   test('after long absence takes a part, and shows nothing above it yet', async () => {
@@ -145,6 +145,45 @@ describe('an endpoint', () => {
     const endpoint = endpointOf(withFaults(world.play.rpc, { blocksMax: [200, slow] }));
     await assert.rejects(read([endpoint], start), /no reply/);
     assert.deepEqual(places(await read([endpoint], start)), ['101:0', '103:0', '106:0']);
+  });
+
+  const crowds: [outcome: string, refusal: RpcError, left: number][] = [
+    ['that calls them too many', rpcError(-32602, 'too many addresses'), 1_000],
+    ['that names its number', rpcError(-32602, 'exceed max topics: 5000'), 5_000],
+    ['whose proxy refuses so long a question', rpcError(413, 'Request Entity Too Large'), 1_000],
+    ['that says only that it failed', rpcError(500, 'Internal error'), 1_000],
+  ];
+  for (const [outcome, refusal, left] of crowds)
+    test(`${outcome} gets fewer of 10,000 addresses at once, and as many blocks`, async () => {
+      const world = paid();
+      const faults: Faults = { addressesMax: [left, refusal] };
+      const endpoint = endpointOf(withFaults(world.play.rpc, faults));
+      const load = () => Promise.resolve(many(10_000));
+      const reading = await readChain(chain, [endpoint], start, load);
+      assert.deepEqual(places(reading), ['101:0', '103:0', '106:0']);
+      assert.deepEqual([endpoint.limits.addresses, endpoint.limits.blocks], [left, 2_000]);
+      const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
+      assert.equal(questions.length, 1 + 10_000 / left);
+    });
+
+  test('that does not answer for 10,000 addresses is asked for 1,000 from then on', async () => {
+    const world = paid();
+    const slow = new RpcError('eth_getLogs', null, 'no reply (timeout)');
+    const endpoint = endpointOf(withFaults(world.play.rpc, { addressesMax: [1_000, slow] }));
+    const load = () => Promise.resolve(many(10_000));
+    await assert.rejects(readChain(chain, [endpoint], start, load), /no reply/);
+    for (let i = 0; i < 5; i++) await readChain(chain, [endpoint], start, load);
+    assert.deepEqual([endpoint.limits.addresses, endpoint.limits.blocks], [1_000, 2_000]);
+  });
+
+  test('that limits the rate is not asked for 10,000 addresses in pieces for ever', async () => {
+    const world = paid();
+    const refusal = rpcError(429, 'Too Many Requests');
+    const endpoint = endpointOf(withFaults(world.play.rpc, { addressesMax: [0, refusal] }));
+    const load = () => Promise.resolve(many(10_000));
+    await assert.rejects(readChain(chain, [endpoint], start, load), /429 Too Many/);
+    const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
+    assert.equal(questions.length, 2);
   });
 
   test('keeps to the number that was named', async () => {

@@ -69,8 +69,8 @@ test('two endpoints that fit are told with their limits, and no key', async (t) 
   assert.match(text, /^chain id 7, and decimals as in the chain file\n/);
   assert.match(text, /USDT: 18 decimals; its contract calls it USD₮\n/);
   assert.match(text, /newest block 5000, final block 4999 by its own word/);
-  assert.match(text, /answers eth_getLogs for 10 blocks and 1000 addresses at once/);
-  assert.match(text, /answers eth_getLogs for 2000 blocks and 1000 addresses at once/);
+  assert.match(text, /answers eth_getLogs for 10 blocks and 10000 addresses at once/);
+  assert.match(text, /answers eth_getLogs for 2000 blocks and 10000 addresses at once/);
   assert.match(text, /knows the receipts of transactions/);
   assert.match(text, /both endpoints have the same final block 4999, with 1 transfers$/);
   assert.ok(!(ran.stdout + ran.stderr).includes(key));

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { openEndpoints, readChainFiles } from '../../chains/chains.ts';
 import { checkChain, type CheckLine } from '../../chains/check-chain.ts';
+import { firstQuestion } from '../../chains/limits.ts';
 import { chainsDir } from '../../config.ts';
 import { endpointVariable } from '../../core/deposit/chain.ts';
 import { hideInLogs, redact } from '../../lib/log.ts';
@@ -8,8 +9,6 @@ import { createFetch } from '../../lib/outbound/fetch.ts';
 import { Refused } from '../../operations/refused.ts';
 import { print, type Context } from '../output.ts';
 
-/** As many addresses as a first question has. */
-const addressCount = 1_000;
 /** A part of an address that may be a key. */
 const keyMin = 8;
 
@@ -31,7 +30,7 @@ export async function check(context: Context, name: string): Promise<number> {
       throw new Refused(`${endpointVariable(name)} is not set: give one or two addresses.`);
     if ('problem' in endpoints) throw new Refused(endpoints.problem);
     const addresses = Array.from(
-      { length: addressCount },
+      { length: firstQuestion.addresses },
       () => `0x${randomBytes(20).toString('hex')}`,
     );
     const found = await checkChain(chain, endpoints, addresses);
