@@ -1,6 +1,6 @@
 import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
 import { isTrifle } from '../core/deposit/deposit.ts';
-import type { FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
+import type { BlockRange, FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
 import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
 import {
@@ -26,6 +26,8 @@ export interface Cursor {
   height: bigint;
   /** Null: no block was final yet. */
   hash: string | null;
+  /** Up to this block transfers above the final block are known; null: it is not known. */
+  seen: bigint | null;
 }
 
 export interface ChainReading {
@@ -34,6 +36,8 @@ export interface ChainReading {
   final: FinalTransfer[];
   /** Null: the chain is behind, and only final blocks were read. */
   seen: SeenTransfer[] | null;
+  /** Blocks above the final one that `seen` leaves out, as the read before had them; null: none. */
+  skipped: BlockRange | null;
   /** The newest final block up to which all was read. */
   scanned: Block | null;
   head: bigint;
@@ -51,6 +55,8 @@ export class ReplacedBlock extends Error {
 
 /** Maximum number of blocks of one read, so that what it found is written soon. */
 const blocksMax = 2_000n;
+/** Blocks above the final one that are read each time, because the chain may replace them. */
+const replaceableMax = 64n;
 /** After so many transfers, a read ends with their block: each one costs several calls. */
 const checkedMax = 200;
 /** A second endpoint may call blocks final so much later than the first: two epochs of Ethereum. */
@@ -85,7 +91,17 @@ export async function readChain(
   const to = isNear ? higher(head, most) : most;
   // An address that is issued from now on cannot have been paid in a block that is final already.
   const addresses = await load();
-  const found = to < from ? [] : await noted(chain, { from, to }, addresses, endpoints[0]);
+  const skipped = isNear
+    ? skippedBlocks(endpoints[0], { from, to }, most, cursor?.seen ?? null)
+    : null;
+  const ranges = skipped
+    ? [
+        { from, to: skipped.from - 1n },
+        { from: skipped.to + 1n, to },
+      ]
+    : [{ from, to }];
+  const found: SeenTransfer[] = [];
+  for (const range of ranges) found.push(...(await noted(chain, range, addresses, endpoints[0])));
   const others = more.map((each) => new Witness(chain, each.rpc));
   const isPaid = found.some(({ block_height }) => block_height <= most);
   const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
@@ -96,9 +112,25 @@ export async function readChain(
   const final = await checkedBlocks(wanted, new Witness(chain, rpc, newest), others);
   // The next read goes on behind the last block that was checked.
   if (final.length < wanted.length)
-    return { start: from, final, seen: null, scanned: blockOf(final.at(-1)!), head };
+    return { start: from, final, seen: null, skipped, scanned: blockOf(final.at(-1)!), head };
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
-  return { start: from, final, seen, scanned, head };
+  return { start: from, final, seen, skipped, scanned, head };
+}
+
+/**
+ * The blocks above the final one that are not read again: finality may be late by thousands of
+ * blocks, and what is there is only shown. Null if one question has room for all blocks.
+ */
+function skippedBlocks(
+  { limits }: ChainEndpoint,
+  { from, to }: BlockRange,
+  final: bigint,
+  seen: bigint | null,
+): BlockRange | null {
+  if (to - from < BigInt(limits.blocks)) return null;
+  const known = seen === null ? final : lower(seen, to) - replaceableMax;
+  const last = higher(known, to - blocksMax);
+  return last > final ? { from: final + 1n, to: last } : null;
 }
 
 /**
@@ -108,7 +140,7 @@ export async function readChain(
 export async function rescanChain(
   chain: Chain,
   endpoints: ChainEndpoints,
-  range: { from: bigint; to: bigint },
+  range: BlockRange,
   load: LoadAddresses,
 ): Promise<FinalTransfer[]> {
   const [asked = endpoints[0], ...others] = endpoints.toReversed();
@@ -157,7 +189,7 @@ export async function demandSetting(
 /** The transfers of a range that are worth a note. */
 function noted(
   chain: Chain,
-  { from, to }: { from: bigint; to: bigint },
+  { from, to }: BlockRange,
   addresses: readonly string[],
   { rpc, limits }: ChainEndpoint,
 ): Promise<SeenTransfer[]> {

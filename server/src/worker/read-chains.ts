@@ -13,7 +13,7 @@ import {
 } from '../chains/read-chain.ts';
 import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
 import { rescanAfterSeconds } from '../core/deposit/chain-state.ts';
-import type { FinalTransfer } from '../core/deposit/transfer.ts';
+import type { BlockRange, FinalTransfer } from '../core/deposit/transfer.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as chainDeposits from '../db/deposits/chain-deposits.ts';
 import * as chains from '../db/deposits/chains.ts';
@@ -36,6 +36,8 @@ export interface ChainDeps {
   reviewUsdMicro: bigint | null;
   /** Endpoints that fit the files of their chains. */
   checked: Set<ChainEndpoint>;
+  /** The newest block of each chain up to which this process has seen what is not final. */
+  seen: Map<string, bigint>;
   /** Logs failures that do not end a read, at most one of a kind a minute for each chain. */
   failures: LogThrottle;
   /** Notifies open pages of deposits that were seen or credited. */
@@ -120,6 +122,7 @@ async function record(
       'a deposit was credited',
     );
   }
+  if (recorded && read.seen !== null) deps.seen.set(chain, read.state.head_height);
   if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
   return recorded !== null;
 }
@@ -142,12 +145,14 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   const endpoints = await checkedEndpoints(live, deps);
   const load = () => addresses.watched(db, key);
   const { scanned_height: height, scanned_hash: hash } = claim;
-  const cursor = height === null ? null : { height, hash };
+  const seen = deps.seen.get(name) ?? null;
+  const cursor = height === null ? null : { height, hash, seen };
   const reading = await readChain(chain, endpoints, cursor, load);
   const { rescan_from: wantedFrom, rescan_to: wantedTo } = claim;
   const found: ChainRead = {
     final: reading.final,
     seen: reading.seen,
+    skipped: reading.skipped,
     state: {
       start_height: claim.start_height ?? reading.start,
       scanned_height: reading.scanned?.height ?? reading.start - 1n,
@@ -161,7 +166,8 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
       wake_seconds: leaseSeconds,
     },
   };
-  if (reading.final.length > 0 || reading.seen?.length) await record(found, claim, live, deps);
+  const isWritten = reading.final.length > 0 || Boolean(reading.seen?.length);
+  if (isWritten) await record(found, claim, live, deps);
   const range = rangeToRescan(chain, claim, reading);
   // Blocks that cannot be read again now stay due.
   const again =
@@ -177,7 +183,8 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   const confirmed = await newlyConfirmed(chain, endpoints, deps);
   return {
     final: withoutRepeats([...reading.final, ...(again ?? []), ...wanted.found, ...confirmed]),
-    seen: reading.seen,
+    seen: isWritten ? null : reading.seen,
+    skipped: reading.skipped,
     state: {
       ...found.state,
       rescanned_height: (again && range?.to) ?? found.state.rescanned_height,
@@ -243,9 +250,9 @@ function rangeToRescan(
  */
 async function rescanWanted(
   { name, rescan_from: from, rescan_to: to }: chains.ChainClaim,
-  read: (piece: chains.BlockRange) => Promise<FinalTransfer[]>,
+  read: (piece: BlockRange) => Promise<FinalTransfer[]>,
   { log, failures }: ChainDeps,
-): Promise<{ found: FinalTransfer[]; left: chains.BlockRange | null; error: string | null }> {
+): Promise<{ found: FinalTransfer[]; left: BlockRange | null; error: string | null }> {
   if (from === null || to === null) return { found: [], left: null, error: null };
   const most = from + BigInt(rescanBlocksMax) - 1n;
   const piece = { from, to: most < to ? most : to };

@@ -26,7 +26,7 @@ const read = (endpoints: [ChainEndpoint, ...ChainEndpoint[]], cursor: Cursor | n
   readChain(chain, endpoints, cursor, () => Promise.resolve(addresses));
 /** The chain file says that reading begins at the block 100. */
 const start = null;
-const after = ({ scanned }: ChainReading): Cursor => scanned!;
+const after = ({ scanned }: ChainReading): Cursor => ({ ...scanned!, seen: null });
 const places = ({ final }: ChainReading) =>
   final.map(({ block_height, log_position }) => `${block_height}:${log_position}`);
 
@@ -65,6 +65,37 @@ describe('a read', () => {
     const third = await read([endpoint], after(first));
     assert.deepEqual([third.final, third.scanned!.height], [[], 118n]);
   });
+
+  const late: [outcome: string, seen: bigint | null, blocksMax: number, asked: number][] = [
+    ['never saw what is above it', null, 2_000, 2_000 + 5],
+    ['saw what is above it', 9_990n, 2_000, 64 + 10 + 5],
+    ['saw more than the endpoint has now', 20_000n, 2_000, 64 + 5],
+    ['saw what is above it, and takes few blocks', 9_990n, 10, 64 + 10 + 5],
+  ];
+  for (const [outcome, seen, blocksMax, asked] of late)
+    test(`whose final block is 5,000 blocks behind leaves most of them out if it ${outcome}`, async () => {
+      const world = playWorld(10_000);
+      const file = { ...chain, finality: { confirmations: 5_000 } };
+      let blocks = 0;
+      const refusal = new RpcError('eth_getLogs', -32600, `up to a ${blocksMax} block range`);
+      const endpoint = endpointOf(
+        withFaults(world.play.rpc, {
+          blocksMax: [blocksMax, refusal],
+          forge: (method, answer, [filter]) => {
+            if (method === 'eth_getLogs')
+              blocks += Number(BigInt(filter.toBlock) - BigInt(filter.fromBlock)) + 1;
+            return answer;
+          },
+        }),
+      );
+      endpoint.limits.refused(refusal, { blocks: 4_000, addresses: 1 });
+      const cursor = { height: 4_995n, hash: null, seen };
+      const reading = await readChain(file, [endpoint], cursor, () => Promise.resolve([ours]));
+      assert.equal(reading.scanned!.height, 5_000n);
+      assert.equal(blocks, asked);
+      const to = 10_000n - BigInt(asked - 5);
+      assert.deepEqual(reading.skipped, { from: 5_001n, to });
+    });
 
   test('of an idle chain with 10,000 addresses asks five things', async () => {
     const world = paid();
@@ -337,7 +368,10 @@ describe('two endpoints', () => {
     const late = withFaults(world.play.rpc, {
       forge: (method, answer) => (method === 'eth_blockNumber' ? hexOf(120n) : answer),
     });
-    const { final } = await read([endpointOf(world.play.rpc), endpointOf(late)], early);
+    const { final } = await read([endpointOf(world.play.rpc), endpointOf(late)], {
+      ...early,
+      seen: null,
+    });
     assert.deepEqual(
       final.map(({ is_confirmed }) => is_confirmed),
       [false],

@@ -181,7 +181,7 @@ const asked: Record<string, Ask> = {
     chainDeposits.unconfirmed(c, 'play', [depositAddress], 20),
   'final deposits of an account': (c) =>
     depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
-  'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n),
+  'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n, null),
   'claim an event to the operator': (c) => operatorEvents.claimNext(c, 60),
   'whether there was such an event': (c) =>
     operatorEvents.addOnce(

@@ -72,6 +72,7 @@ export function readTo(
   return {
     final,
     seen,
+    skipped: null,
     state: {
       start_height: 100n,
       scanned_height: BigInt(height),

@@ -178,6 +178,18 @@ describe('a deposit above the final block', () => {
     assert.equal((await balanceOf(database.db, who)).available, 5_000_000n);
   });
 
+  test('is not written again while nothing changes', async () => {
+    const n = next();
+    const written = async () =>
+      (await database.db.run(rawSql('select xmin::text, ctid::text from chain_sightings')))[0];
+    await recorded(readTo(200, [], [seen(n)]));
+    const first = await written();
+    await recorded(readTo(200, [], [seen(n)]));
+    assert.deepEqual(await written(), first);
+    await recorded(readTo(200, [], [{ ...seen(n), block_height: 201n }]));
+    assert.notDeepEqual(await written(), first);
+  });
+
   test('that the chain drops is shown as dropped, and back if it comes back', async () => {
     const n = next();
     await recorded(readTo(200, [], [seen(n)]));

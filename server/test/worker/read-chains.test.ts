@@ -19,6 +19,7 @@ import {
   readerOf,
   readNow,
   runningReader,
+  seenBy,
   statesOf,
   type Payer,
 } from '../chains/scene.ts';
@@ -153,6 +154,37 @@ test('a chain that is behind is asked again later if its second endpoint has not
   await read(reader([world.play.rpc, world.play.rpc]));
   assert.deepEqual(await states(), ['credited']);
   assert.equal((await chains.list(db))[0]!.failures, 0);
+});
+
+describe('a deposit far below the newest block, and not final', () => {
+  const late: Chain = { ...fromHead, finality: { confirmations: 3_000 } };
+  const seenAgain = async (then: () => void): Promise<ChainJob> => {
+    const job = reader([world.play.rpc], late);
+    await read(job);
+    const tx_hash = pay();
+    world.mine();
+    await read(job);
+    world.mine(2_500);
+    then();
+    await read(job);
+    assert.deepEqual(await seenBy(database.db, who), [tx_hash]);
+    assert.deepEqual(await states(), []);
+    world.mine(1_000);
+    await read(job);
+    assert.deepEqual(await seenBy(database.db, who), []);
+    return job;
+  };
+
+  test('stays seen although its block is not read again, and is credited in the end', async () => {
+    await seenAgain(() => {});
+    assert.deepEqual(await states(), ['credited']);
+  });
+
+  test('is dropped in the end if the chain has replaced its block meanwhile', async () => {
+    await seenAgain(() => world.play.reorg(2_501, 'dropped'));
+    assert.deepEqual(await states(), []);
+    assert.equal(await availableTo(database.db, who), 0n);
+  });
 });
 
 test('a process that may no longer work ends with the part that it reads', async () => {

@@ -16,6 +16,12 @@ export interface SeenTransfer extends FoundTransfer {
   block_log_index: number;
 }
 
+/** Blocks from the first to the last. */
+export interface BlockRange {
+  from: bigint;
+  to: bigint;
+}
+
 /** One in a final block. */
 export interface FinalTransfer extends FoundTransfer {
   /** The place of its log among the logs of the receipt, from 0. */

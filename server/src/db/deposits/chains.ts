@@ -1,3 +1,4 @@
+import type { BlockRange } from '../../core/deposit/transfer.ts';
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** How far each blockchain is read. The row also says when a worker reads it next. */
@@ -150,12 +151,6 @@ export async function lock(
   const [row] = await db.run<Pick<ChainRow, 'scanned_height' | 'stopped_why'>>(sql`
     select scanned_height, stopped_why from chains where name = ${name} for update`);
   return row ?? null;
-}
-
-/** Blocks from the first to the last. */
-export interface BlockRange {
-  from: bigint;
-  to: bigint;
 }
 
 /** Has blocks read once more, and begins at once. Null: none. */

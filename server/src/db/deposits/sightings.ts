@@ -1,3 +1,4 @@
+import type { BlockRange } from '../../core/deposit/transfer.ts';
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** A deposit in a block that is not final yet. */
@@ -16,13 +17,14 @@ const goneShownSeconds = 3600;
 
 /**
  * The deposits that the newest read has seen above the final block, up to the block `head`. Those
- * up to there that it has not seen again are final by now, or gone.
+ * up to there that it has not seen again are final by now, or gone, except in the blocks `skipped`.
  */
 export async function replace(
   db: Connection,
   chain: string,
   seen: Sighting[],
   head: bigint,
+  skipped: BlockRange | null,
 ): Promise<void> {
   await db.run(sql`
     with seen as (
@@ -49,6 +51,9 @@ export async function replace(
         account_id = excluded.account_id,
         amount_usd_micro = excluded.amount_usd_micro,
         gone_at = null
+      where s.gone_at is not null or (s.block_height, s.token, s.to_address, s.account_id,
+        s.amount_usd_micro) is distinct from (excluded.block_height, excluded.token,
+        excluded.to_address, excluded.account_id, excluded.amount_usd_micro)
     ), final as (
       delete from chain_sightings s where chain = ${chain} and (
         gone_at < now() - ${goneShownSeconds} * interval '1 s'
@@ -64,6 +69,8 @@ export async function replace(
     )
     update chain_sightings s set gone_at = now()
     where chain = ${chain} and gone_at is null and block_height <= ${head}
+      and not coalesce(block_height between ${skipped?.from ?? null}::bigint
+        and ${skipped?.to ?? null}::bigint, false)
       and (tx_hash, block_log_index) not in (select tx_hash, block_log_index from seen)
       and (tx_hash, block_log_index) not in (select tx_hash, block_log_index from final)`);
 }

@@ -9,7 +9,7 @@ import {
   type HeldWhy,
   type Verdict,
 } from '../../core/deposit/deposit.ts';
-import type { FinalTransfer, SeenTransfer } from '../../core/deposit/transfer.ts';
+import type { BlockRange, FinalTransfer, SeenTransfer } from '../../core/deposit/transfer.ts';
 import { COLUMN_MAX } from '../../core/price/money.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
@@ -27,6 +27,8 @@ export interface ChainRead {
   final: FinalTransfer[];
   /** Null: the blocks above the final one were not read. */
   seen: SeenTransfer[] | null;
+  /** Blocks whose deposits are still shown although `seen` does not have them; null: none. */
+  skipped: BlockRange | null;
   state: chains.ReadState;
 }
 
@@ -103,6 +105,7 @@ export function recordRead(
         chain.name,
         shownOf(read.seen, owners, chain),
         read.state.head_height,
+        read.skipped,
       );
     await chains.noteRead(tx, chain.name, read.state);
     return { credited, held: held.length };

@@ -12,7 +12,7 @@ export interface ChainJob {
   stop(): Promise<void>;
 }
 
-type JobDeps = Omit<ChainDeps, 'checked' | 'failures' | 'isStopping'> & {
+type JobDeps = Omit<ChainDeps, 'checked' | 'seen' | 'failures' | 'isStopping'> & {
   /** Ends the calls to endpoints. */
   hangUp: () => void;
   /** False: chains are read only by `runOnce`. */
@@ -25,6 +25,7 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
   const ring: ChainDeps = {
     ...deps,
     checked: new Set(),
+    seen: new Map(),
     failures: new LogThrottle(),
     mayWork: () => !isStopping && deps.mayWork(),
     isStopping: () => isStopping,
