@@ -12,6 +12,7 @@ import * as queue from './db/requests/queue.ts';
 import * as pages from './db/requests/request-pages.ts';
 import * as requests from './db/requests/requests.ts';
 import type { HttpDeps } from './http/deps.ts';
+import { trialCalls } from './http/api/play-deposit.ts';
 import { falCalls } from './http/fal/routes.ts';
 import { openapiText } from './http/openapi.ts';
 import { createPageEvents, type PageEvents } from './http/page-events.ts';
@@ -100,7 +101,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const deps = httpDeps(services, config, { ...signals, times, lookup });
   const worker = options.worker ? createWorker(workerDeps(services, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
-  const table = options.http ? [...routes(deps), ...falCalls(deps)] : outside(deps);
+  const table = options.http
+    ? [...routes(deps), ...falCalls(deps), ...trialCalls(deps)]
+    : outside(deps);
   const web = options.http && config.FAREBOX_WEB ? openWeb(services, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
   const close = async () => {

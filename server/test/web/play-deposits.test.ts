@@ -45,6 +45,12 @@ async function asked(service: Service): Promise<[status: number, available: bigi
   return [status, (await service.balance(account)).available];
 }
 
+/** The call is in no document, so it is made without the checks of the others. */
+function askedByKey({ base }: Service, key?: string): Promise<Response> {
+  const headers: Record<string, string> = key ? { authorization: `Key ${key}` } : {};
+  return fetch(`${base}/v1/play-deposits`, { method: 'POST', headers });
+}
+
 async function read(service: Service): Promise<void> {
   await service.db.run(rawSql('update chains set wake_at = now()'));
   await service.app.chains!.runOnce();
@@ -155,6 +161,25 @@ test('the addresses are shown with the balance and a refusal to those alone who 
   assert.deepEqual(await shownTo('read_only'), [0, 403, 'forbidden', undefined]);
 });
 
+test('a key gets play tokens too, and only with a key', async () => {
+  const account = await trial.account({ usd: 0 });
+  await read(trial);
+  assert.equal((await askedByKey(trial)).status, 401);
+  const reply = await askedByKey(trial, account.key);
+  const { chain: name, tx_hash } = (await reply.json()) as { chain: string; tx_hash: string };
+  assert.deepEqual([reply.status, name], [200, 'play']);
+  world.mine(4);
+  await read(trial);
+  const [deposit] = (await trial.call('GET', '/v1/deposits', account)).body.data;
+  assert.deepEqual([deposit.state, deposit.tx_hash], ['credited', tx_hash]);
+  assert.equal((await trial.balance(account)).available, 25_000_000n);
+});
+
 test('play tokens are paid nowhere but in the trial', async () => {
   assert.deepEqual(await asked(real), [404, 0n]);
+  const account = await real.account({ usd: 0 });
+  assert.equal((await askedByKey(real, account.key)).status, 404);
+  world.mine(4);
+  await read(real);
+  assert.equal((await real.balance(account)).available, 0n);
 });

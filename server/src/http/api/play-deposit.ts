@@ -1,0 +1,38 @@
+import { ApiError } from '../../core/errors.ts';
+import { openAddresses } from '../../operations/deposits/deposit-address.ts';
+import type { HttpDeps } from '../deps.ts';
+import type { Call } from '../routes.ts';
+
+/** Play money, which only the trial has: on a play chain, never beside real ones. */
+
+/** 25 tokens of the play chain, which have six decimals. */
+const units = 25_000_000n;
+
+/** Sends play money to the account's address. Returns the transaction. */
+export async function payPlayMoney(
+  { db, chains }: Pick<HttpDeps, 'db' | 'chains'>,
+  accountId: string,
+): Promise<{ chain: string; tx_hash: string }> {
+  const { play, live } = chains;
+  // guard: play-money-in-the-trial
+  if (play === null) throw new ApiError('not_found');
+  const [open] = await openAddresses(db, accountId, live);
+  const token = live[0]?.chain.tokens[0]?.address;
+  if (!open || token === undefined) throw new ApiError('capacity_unavailable');
+  const tx_hash = play.pay({ token, to: open.address.toLowerCase(), units });
+  return { chain: open.chain.name, tx_hash };
+}
+
+/** A call of scripts that try deposits. It is not part of the API, and only the trial has it. */
+export function trialCalls(deps: HttpDeps): Call[] {
+  if (deps.chains.play === null) return [];
+  return [
+    {
+      method: 'POST',
+      path: '/play-deposits',
+      prefixed: true,
+      who: 'key',
+      handler: ({ caller }) => payPlayMoney(deps, caller.account_id),
+    },
+  ];
+}
