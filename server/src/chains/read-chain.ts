@@ -137,7 +137,7 @@ function skippedBlocks(
  * Reads final blocks once more, long after they were read first, because an endpoint may have left
  * a log out. Where there are two, the second one is asked.
  */
-export async function rescanChain(
+export async function readAgain(
   chain: Chain,
   endpoints: ChainEndpoints,
   range: BlockRange,

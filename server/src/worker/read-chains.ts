@@ -5,14 +5,14 @@ import {
   demandSetting,
   readChain,
   ReplacedBlock,
-  rescanChain,
+  readAgain,
   WrongSetting,
   type ChainEndpoint,
   type ChainEndpoints,
   type ChainReading,
 } from '../chains/read-chain.ts';
 import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
-import { rescanAfterSeconds } from '../core/deposit/chain-state.ts';
+import { secondReadingAfterSeconds } from '../core/deposit/chain-state.ts';
 import type { BlockRange, FinalTransfer } from '../core/deposit/transfer.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as chainDeposits from '../db/deposits/chain-deposits.ts';
@@ -58,8 +58,8 @@ const leaseSeconds = 60;
 const soonSeconds = 5;
 const failureMaxSeconds = 300;
 /** Blocks of so much time are read again together. */
-const rescanEverySeconds = 600;
-const rescanBlocksMax = 2_000;
+const secondReadingEverySeconds = 600;
+const readAgainBlocksMax = 2_000;
 /** Maximum number of unconfirmed deposits that one read asks for again. */
 const unconfirmedMax = 20;
 
@@ -168,16 +168,16 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   };
   const isWritten = reading.final.length > 0 || Boolean(reading.seen?.length);
   if (isWritten) await record(found, claim, live, deps);
-  const range = rangeToRescan(chain, claim, reading);
+  const second = dueSecondReading(chain, claim, reading);
   // Blocks that cannot be read again now stay due.
   const again =
-    range &&
-    (await rescanChain(chain, endpoints, range, load).catch((error: unknown) =>
+    second &&
+    (await readAgain(chain, endpoints, second, load).catch((error: unknown) =>
       noteSecond(error, name, deps),
     ));
   const wanted = await rescanWanted(
     claim,
-    (piece) => rescanChain(chain, endpoints, piece, load),
+    (piece) => readAgain(chain, endpoints, piece, load),
     deps,
   );
   const confirmed = await newlyConfirmed(chain, endpoints, deps);
@@ -187,7 +187,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
     skipped: reading.skipped,
     state: {
       ...found.state,
-      rescanned_height: (again && range?.to) ?? found.state.rescanned_height,
+      rescanned_height: (again && second?.to) ?? found.state.rescanned_height,
       rescan: wanted.left,
       last_error: wanted.error,
       wake_seconds:
@@ -230,16 +230,16 @@ function noteSecond(error: unknown, chain: string, { log, failures }: ChainDeps)
 }
 
 /** The blocks that are due to be read once more; null if they are too few yet. */
-function rangeToRescan(
+function dueSecondReading(
   { block_seconds }: Chain,
   { rescanned_height: rescanned }: chains.ChainClaim,
   { scanned }: ChainReading,
-): { from: bigint; to: bigint } | null {
+): BlockRange | null {
   if (rescanned === null || scanned === null) return null;
-  const oldest = scanned.height - BigInt(Math.ceil(rescanAfterSeconds / block_seconds));
-  const size = Math.min(rescanBlocksMax, Math.ceil(rescanEverySeconds / block_seconds));
+  const oldest = scanned.height - BigInt(Math.ceil(secondReadingAfterSeconds / block_seconds));
+  const size = Math.min(readAgainBlocksMax, Math.ceil(secondReadingEverySeconds / block_seconds));
   if (oldest - rescanned < BigInt(size)) return null;
-  const most = rescanned + BigInt(rescanBlocksMax);
+  const most = rescanned + BigInt(readAgainBlocksMax);
   return { from: rescanned + 1n, to: most < oldest ? most : oldest };
 }
 
@@ -254,7 +254,7 @@ async function rescanWanted(
   { log, failures }: ChainDeps,
 ): Promise<{ found: FinalTransfer[]; left: BlockRange | null; error: string | null }> {
   if (from === null || to === null) return { found: [], left: null, error: null };
-  const most = from + BigInt(rescanBlocksMax) - 1n;
+  const most = from + BigInt(readAgainBlocksMax) - 1n;
   const piece = { from, to: most < to ? most : to };
   try {
     const found = await read(piece);

@@ -6,7 +6,7 @@ import { statement } from '../../src/ledger/statement.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import * as lists from '../../src/db/deposits/deposit-lists.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { depositAddress, openAddresses } from '../../src/operations/deposits/deposit-address.ts';
+import { depositAddress, accountAddresses } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
@@ -278,7 +278,7 @@ describe('the address of an account', () => {
     const watched: typeof db = { ...db, tx: (work) => (transactions++, db.tx(work)) };
     const shown = async () => {
       const offered = [{ chain, key: counted, show: (found: string) => found }];
-      return (await openAddresses(watched, account_id, offered)).map((each) => each.address);
+      return (await accountAddresses(watched, account_id, offered)).map((each) => each.address);
     };
     const [issued] = await shown();
     assert.equal(transactions, 1);

@@ -38,20 +38,20 @@ export interface ReadHeights {
 }
 
 /** Blocks are read again after this time, to find deposits that the first read did not get. */
-export const rescanAfterSeconds = 3_600;
+export const secondReadingAfterSeconds = 3_600;
 /** Reading again what came in during a long pause takes a while. */
-const rescanLateSeconds = 3 * rescanAfterSeconds;
+const secondReadingLateSeconds = 3 * secondReadingAfterSeconds;
 
 /** About how much later blocks are read again than first; null: the chain was never read. */
-export function rescanLag(heights: ReadHeights, { block_seconds }: Chain): number | null {
+export function secondReadingLag(heights: ReadHeights, { block_seconds }: Chain): number | null {
   const { scanned_height: scanned, rescanned_height: rescanned } = heights;
   if (scanned === null || rescanned === null) return null;
   return Number(scanned - rescanned) * block_seconds;
 }
 
 /** Whether the second reading fails, although the first one may go on. */
-export function isRescanLate(heights: ReadHeights, chain: Chain): boolean {
-  return (rescanLag(heights, chain) ?? 0) > rescanLateSeconds;
+export function isSecondReadingLate(heights: ReadHeights, chain: Chain): boolean {
+  return (secondReadingLag(heights, chain) ?? 0) > secondReadingLateSeconds;
 }
 
 /** `chain`: null if no file describes it. */

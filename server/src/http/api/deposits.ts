@@ -11,9 +11,9 @@ import * as chains from '../../db/deposits/chains.ts';
 import * as lists from '../../db/deposits/deposit-lists.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import {
-  showAddresses,
+  addressesForPayer,
   type DepositChain,
-  type OpenAddress,
+  type AccountAddress,
 } from '../../operations/deposits/deposit-address.ts';
 import { pageFrom } from '../form.ts';
 import {
@@ -66,14 +66,14 @@ const DepositAddressList = named('DepositAddressList', object({ data: listOf(Dep
 export const addresses = keyedEndpoint(
   { reply: DepositAddressList },
   async ({ req }, { db, chains: { live } }) => {
-    const open = await showAddresses(db, req.caller.account_id, live);
+    const open = await addressesForPayer(db, req.caller.account_id, live);
     return { data: open.flatMap((each) => addressesOf(each, live)) };
   },
 );
 
 /** One for each token that is credited. */
 function addressesOf(
-  { chain, address }: OpenAddress,
+  { chain, address }: AccountAddress,
   live: readonly DepositChain[],
 ): Static<typeof DepositAddress>[] {
   const { name, title, family, chain_id, minimum_usd_micro, finality, explorer } = chain;

@@ -1,6 +1,10 @@
 import { pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
 import { xpubVariable } from '../../core/deposit/chain.ts';
-import { chainState, isRescanLate, type ChainState } from '../../core/deposit/chain-state.ts';
+import {
+  chainState,
+  isSecondReadingLate,
+  type ChainState,
+} from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { heldCounts, type HeldCount } from '../../db/deposits/deposit-search.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -208,7 +212,7 @@ async function ofChains({ db, chains: { live, play } }: WebDeps): Promise<Line[]
     inState('chain_stopped', 'stopped'),
     inState('chain_refused', 'refused'),
     inState('chain_behind', 'behind'),
-    those('chain_rescan_late', ({ row, chain }) => isRescanLate(row, chain)),
+    those('chain_rescan_late', ({ row, chain }) => isSecondReadingLate(row, chain)),
     ofHeld(held, titleOf),
     line(
       'chain_single_endpoint',

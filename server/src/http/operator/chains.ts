@@ -1,6 +1,6 @@
 import type { LiveChain } from '../../chains/chains.ts';
 import { shownToken } from '../../core/deposit/chain.ts';
-import { chainState, chainStates, isRescanLate } from '../../core/deposit/chain-state.ts';
+import { chainState, chainStates, isSecondReadingLate } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { heldCounts } from '../../db/deposits/deposit-search.ts';
 import { chainSums } from '../../ledger/transfers.ts';
@@ -126,7 +126,7 @@ function setUpOf(row: ReadRow, found: LiveChain | undefined) {
     title,
     endpoints: found.endpoints.length,
     state: chainState(row, found.chain),
-    rescan_late: isRescanLate(row, found.chain),
+    rescan_late: isSecondReadingLate(row, found.chain),
   };
 }
 

@@ -13,7 +13,7 @@ export interface DepositChain extends ShownChain {
 }
 
 /** An address of an account, as people write it. */
-export interface OpenAddress {
+export interface AccountAddress {
   chain: Chain;
   address: string;
 }
@@ -23,11 +23,11 @@ export interface OpenAddress {
  * deposit on it would be noticed: it was not read yet, is stopped, or has a wrong setting; also
  * while its key differs from the stored one. A restored copy issues none.
  */
-export async function openAddresses(
+export async function accountAddresses(
   db: Database,
   accountId: string,
   offered: readonly DepositChain[],
-): Promise<OpenAddress[]> {
+): Promise<AccountAddress[]> {
   const readable = await chains.readable(
     db,
     offered.map(({ chain }) => chain.name),
@@ -51,15 +51,15 @@ export async function openAddresses(
 }
 
 /**
- * As `openAddresses`, for somebody who is about to pay: their chains are read more often for a
+ * As `accountAddresses`, for somebody who is about to pay: their chains are read more often for a
  * while. Replies that merely contain an address must not cause this, as each call of a program may.
  */
-export async function showAddresses(
+export async function addressesForPayer(
   db: Database,
   accountId: string,
   offered: readonly DepositChain[],
-): Promise<OpenAddress[]> {
-  const open = await openAddresses(db, accountId, offered);
+): Promise<AccountAddress[]> {
+  const open = await accountAddresses(db, accountId, offered);
   const families = new Set(open.map(({ chain }) => chain.family));
   if (families.size > 0) await addresses.noteShown(db, accountId, [...families]);
   return open;

@@ -1,5 +1,5 @@
 import type { Chains } from '../../chains/chains.ts';
-import { rescanLag } from '../../core/deposit/chain-state.ts';
+import { secondReadingLag } from '../../core/deposit/chain-state.ts';
 import * as chainRows from '../../db/deposits/chains.ts';
 import { heldCounts } from '../../db/deposits/deposit-search.ts';
 import { countLeft } from '../../db/requests/left-starts.ts';
@@ -177,7 +177,7 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
       [of.head]: those((row) => row.head_height),
       [of.scanned]: those((row) => row.scanned_height),
       [of.lag]: those((row) => row.lag_seconds),
-      [of.again]: those((row) => rescanLag(row, files.get(row.name)!)),
+      [of.again]: those((row) => secondReadingLag(row, files.get(row.name)!)),
       [of.stopped]: those((row) => ((row.stopped_why ?? row.refused_why) === null ? 0 : 1)),
       [of.held]: held.map(({ chain, why, count }) => [[chain, why], count]),
     };
