@@ -111,6 +111,13 @@ export type Balance = {
     /** When the month (UTC) ends and the spending counts from 0 again. */
     resets_at: string;
   };
+  /** Bonuses that end, the first one to end first; they are spent before other money. */
+  bonuses: Array<{
+    /** The unspent part, which the balance includes. */
+    left_usd_micro: bigint;
+    /** The unspent part goes back then, except what is reserved. */
+    expires_at: string;
+  }>;
   /** Where to send USDT; empty if the operator takes no deposits from chains. */
   top_up: Array<TopUpAddress>;
 };

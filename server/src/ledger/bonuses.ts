@@ -22,6 +22,18 @@ export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonu
     order by expires_at, transfer_id`);
 }
 
+/** The same for readers, who lock nothing. `spent`: from all of them, since `left` was right. */
+export function shownBonuses(
+  db: Connection,
+  accountId: string,
+): Promise<{ left: bigint; spent: bigint; expires_at: Date }[]> {
+  return db.run(sql`
+    select n.left_usd_micro as left, b.debits_posted - n.counted_usd_micro as spent, n.expires_at
+    from bonuses n join balances b on b.account_id = n.account_id
+    where n.account_id = ${accountId} and n.ended_by is null
+    order by n.expires_at, n.transfer_id`);
+}
+
 export interface NewBonus {
   transfer_id: string;
   account_id: string;

@@ -126,6 +126,7 @@ test('fare balance shows the account and the month of the key', async () => {
     currency: 'USDT',
     available_usd_micro: '12500000',
     reserved_usd_micro: '0',
+    bonuses: [],
     top_up: [],
   });
   assert.equal(key.limit_usd_micro, '3000000');

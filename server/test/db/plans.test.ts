@@ -28,6 +28,7 @@ import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
 import { bookCosts } from '../../src/db/accounts/revenue.ts';
 import * as spend from '../../src/db/accounts/spend.ts';
 import * as vouchers from '../../src/db/accounts/vouchers.ts';
+import { shownBonuses } from '../../src/ledger/bonuses.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import { findCharge, findReference } from '../../src/ledger/bookings.ts';
 import {
@@ -179,6 +180,7 @@ const asked: Record<string, Ask> = {
   'whether a named transaction is credited': (c) => chainDeposits.isCredited(c, txHash),
   'deposits that one endpoint alone knows': (c) =>
     chainDeposits.unconfirmed(c, 'play', [depositAddress], 20),
+  'bonuses of an account that have not ended': (c) => shownBonuses(c, sample.account),
   'final deposits of an account': (c) =>
     depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
   'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n, null),

@@ -1,6 +1,7 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../../src/operations/accounts/key.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -55,8 +56,35 @@ describe('GET /v1/balance', () => {
         spent_usd_micro: '0',
         resets_at: monthsEnd(),
       },
+      bonuses: [],
       top_up: [],
     });
+  });
+
+  test('names the bonuses that end, with what is left after the first ones were spent', async () => {
+    const [account, other] = [await service.account({ usd: 5 }), await service.account()];
+    const { account_id } = account;
+    const give = async (amount: bigint, days: number) => {
+      const expires_at = new Date(Date.now() + days * 86_400_000);
+      const reference = `bonus ${account_id} ${days}`;
+      await deposit(service.db, { account_id, amount, reference, source: 'bonus', expires_at });
+      return expires_at.toISOString();
+    };
+    const later = await give(1_000_000n, 60);
+    const sooner = await give(15_000n, 30);
+    const shown = async () => (await balance(account)).bonuses;
+    const untouched = { left_usd_micro: '1000000', expires_at: later };
+    assert.deepEqual(await shown(), [{ left_usd_micro: '15000', expires_at: sooner }, untouched]);
+    for (const left of ['5000', null]) {
+      await requestIn(service, account, 'IN_PROGRESS');
+      await service.wakeAll();
+      await service.work();
+      // One of two pictures was delivered, for $0.01.
+      const first = left === null ? [] : [{ left_usd_micro: left, expires_at: sooner }];
+      const rest = left === null ? { ...untouched, left_usd_micro: '995000' } : untouched;
+      assert.deepEqual(await shown(), [...first, rest]);
+    }
+    assert.deepEqual((await balance(other)).bonuses, []);
   });
 
   test('moves the price aside while a job runs, then takes the charge and gives back the rest', async () => {

@@ -1,5 +1,6 @@
 import * as keys from '../../db/accounts/keys.ts';
-import { choice, id, microUsd, named, nullable, object, text, time } from '../schema.ts';
+import { choice, id, list, microUsd, named, nullable, object, text, time } from '../schema.ts';
+import { unspentBonuses } from '../../operations/accounts/bonus.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { TopUp, topUp } from './top-up.ts';
 
@@ -27,20 +28,32 @@ const Balance = named(
           "The key of this call. A submit must fit into both the balance and the key's limit.",
       },
     ),
+    bonuses: list(
+      object({
+        left_usd_micro: microUsd('The unspent part, which the balance includes.'),
+        expires_at: time('The unspent part goes back then, except what is reserved.'),
+      }),
+      'Bonuses that end, the first one to end first; they are spent before other money.',
+    ),
     top_up: TopUp,
   }),
 );
 
 /** GET /balance: the account's money and the key's limit, either of which can refuse a submit. */
 export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, deps) => {
-  const { key_id } = req.caller;
-  const [funds, top_up] = await Promise.all([keys.funds(deps.db, key_id), topUp(deps, req)]);
+  const { key_id, account_id } = req.caller;
+  const [funds, bonuses, top_up] = await Promise.all([
+    keys.funds(deps.db, key_id),
+    unspentBonuses(deps.db, account_id),
+    topUp(deps, req),
+  ]);
   const { available_usd_micro, reserved_usd_micro, ...key } = funds;
   return {
     currency: 'USDT' as const,
     available_usd_micro,
     reserved_usd_micro,
     key: { key_id, ...key },
+    bonuses,
     top_up,
   };
 });

@@ -26,6 +26,7 @@ export const balance: RouteDocs = {
           spent_usd_micro: '1230000',
           resets_at: '2026-04-01T00:00:00.000Z',
         },
+        bonuses: [{ left_usd_micro: '2000000', expires_at: '2026-04-30T00:00:00.000Z' }],
         top_up: [
           {
             chain: 'bsc',

@@ -1,8 +1,14 @@
 import { spendBonuses } from '../../core/account/bonus.ts';
-import { dueAccounts, liveBonuses, writeBonuses, type LiveBonus } from '../../ledger/bonuses.ts';
+import {
+  dueAccounts,
+  liveBonuses,
+  shownBonuses,
+  writeBonuses,
+  type LiveBonus,
+} from '../../ledger/bonuses.ts';
 import { openBooks, writeBooks, type Books } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
-import type { Database, Transaction } from '../../lib/sql/sql.ts';
+import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 
 /**
  * Ends bonuses whose time is over: the unspent part of each goes back by one transfer. Reserved
@@ -32,6 +38,19 @@ async function expire(tx: Transaction, account_id: string): Promise<void> {
   });
   writeBooks(tx, books);
   writeBonuses(tx, ended, books.taken(account_id));
+}
+
+/** The unspent part of each bonus with an end, the one that ends first at the front. */
+export async function unspentBonuses(
+  db: Connection,
+  accountId: string,
+): Promise<{ left_usd_micro: bigint; expires_at: string }[]> {
+  const bonuses = await shownBonuses(db, accountId);
+  return spendBonuses(bonuses, bonuses[0]?.spent ?? 0n)
+    .filter(({ left }) => left > 0n)
+    .map(({ left, expires_at }) => {
+      return { left_usd_micro: left, expires_at: expires_at.toISOString() };
+    });
 }
 
 /** Takes off the live bonuses of an account what was spent; a new one must not pay for it. */
