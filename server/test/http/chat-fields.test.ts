@@ -79,3 +79,31 @@ test('a call whose fields all reach the model has no such header', async () => {
   assert.equal(reply.status, 200, reply.text);
   assert.equal(reply.headers.get('x-ignored-fields'), null);
 });
+
+const doors: [path: string, call: object, ignored: string | null, sent: object][] = [
+  [
+    '/v1/messages',
+    { ...body, max_tokens: 9 },
+    'min_p, service_tier',
+    { top_k: 40, messages: [{ role: 'user', content }] },
+  ],
+  [
+    '/v1/responses',
+    { input: 'hello', prompt_cache_key: 'k', top_k: 1, store: false, service_tier: 'flex' },
+    'top_k, service_tier, prompt_cache_key',
+    { messages: [{ role: 'user', content: 'hello' }] },
+  ],
+  ['/v1/responses', { input: 'hello', store: false }, null, {}],
+];
+for (const [path, call, ignored, sent] of doors)
+  test(`${path} names ${ignored ?? 'no field'}, and what it knows reaches the model`, async () => {
+    service.fake.behave = {};
+    const reply = await service.call('POST', path, {
+      key: account.key,
+      body: { ...call, model: 'fake/cached/chat' },
+    });
+    assert.equal(reply.status, 200, reply.text);
+    assert.equal(reply.headers.get('x-ignored-fields'), ignored);
+    assert.partialDeepStrictEqual(service.fake.chats.at(-1)!.body, sent);
+    assert.ok(!('prompt_cache_key' in service.fake.chats.at(-1)!.body));
+  });

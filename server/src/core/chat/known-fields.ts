@@ -35,6 +35,13 @@ export class LeftOut {
   }
 }
 
+/** Names of the fields of a body that are not read. */
+export function unknownFields(body: Json, read: ReadonlySet<string>): string[] {
+  const left = new LeftOut();
+  left.add('', body, (field) => read.has(field));
+  return [...left.names];
+}
+
 /** They are listed in a header. */
 const namesMax = 20;
 const nameForm = /^[\w-]{1,64}$/;

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, integer, number, text } from '../check.ts';
 import type { Shape } from './known-fields.ts';
 
@@ -53,9 +53,7 @@ export function passedBody<T extends Body>(body: T, passes: ReadonlySet<string>)
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !left.includes(name)));
   if (!left.includes(cacheMark)) return kept as T;
   const messages = body.messages.map((message) =>
-    Array.isArray(message.content)
-      ? { ...message, content: message.content.map(unmarked) }
-      : message,
+    Array.isArray(message.content) ? { ...message, content: unmarkedContent(message) } : message,
   );
   const tools = Array.isArray(body.tools) && { tools: body.tools.map(unmarked) };
   return { ...kept, messages, ...tools } as T;
@@ -67,6 +65,16 @@ function partsOf({ messages }: Body): Json[] {
 
 function toolsOf({ tools }: Body): Json[] {
   return Array.isArray(tools) ? tools.filter(isObject) : [];
+}
+
+/** Texts that are a list only because one is marked: as one text, every server takes them. */
+function unmarkedContent({ role, content }: Json): unknown {
+  const parts = (content as Json[]).map(unmarked);
+  const isMarked = itemsOf(content).some((part) => cacheMark in objectOf(part));
+  const isJoined = isMarked && (role === 'system' || role === 'tool');
+  return isJoined && parts.every(({ type }) => type === 'text')
+    ? parts.map(({ text }) => text).join('\n\n')
+    : parts;
 }
 
 function unmarked({ cache_control: _mark, ...rest }: Json): Json {

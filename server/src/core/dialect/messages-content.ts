@@ -2,6 +2,7 @@ import { isObject, type Json } from '../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, text } from '../check.ts';
 import { badMessages } from '../chat/chat-messages.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
+import { cacheMark, cacheMarkShape } from '../chat/optional-fields.ts';
 import { encryptedDetail, signedDetail } from './messages-signature.ts';
 import type { Part, Turn } from './turn.ts';
 
@@ -13,13 +14,13 @@ const source: Shape = {
 
 /** The blocks that can be translated, with the fields that are read. */
 const blockShapes = {
-  text: { fields: { text } },
-  image: { fields: { source } },
-  document: { fields: { source, title: text, context: text } },
+  text: { fields: { text, [cacheMark]: cacheMarkShape } },
+  image: { fields: { source, [cacheMark]: cacheMarkShape } },
+  document: { fields: { source, title: text, context: text, [cacheMark]: cacheMarkShape } },
   thinking: { fields: { thinking: text, signature: text } },
   redacted_thinking: { fields: { data: text } },
   tool_use: { fields: { id: text, name: text, input: object } },
-  tool_result: { fields: { tool_use_id: text, is_error: boolean } },
+  tool_result: { fields: { tool_use_id: text, is_error: boolean, [cacheMark]: cacheMarkShape } },
 } satisfies Record<string, Shape>;
 
 type BlockType = keyof typeof blockShapes;
@@ -70,9 +71,13 @@ function readMessage(message: unknown, at: string): Turn[] {
 }
 
 function systemTurn(content: unknown, at: string): Turn[] {
-  const texts = readBlocks(content, at, ofRole.system).map(({ own }) => own.text);
-  const joined = texts.filter(isFilled).join('\n\n');
-  return joined === '' ? [] : [{ message: { role: 'system', content: joined }, at, parts: [] }];
+  const blocks = readBlocks(content, at, ofRole.system).filter(({ own }) => isFilled(own.text));
+  if (blocks.length === 0) return [];
+  const isMarked = blocks.some(({ own }) => cacheMark in own);
+  const said = isMarked
+    ? blocks.flatMap(partsOf).map(({ part }) => part)
+    : blocks.map(({ own }) => own.text).join('\n\n');
+  return [{ message: { role: 'system', content: said }, at, parts: [] }];
 }
 
 /** Tool results become messages of their own, ahead of the rest of the turn. */
@@ -88,7 +93,7 @@ function userTurns(content: unknown, at: string): Turn[] {
 
 function userTurn(parts: Part[], at: string): Turn {
   const [{ part }] = parts as [Part, ...Part[]];
-  const isPlain = parts.length === 1 && part.type === 'text';
+  const isPlain = parts.length === 1 && part.type === 'text' && !(cacheMark in part);
   const content = isPlain ? part.text : parts.map((each) => each.part);
   return { message: { role: 'user', content }, at, parts };
 }
@@ -97,11 +102,13 @@ function userTurn(parts: Part[], at: string): Turn {
 function readResult({ own, at, content }: Block): { turn: Turn; media: Part[] } {
   const blocks = isGiven(content) ? readBlocks(content, `${at}.content`, shown) : [];
   const parts = blocks.flatMap(partsOf);
-  const said = parts.flatMap(({ part }) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  const texts = parts.flatMap(({ part }) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  const said = own.is_error === true ? `Error: ${texts}` : texts;
+  const mark = markOf(own) ?? parts.map(({ part }) => markOf(part)).find((each) => each !== null);
   const message = {
     role: 'tool',
     tool_call_id: own.tool_use_id,
-    content: own.is_error === true ? `Error: ${said}` : said,
+    content: mark ? [{ type: 'text', text: said, ...mark }] : said,
   };
   const media = parts.filter(({ part }) => part.type !== 'text');
   return { turn: { message, at, parts: [] }, media };
@@ -158,7 +165,21 @@ function readBlock(block: unknown, at: string, allowed: BlockType[]): Block {
 
 const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 
-function partsOf({ type, own, at }: Block): Part[] {
+/** The mark is on the last part of a block. */
+function partsOf(block: Block): Part[] {
+  const parts = unmarkedParts(block);
+  const mark = markOf(block.own);
+  if (mark === null) return parts;
+  return parts.map((each, i) =>
+    i === parts.length - 1 ? { ...each, part: { ...each.part, ...mark } } : each,
+  );
+}
+
+function markOf(of: Json): Json | null {
+  return cacheMark in of ? { [cacheMark]: of[cacheMark] } : null;
+}
+
+function unmarkedParts({ type, own, at }: Block): Part[] {
   if (type === 'text') return [{ part: { type, text: own.text }, at }];
   const given = own.source as Json;
   return type === 'image' ? [imageOf(given, at)] : documentOf(own, given, at);

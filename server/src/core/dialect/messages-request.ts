@@ -3,6 +3,7 @@ import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, integer, isFilled, isGiven, object, oneOf, text } from '../check.ts';
 import { badField, badRequest } from '../chat/chat.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
+import { cacheMark, cacheMarkShape } from '../chat/optional-fields.ts';
 import { ApiError } from '../errors.ts';
 import { readTurns } from './messages-content.ts';
 import { pathIn } from './turn.ts';
@@ -10,7 +11,7 @@ import { pathIn } from './turn.ts';
 /** Reads a call of Anthropic's Messages as the body of a chat completion. */
 
 /** Fields that a chat completion has under the same name, and checks. */
-const same = ['model', 'max_tokens', 'stream', 'temperature', 'top_p'];
+const same = ['model', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'];
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 const format: Shape = { fields: { type: text, schema: object } };
 
@@ -18,7 +19,14 @@ const format: Shape = { fields: { type: text, schema: object } };
 const shapes: Readonly<Record<string, Shape>> = {
   tools: {
     list: {
-      fields: { type: text, name: text, description: text, input_schema: object, strict: boolean },
+      fields: {
+        type: text,
+        name: text,
+        description: text,
+        input_schema: object,
+        strict: boolean,
+        [cacheMark]: cacheMarkShape,
+      },
     },
   },
   tool_choice: {
@@ -39,6 +47,13 @@ const shapes: Readonly<Record<string, Shape>> = {
   output_config: { fields: { effort: oneOf(...efforts), format } },
   output_format: format,
 };
+
+export const messagesFields: ReadonlySet<string> = new Set([
+  ...same,
+  ...Object.keys(shapes),
+  'system',
+  'messages',
+]);
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function messagesChatBody(body: Json): Json {
@@ -100,7 +115,11 @@ function toolOf(tool: Json, i: number): Json {
     );
   if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the tool');
   if (parameters === undefined) throw badField(`${at}.input_schema`, 'a JSON schema');
-  return { type: 'function', function: { name, description, parameters, strict } };
+  return {
+    type: 'function',
+    function: { name, description, parameters, strict },
+    [cacheMark]: tool[cacheMark],
+  };
 }
 
 function choiceOf({ type, name, disable_parallel_tool_use: isSingle }: Json): Json {

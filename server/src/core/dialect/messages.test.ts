@@ -7,6 +7,7 @@ import { gatherChunks } from '../chat/completion.ts';
 import { ApiError } from '../errors.ts';
 import type { SentEvent } from './dialect.ts';
 import { messages } from './messages.ts';
+import { passedBody } from '../chat/optional-fields.ts';
 
 const head = { id: 'chatcmpl-0199b3c2-7d1e', created: 1, model: 'm' };
 const hello = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
@@ -58,6 +59,43 @@ describe('a call becomes a chat completion', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://a/b.png' } };
   const pdf = { type: 'base64', media_type: 'application/pdf', data: 'AA==' };
 
+  test('with its marks for a cache, which an upstream without one does not see', () => {
+    const cache_control = { type: 'ephemeral' };
+    const { body } = chatOf({
+      ...hello,
+      system: [
+        { type: 'text', text: 'A' },
+        { type: 'text', text: 'B', cache_control },
+      ],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'hi', cache_control }] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'x', name: 't', input: {} }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'x', content: 'done', cache_control }],
+        },
+      ],
+    });
+    const contents = (of: typeof body) => of.messages.map(({ content }) => content);
+    const part = (text: string, mark: object = { cache_control }) => ({
+      type: 'text',
+      text,
+      ...mark,
+    });
+    assert.deepEqual(contents(passedBody(body, new Set(['cache_control']))), [
+      [part('A', {}), part('B')],
+      [part('hi')],
+      null,
+      [part('done')],
+    ]);
+    assert.deepEqual(contents(passedBody(body, new Set())), [
+      'A\n\nB',
+      [part('hi', {})],
+      null,
+      'done',
+    ]);
+  });
+
   test('with every field that has a counterpart', () => {
     const { body, max_tokens, stream } = chatOf({
       ...hello,
@@ -67,7 +105,12 @@ describe('a call becomes a chat completion', () => {
         { type: 'text', text: 'B' },
       ],
       tools: [
-        { name: 't', description: null, input_schema: { type: 'object' }, cache_control: {} },
+        {
+          name: 't',
+          description: null,
+          input_schema: { type: 'object' },
+          cache_control: { type: 'ephemeral', ttl: '1h' },
+        },
       ],
       tool_choice: { type: 'tool', name: 't', disable_parallel_tool_use: true },
       stop_sequences: ['END'],
@@ -82,18 +125,23 @@ describe('a call becomes a chat completion', () => {
       mcp_servers: [],
     });
     assert.deepEqual([max_tokens, stream], [9, true]);
+    const mark = { cache_control: { type: 'ephemeral' } };
+    const text = (said: string) => ({ type: 'text', text: said });
     assert.deepEqual(body, {
       messages: [
-        { role: 'system', content: 'A\n\nB' },
+        { role: 'system', content: [{ ...text('A'), ...mark }, text('B')] },
         { role: 'user', content: 'hi' },
       ],
+      top_k: 5,
       temperature: 0.5,
       stop: ['END'],
       response_format: {
         type: 'json_schema',
         json_schema: { name: 'reply', schema: { type: 'string' }, strict: true },
       },
-      tools: [{ type: 'function', function: { name: 't', parameters: { type: 'object' } } }],
+      tools: [
+        { type: 'function', function: { name: 't', parameters: { type: 'object' } }, ...mark },
+      ],
       tool_choice: { type: 'function', function: { name: 't' } },
       parallel_tool_calls: false,
       reasoning_effort: 'medium',

@@ -64,6 +64,20 @@ const shapes: Readonly<Record<string, Shape>> = {
   truncation: oneOf('auto', 'disabled'),
 };
 
+export const responsesFields: ReadonlySet<string> = new Set([
+  ...same,
+  ...stored,
+  ...Object.keys(shapes),
+  'input',
+  'max_output_tokens',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'background',
+  'store',
+  'stream_options',
+]);
+
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function responsesChatBody(body: Json): Json {
   refuseStored(body);
@@ -79,6 +93,8 @@ export function responsesChatBody(body: Json): Json {
     response_format: formatOf(objectOf(format)),
     reasoning_effort: objectOf(call.reasoning).effort,
     verbosity,
+    prompt_cache_key: call.prompt_cache_key,
+    safety_identifier: call.safety_identifier,
     logprobs: wantsLogprobs(call.include, body.top_logprobs),
     ...choiceOf(body, tools),
   };

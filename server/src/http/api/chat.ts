@@ -5,6 +5,7 @@ import {
   isUnfinished,
   type CompletionIdentity,
 } from '../../core/chat/completion.ts';
+import { unknownFields } from '../../core/chat/known-fields.ts';
 import { completions as chatCompletions } from '../../core/dialect/completions.ts';
 import type { Dialect, SentEvent } from '../../core/dialect/dialect.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -105,7 +106,7 @@ async function answerCall(
   key: string | null,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { req, reply } = shown;
+  const { req, reply, dialect } = shown;
   const prepared = await prepareChat(call, req.caller, deps);
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0)
@@ -120,7 +121,8 @@ async function answerCall(
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
         const run = { ...taken.reserved, isAwaited, hasLeft };
-        const ignored = ignoredFields(run, deps.upstreams);
+        const unread = dialect.fields ? unknownFields(call.body, dialect.fields) : [];
+        const ignored = [...unread, ...ignoredFields(run, deps.upstreams)];
         if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
         req.work = held(begin(shown, run, deps), deps.chats);
         return await req.work;
