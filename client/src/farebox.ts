@@ -48,6 +48,8 @@ export interface SubmitOptions extends Call {
   idempotencyKey?: string | undefined;
   /** A public address that gets one POST when the request is final. */
   webhookUrl?: string | undefined;
+  /** Your own pairs of texts, at most 16; shown with the request and searched by. */
+  metadata?: Record<string, string> | undefined;
   /**
    * Progress of all files of the input together. The total is null until all uploads have begun.
    */
@@ -74,6 +76,8 @@ export interface RequestFilter extends PageFilter {
   key_id?: string | undefined;
   from?: Date | string | undefined;
   to?: Date | string | undefined;
+  /** Only requests with all these pairs. */
+  metadata?: Record<string, string> | undefined;
 }
 
 export interface RequestPage {
@@ -132,8 +136,14 @@ export class Farebox {
     };
     const lists =
       <T>(path: string) =>
-      async (filter: RequestFilter = {}, call?: Call) =>
-        withAmounts<T>(await transport.json({ ...get(path), query: { ...filter } }, call));
+      async ({ metadata, ...filter }: RequestFilter = {}, call?: Call) => {
+        const pairs = Object.entries(metadata ?? {}).map(([name, value]) => [
+          `metadata.${name}`,
+          value,
+        ]);
+        const query = { ...filter, ...Object.fromEntries(pairs) };
+        return withAmounts<T>(await transport.json({ ...get(path), query }, call));
+      };
     const page = lists<RequestPage>('/requests');
     this.deposits = {
       addresses: async (call) =>
@@ -178,6 +188,7 @@ export class Farebox {
       method: 'POST',
       path,
       query: { webhook_url: options.webhookUrl },
+      ...(options.metadata && { headers: { 'x-metadata': asciiJson(options.metadata) } }),
       json: await this.#uploaded(input, options),
       idempotencyKey: options.idempotencyKey ?? newKey(),
       repeatable: true,
@@ -389,4 +400,12 @@ function keyOf(key: string | undefined): string | undefined {
   if (trimmed && !/^[!-~]+$/.test(trimmed))
     throw badArgument('apiKey has characters that are not allowed.', 'apiKey');
   return trimmed;
+}
+
+/** JSON as a header can have it: characters beyond ASCII are escaped. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[^ -~]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

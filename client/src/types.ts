@@ -282,6 +282,8 @@ export type ChatInput = {
     include_usage?: boolean | null;
     [field: string]: unknown;
   } | null;
+  /** Pairs of texts that are kept with the request; no model gets them. */
+  metadata?: Record<string, string> | null;
   temperature?: number | null;
   top_p?: number | null;
   presence_penalty?: number | null;
@@ -626,6 +628,8 @@ export type WebhookEvent = {
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
+  /** The caller's own pairs of texts; empty if none were given. */
+  metadata: Record<string, string>;
 };
 
 export type RequestList = {
@@ -664,6 +668,8 @@ export type RequestLine = {
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
+  /** The caller's own pairs of texts; empty if none were given. */
+  metadata: Record<string, string>;
 };
 
 export type RequestCard = {
@@ -722,6 +728,8 @@ export type RequestCard = {
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
+  /** The caller's own pairs of texts; empty if none were given. */
+  metadata: Record<string, string>;
   /** The submitted input. For a chat call only `max_tokens`, `stream` and the number of messages, never the messages. It is emptied 30 days after the request has ended, and on a cancel if it is larger than 16 KiB. */
   input: Record<string, unknown>;
 };
@@ -812,7 +820,7 @@ export type UploadedFile = {
   expires_at: string;
 };
 
-/** `max_tool_calls`, `metadata`, `prompt_cache_key`, `safety_identifier` and `truncation` are only repeated in the reply. `previous_response_id`, `conversation`, `prompt` and `background: true` get 400. Other fields are dropped. */
+/** `max_tool_calls`, `prompt_cache_key`, `safety_identifier` and `truncation` are only repeated in the reply. `previous_response_id`, `conversation`, `prompt` and `background: true` get 400. Other fields are dropped. */
 export type ResponseRequest = {
   /** The id of a text model. */
   model: string;
@@ -841,6 +849,8 @@ export type ResponseRequest = {
   /** `message.output_text.logprobs` asks for log probabilities. */
   include?: Array<string> | null;
   user?: string | null;
+  /** Kept with the request and repeated in the reply; no model gets it. */
+  metadata?: Record<string, string> | null;
   [field: string]: unknown;
 };
 

@@ -114,6 +114,7 @@ export async function submit(
         quote: JSON.stringify(quote),
         queue_position: 0,
         webhook_url: options.webhook ? 'https://example.com/hook' : null,
+        metadata: '{"customer":"42"}',
         call_seconds,
       },
       monthly_limit_usd_micro: null,

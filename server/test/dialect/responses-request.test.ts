@@ -69,7 +69,7 @@ const translated: Record<string, [call: Json, chat: Json]> = {
       include: ['reasoning.encrypted_content'],
       stream_options: {},
     },
-    { messages: [user], service_tier: undefined, metadata: undefined, logprobs: null },
+    { messages: [user], service_tier: undefined, metadata: { a: 'b' }, logprobs: null },
   ],
   'log probabilities by include': [
     { include: ['message.output_text.logprobs'] },

@@ -34,17 +34,18 @@ const parameters: Record<string, string[]> = {
   'GET /deposit-addresses': [],
   'GET /deposits': ['query limit', 'query cursor'],
   'POST /estimate': [],
-  'POST /chat/completions': ['header Idempotency-Key'],
-  'POST /responses': ['header Idempotency-Key'],
-  'POST /images/generations': ['header Idempotency-Key'],
-  'POST /images/edits': ['header Idempotency-Key'],
-  'POST /messages': ['header Idempotency-Key'],
+  'POST /chat/completions': ['header Idempotency-Key', 'header x-metadata'],
+  'POST /responses': ['header Idempotency-Key', 'header x-metadata'],
+  'POST /images/generations': ['header Idempotency-Key', 'header x-metadata'],
+  'POST /images/edits': ['header Idempotency-Key', 'header x-metadata'],
+  'POST /messages': ['header Idempotency-Key', 'header x-metadata'],
   'POST /messages/count_tokens': [],
   'POST /queue/{model_id}': [
     'path model_id',
     'query webhook_url',
     'header Idempotency-Key',
     'header Prefer',
+    'header x-metadata',
   ],
   'GET /requests': [
     'query status',
@@ -54,6 +55,7 @@ const parameters: Record<string, string[]> = {
     'query to',
     'query limit',
     'query cursor',
+    'query metadata.NAME',
   ],
   'GET /requests/{request_id}': ['path request_id'],
   'GET /requests/{request_id}/status': ['path request_id', 'query wait', 'query until'],
@@ -282,6 +284,7 @@ describe('the schemas', () => {
       'n',
       'stream',
       'stream_options',
+      'metadata',
     ];
     const described = Object.keys(schemas.ChatRequest.properties);
     assert.deepEqual(

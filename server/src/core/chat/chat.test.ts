@@ -29,6 +29,7 @@ describe('parseChat accepts', () => {
       stream: false,
       include_usage: false,
       max_tokens: null,
+      metadata: null,
       ignored: [],
       body: { messages: [hi] },
     });

@@ -13,6 +13,7 @@ import {
   textOrTexts,
 } from '../check.ts';
 import { ApiError } from '../errors.ts';
+import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { LeftOut, rebuilt, type Shape } from './known-fields.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
 
@@ -43,6 +44,8 @@ export interface Chat {
    * set when it is sent.
    */
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
+  /** Stored with the request. */
+  metadata: Metadata | null;
   /** Names of given fields that reach no upstream. */
   ignored: readonly string[];
 }
@@ -70,7 +73,7 @@ const chosenTool = { type: toolType, function: named, custom: named };
 /**
  * Allowed fields. All others are dropped, because they may change the price (`service_tier`,
  * `web_search_options`, `prediction`, audio through `modalities`) or store data at the upstream
- * (`store`, `metadata`).
+ * (`store`).
  */
 export const passingFields: Readonly<Record<string, Shape>> = {
   temperature: number,
@@ -130,6 +133,7 @@ export function parseChat(body: unknown, limits: ChatLimits = chatLimits): Chat 
     include_usage: includeUsage(body.stream_options),
     max_tokens: maxTokens(body),
     body: { messages, ...passed },
+    metadata: readMetadata(body.metadata, 'metadata'),
     ignored: [...left.names],
   };
 }
@@ -142,6 +146,7 @@ const ownFields = new Set([
   'stream_options',
   'max_tokens',
   'max_completion_tokens',
+  'metadata',
 ]);
 const bodyFields = { ...passingFields, ...optionalFields };
 

@@ -2,6 +2,7 @@ import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.
 import { integer, isFilled, isGiven, object, oneOf, text, type Check } from '../check.ts';
 import { badField, badRequest } from '../chat/chat.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
+import { metadataCheck } from '../request/metadata.ts';
 import { readInput } from './responses-input.ts';
 import { readToolChoice, readTools } from './responses-tools.ts';
 import { pathIn } from './turn.ts';
@@ -25,15 +26,6 @@ const shortText: Check = {
   test: (value) => typeof value === 'string' && value.length <= 512,
 };
 
-function isMetadata(value: unknown): boolean {
-  const pairs = isObject(value) ? Object.entries(value) : null;
-  return (
-    pairs !== null &&
-    pairs.length <= 16 &&
-    pairs.every(([name, said]) => name.length <= 64 && shortText.test(said))
-  );
-}
-
 /** All others that are read. Null counts as omitted. */
 const shapes: Readonly<Record<string, Shape>> = {
   instructions: text,
@@ -55,10 +47,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   include: { list: text },
   // The reply repeats these, so they are short.
   max_tool_calls: integer,
-  metadata: {
-    is: 'an object of at most 16 texts, with names of 64 and texts of 512 characters at most',
-    test: isMetadata,
-  },
+  metadata: metadataCheck,
   prompt_cache_key: shortText,
   safety_identifier: shortText,
   truncation: oneOf('auto', 'disabled'),
@@ -95,6 +84,7 @@ export function responsesChatBody(body: Json): Json {
     verbosity,
     prompt_cache_key: call.prompt_cache_key,
     safety_identifier: call.safety_identifier,
+    metadata: call.metadata,
     logprobs: wantsLogprobs(call.include, body.top_logprobs),
     ...choiceOf(body, tools),
   };

@@ -4,6 +4,7 @@ import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
 import { failures, type FailureCode } from '../errors.ts';
 import { fileId } from './id.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
+import type { Metadata } from './metadata.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
 import { itemsOf } from '../../lib/json.ts';
 
@@ -35,6 +36,7 @@ export interface Row {
   created_at: Date;
   started_at: Date | null;
   completed_at: Date | null;
+  metadata: Metadata | null;
 }
 
 interface StatusRow extends Pick<
@@ -175,6 +177,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
           },
     ...addresses(row.id, links),
     key_id: row.key_id,
+    metadata: row.metadata ?? {},
   };
 }
 
@@ -201,6 +204,7 @@ export function listEntry(row: Row, links: Links) {
     completed_at: row.completed_at,
     ...addresses(row.id, links),
     key_id: row.key_id,
+    metadata: row.metadata ?? {},
   };
 }
 

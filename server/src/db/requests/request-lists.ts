@@ -1,3 +1,4 @@
+import type { Metadata } from '../../core/request/metadata.ts';
 import type { AttemptOutcome, Status } from '../../core/request/request.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
@@ -8,6 +9,8 @@ export interface ListFilter {
   status: Status | null;
   model_id: string | null;
   key_id: string | null;
+  /** Only requests that have all these pairs. */
+  metadata: Metadata | null;
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
@@ -19,8 +22,10 @@ export interface ListFilter {
 /** An id is made shortly before its row is written, by a machine whose clock may differ. */
 const idSlackMs = 60_000;
 
+export type ListedRow = RequestRow & { metadata: Metadata | null };
+
 /** One account's requests, newest first. */
-export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> {
+export function list(db: Connection, filter: ListFilter): Promise<ListedRow[]> {
   const { account_id, status, model_id, key_id, from_ms, to_ms, limit } = filter;
   // No index contains `created_at`; bounds on the ids limit the search to a narrow period.
   const from_id = from_ms === null ? null : leastIdAt(from_ms - idSlackMs);
@@ -31,12 +36,18 @@ export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> 
     status === null || status === 'COMPLETED'
       ? '($9::text is null or status = $9)'
       : `status = $9 and status <> 'COMPLETED'`;
+  const hasPairs =
+    filter.metadata === null
+      ? '$11::jsonb is null'
+      : `id in (select request_id from request_inputs
+          where account_id = $1 and metadata is not null and metadata @> $11::jsonb)`;
   const values = [account_id, from_id, filter.below_id, to_id, from_ms, to_ms, model_id, key_id];
-  return db.run<RequestRow>(
+  return db.run<ListedRow>(
     rawSql(
       `select id, account_id, key_id, model_id, kind, upstream, status, slot, attempt,
         quoted_usd_micro, charged_usd_micro, error_code, webhook_state, expires_at, created_at,
-        started_at, completed_at
+        started_at, completed_at,
+        (select i.metadata from request_inputs i where i.request_id = id) as metadata
       from requests
       where account_id = $1
         and id >= coalesce($2::uuid, '00000000-0000-0000-0000-000000000000')
@@ -47,8 +58,9 @@ export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> 
         and ($7::text is null or model_id = $7)
         and ($8::uuid is null or key_id = $8)
         and ${inState}
+        and ${hasPairs}
       order by id desc limit $10`,
-      [...values, status, limit],
+      [...values, status, limit, filter.metadata && JSON.stringify(filter.metadata)],
     ),
   );
 }

@@ -1,6 +1,7 @@
 import type { UnknownInput } from '../../core/catalog/model-input.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
+import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
@@ -44,6 +45,8 @@ export interface NewRequest {
   quote: string;
   queue_position: number;
   webhook_url: string | null;
+  /** JSON as a string; null: none. */
+  metadata: string | null;
   /**
    * Chat calls only. They begin at once, and are released after this time if nobody settles them.
    */
@@ -72,6 +75,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         input: 'json',
         quote: 'json',
         queue_position: 'int',
+        metadata: 'json',
       })} as d
     ), clock as (
       insert into requests (id, account_id, key_id, model_id, kind, upstream, upstream_model,
@@ -86,8 +90,9 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
       from d
     )
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
-      queue_position, webhook_url)
-    select id, account_id, idempotency_key, fingerprint, input, quote, queue_position, webhook_url
+      queue_position, webhook_url, metadata)
+    select id, account_id, idempotency_key, fingerprint, input, quote, queue_position, webhook_url,
+      metadata
     from d`);
 }
 
@@ -140,8 +145,8 @@ export async function forgetKeys(
 
 /**
  * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output and
- * attempts. The row, its quote and the measures of its result stay, for the books. Requests that
- * are still due for a step keep everything.
+ * attempts. The row, its quote, its metadata and the measures of its result stay, for the books.
+ * Requests that are still due for a step keep everything.
  */
 export async function clearPayloads(
   db: Connection,
@@ -221,6 +226,7 @@ export interface CardRow extends RequestRow {
   input: Record<string, unknown>;
   quote: QuoteJson;
   webhook_url: string | null;
+  metadata: Metadata | null;
   output: Record<string, unknown> | null;
   error_message: string | null;
   quantity: number | null;
@@ -235,7 +241,8 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
       r.attempt,
       r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
         r.created_at,
-      r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, s.output,
+      r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, i.metadata,
+        s.output,
         s.error_message, s.quantity,
       (select w.status from webhook_deliveries w
         where w.request_id = r.id order by w.attempt desc nulls first, w.created_at desc limit 1)

@@ -11,6 +11,7 @@ import {
   number,
   openObject,
   optional,
+  record,
   text,
   type TSchema,
 } from '../schema.ts';
@@ -117,6 +118,9 @@ export const ChatRequest = named(
           },
           { description: 'For streams.' },
         ),
+      ),
+      metadata: optionalOrNull(
+        record(text(), 'Pairs of texts that are kept with the request; no model gets them.'),
       ),
       ...passed,
       ...passedBySome,

@@ -11,6 +11,7 @@ import type { Dialect, SentEvent } from '../../core/dialect/dialect.ts';
 import { ApiError } from '../../core/errors.ts';
 import { quoteToJson, shownQuote } from '../../core/price/quote-json.ts';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
+import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { headerValues } from '../../lib/outbound/headers.ts';
 import type { Json } from '../../lib/json.ts';
@@ -85,8 +86,9 @@ async function complete(
   deps: HttpDeps,
 ): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
+  const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const call = { path: dialect.path, body, chatBody: dialect.chatBody(body) };
+  const call = { path: dialect.path, body, chatBody: dialect.chatBody(body), metadata };
   try {
     return await answerCall({ req, reply, dialect, body }, call, key, deps);
   } catch (error) {

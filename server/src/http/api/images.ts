@@ -11,6 +11,7 @@ import {
 import { withoutNulls } from '../../core/catalog/model-input.ts';
 import { ApiError } from '../../core/errors.ts';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
+import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
 import { addresses } from '../../core/request/views.ts';
 import { headerValues } from '../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../operations/requests/admit.ts';
@@ -90,9 +91,10 @@ async function submitImages(
   call: ImagesCall,
   { body, images }: FormCall,
   idempotency_key: string | null,
-  { caller }: KeyedRequest,
+  { caller, raw }: KeyedRequest,
   deps: HttpDeps,
 ): Promise<SubmitResult> {
+  const metadata = metadataIn(headerValues(raw.rawHeaders, metadataHeader));
   const model = modelOf(call, deps);
   demandModel(caller, model.id, 'model');
   const { input, from } = imagesInput(call, model);
@@ -106,6 +108,7 @@ async function submitImages(
         body: input,
         webhook_url: undefined,
         idempotency_key,
+        metadata,
         compared: { path: `/images/${call.door}`, body: withoutNulls(compared) },
       },
       deps,

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
+import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
 import { submittedView } from '../../core/request/views.ts';
 import { objectOf } from '../../lib/json.ts';
 import { headerValues } from '../../lib/outbound/headers.ts';
@@ -82,9 +83,10 @@ export async function enqueue(
 ): Promise<SubmitResult> {
   const { caller } = req;
   const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
+  const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   demandFreeJob({ caller, idempotency_key }, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
-  const submitted = await submitJob({ ...asked, caller, idempotency_key, body }, deps);
+  const submitted = await submitJob({ ...asked, caller, idempotency_key, metadata, body }, deps);
   if (submitted.replayed) reply.header('idempotent-replayed', 'true');
   return submitted;
 }

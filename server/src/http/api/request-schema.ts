@@ -14,6 +14,7 @@ import {
   object,
   openObject,
   optional,
+  record,
   text,
   time,
   url,
@@ -45,6 +46,7 @@ export const Failure = named(
 
 const requestId = id('The id of the request, a UUIDv7.');
 const modelId = text('The model it runs on.');
+const metadata = record(text(), "The caller's own pairs of texts; empty if none were given.");
 const keyId = id('The key that submitted it.');
 const addresses = {
   status_url: url('The URL to poll.'),
@@ -149,6 +151,7 @@ const notification = {
   ),
   ...addresses,
   key_id: keyId,
+  metadata,
 };
 
 export const Notification = named(
@@ -182,6 +185,7 @@ const RequestLine = named(
     ...moments,
     ...addresses,
     key_id: keyId,
+    metadata,
   }),
 );
 

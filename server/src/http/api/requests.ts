@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { metadataAsked } from '../../core/request/metadata.ts';
 import { isFinal, type Status } from '../../core/request/request.ts';
 import {
   card,
@@ -15,6 +16,7 @@ import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
+import { objectOf } from '../../lib/json.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
@@ -258,9 +260,17 @@ const ListQuery = object({
   ...pageQuery(20),
 });
 
+const rawQuery = object({
+  'metadata.NAME': optional(
+    text('Only requests whose metadata has this value under NAME; several names may be given.', {
+      maxLength: 512,
+    }),
+  ),
+});
+
 /** GET /requests */
 export const list = keyedEndpoint(
-  { query: ListQuery, reply: RequestList },
+  { query: ListQuery, rawQuery, reply: RequestList },
   async ({ req, query }, deps) => {
     const { limit, status: state = null, model_id = null, key_id = null } = query;
     if (model_id === '')
@@ -270,6 +280,7 @@ export const list = keyedEndpoint(
       status: state,
       model_id,
       key_id,
+      metadata: metadataAsked(objectOf(req.query)),
       from_ms: query.from === undefined ? null : Date.parse(query.from),
       to_ms: query.to === undefined ? null : Date.parse(query.to),
       below_id: query.cursor ?? null,

@@ -11,6 +11,7 @@ import {
   number,
   openObject,
   optional,
+  record,
   text,
   type TSchema,
 } from '../schema.ts';
@@ -84,10 +85,13 @@ export const ResponseRequest = named(
         list(text(), '`message.output_text.logprobs` asks for log probabilities.'),
       ),
       user: optionalOrNull(text()),
+      metadata: optionalOrNull(
+        record(text(), 'Kept with the request and repeated in the reply; no model gets it.'),
+      ),
     },
     {
       description:
-        '`max_tool_calls`, `metadata`, `prompt_cache_key`, `safety_identifier` and `truncation` are ' +
+        '`max_tool_calls`, `prompt_cache_key`, `safety_identifier` and `truncation` are ' +
         'only repeated in the reply. `previous_response_id`, `conversation`, `prompt` and ' +
         '`background: true` get 400. Other fields are dropped.',
     },

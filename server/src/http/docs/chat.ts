@@ -1,4 +1,4 @@
-import { idempotencyKey } from './queue.ts';
+import { idempotencyKey, metadata } from './queue.ts';
 import { one, type RouteDocs } from './route-docs.ts';
 
 /** POST /chat/completions */
@@ -72,7 +72,7 @@ export const chat: RouteDocs = {
   tag: 'Chat',
   summary: 'Call a text model',
   description,
-  headers: [idempotencyKey],
+  headers: [idempotencyKey, metadata],
   body: {
     description: 'At most 10 MiB of JSON.',
     examples: one({

@@ -1,5 +1,5 @@
 import { imageEditForm } from '../api/images-schema.ts';
-import { idempotencyKey } from './queue.ts';
+import { idempotencyKey, metadata } from './queue.ts';
 import { exampleFileId, exampleId, exampleOutputUrl } from './request-examples.ts';
 import { one, type RouteDocs } from './route-docs.ts';
 
@@ -59,7 +59,7 @@ export const generateImages: RouteDocs = {
   tag: 'Queue',
   summary: "Make images through OpenAI's Images",
   description: ["The request and reply of OpenAI's image generation.", ...common].join('\n\n'),
-  headers: [idempotencyKey],
+  headers: [idempotencyKey, metadata],
   body: {
     description: 'At most 1 MiB of JSON.',
     examples: one({
@@ -82,7 +82,7 @@ export const editImages: RouteDocs = {
     ...common,
     'The images of a form are stored as uploads for 7 days, like those of [POST /files](#upload).',
   ].join('\n\n'),
-  headers: [idempotencyKey],
+  headers: [idempotencyKey, metadata],
   body: {
     description: 'At most 1 MiB of JSON, or a form of at most 20 MiB.',
     examples: one({

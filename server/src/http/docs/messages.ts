@@ -1,4 +1,4 @@
-import { idempotencyKey } from './queue.ts';
+import { idempotencyKey, metadata } from './queue.ts';
 import { one, type RouteDocs } from './route-docs.ts';
 
 /** POST /messages and POST /messages/count_tokens */
@@ -78,7 +78,7 @@ export const messages: RouteDocs = {
   tag: 'Chat',
   summary: "Call a text model in Anthropic's form",
   description,
-  headers: [idempotencyKey],
+  headers: [idempotencyKey, metadata],
   body: {
     description: 'At most 10 MiB of JSON.',
     examples: one({ ...prompt, max_tokens: 100 }),

@@ -38,6 +38,16 @@ const prefer: Parameter = {
   example: 'wait=60',
 };
 
+export const metadata: Parameter = {
+  ...header(
+    'x-metadata',
+    'Your own pairs of texts as a JSON object, shown with the request and searched by ' +
+      '`GET /requests?metadata.NAME=`: at most 16, names of 1 to 64 characters, texts of at ' +
+      'most 512. A repeat keeps those of the first call.',
+  ),
+  example: '{"customer":"42"}',
+};
+
 const examples = one(exampleQueued);
 
 export const submit: RouteDocs = {
@@ -51,7 +61,7 @@ export const submit: RouteDocs = {
       'limit, the balance. A repeat with an `Idempotency-Key` starts no job, so it gets 200 ' +
       'even if the API key has reached its limit of open jobs.',
   ].join('\n\n'),
-  headers: [idempotencyKey, prefer],
+  headers: [idempotencyKey, prefer, metadata],
   body: {
     description: 'The model input; at most 1 MiB of JSON.',
     examples: one({ prompt: 'A lighthouse at dusk', resolution: '2k' }),

@@ -34,6 +34,7 @@ export const exampleCard = {
   webhook: { url: 'https://example.com/hooks/farebox', state: 'pending', last_status: null },
   ...exampleUrls,
   key_id: keyId,
+  metadata: { customer: '42' },
 };
 
 export const exampleOutput = {
@@ -84,4 +85,5 @@ export const exampleLine = {
   ...times,
   ...exampleUrls,
   key_id: keyId,
+  metadata: exampleCard.metadata,
 };

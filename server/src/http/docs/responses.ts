@@ -1,4 +1,4 @@
-import { idempotencyKey } from './queue.ts';
+import { idempotencyKey, metadata } from './queue.ts';
 import { one, type RouteDocs } from './route-docs.ts';
 
 /** POST /responses */
@@ -84,7 +84,7 @@ export const createResponse: RouteDocs = {
   tag: 'Chat',
   summary: "Call a text model through OpenAI's Responses",
   description,
-  headers: [idempotencyKey],
+  headers: [idempotencyKey, metadata],
   body: {
     description: 'At most 10 MiB of JSON.',
     examples: one({

@@ -8,6 +8,7 @@ import { ApiError } from '../../core/errors.ts';
 import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
+import { metadataHeader, type Metadata } from '../../core/request/metadata.ts';
 import { parseFileId } from '../../core/request/id.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
@@ -38,6 +39,8 @@ export interface ReceivedChat {
   path: string;
   body: Json;
   chatBody: Json;
+  /** From its header; null if it has none. */
+  metadata: Metadata | null;
 }
 
 /** A chat call that has been checked and priced. */
@@ -61,6 +64,11 @@ export async function prepareChat(
   deps: ChatSubmitDeps,
 ): Promise<PreparedChat> {
   const { chat, model } = readChat(call.chatBody, caller, deps.catalog());
+  if (call.metadata && chat.metadata)
+    throw new ApiError('bad_request', {
+      message: `Send metadata either in the body or in ${metadataHeader}, not in both.`,
+      param: metadataHeader,
+    });
   const { files, file_bytes } = await chatFiles(chat, caller.account_id, deps);
   return { caller, call, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
 }
@@ -175,11 +183,13 @@ export type ReservedChat =
 
 /** Reserves the highest price of the call. Throws the `ApiError` that refuses it. */
 export async function reserveChat(
-  { caller, call: { path, body }, chat, model, files, max_tokens, quote }: PreparedChat,
+  { caller, call, chat, model, files, max_tokens, quote }: PreparedChat,
   idempotency_key: string | null,
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
   const { key_id, account_id, monthly_limit_usd_micro } = caller;
+  const { path, body } = call;
+  const metadata = chat.metadata ?? call.metadata;
   const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
   const submitted = await deps.operations.submit({
@@ -206,6 +216,7 @@ export async function reserveChat(
       quote: JSON.stringify(quoteToJson(quote)),
       queue_position: 0,
       webhook_url: null,
+      metadata: metadata && JSON.stringify(metadata),
       call_seconds: model.job_age_seconds,
     },
     monthly_limit_usd_micro,

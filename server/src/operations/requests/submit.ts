@@ -2,6 +2,7 @@ import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
+import type { Metadata } from '../../core/request/metadata.ts';
 import { fieldOf, invalid, mediaInputs } from '../../core/catalog/media-input.ts';
 import {
   keptInput,
@@ -29,6 +30,7 @@ export interface WantedJob {
   idempotency_key: string | null;
   /** The call that a repeat has to equal, if it is not this body on the queue. */
   compared?: { path: string; body: unknown };
+  metadata: Metadata | null;
 }
 
 export interface SubmitDeps extends MediaDeps, RouteDeps {
@@ -56,7 +58,7 @@ export function demandFreeJob(
 
 /** Checks, prices and submits a job. Throws the `ApiError` that refuses it. */
 export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<SubmitResult> {
-  const { caller, idempotency_key } = wanted;
+  const { caller, idempotency_key, metadata } = wanted;
   const model = findModel(deps.catalog(), wanted.model_id);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   demandModel(caller, model.id, 'model_id');
@@ -86,6 +88,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),
       webhook_url,
+      metadata: metadata && JSON.stringify(metadata),
       call_seconds: null,
       ...(unknown.length > 0 && { unknown_inputs: unknown }),
     },

@@ -1,0 +1,168 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+
+/** Metadata is kept with a request of any door, shown and searched by, and reaches no upstream. */
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService();
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const header = (metadata: unknown) => ({ 'x-metadata': JSON.stringify(metadata) });
+const image = '/v1/queue/fake/image';
+const prompt = { prompt: 'a cat' };
+const messages = [{ role: 'user', content: 'hello' }];
+const chat = { model: 'fake/chat', messages };
+const response = { model: 'fake/chat', input: 'hello' };
+const message = { ...chat, max_tokens: 10, metadata: { user_id: 'u' } };
+
+function post(path: string, body: unknown, headers = {}, key = account.key): Promise<Reply> {
+  return service.call('POST', path, { key, body, headers });
+}
+
+async function listed(query = '', key = account.key): Promise<any[]> {
+  const reply = await service.call('GET', `/v1/requests${query}`, { key });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body.data;
+}
+
+const pairs = { customer: '42', Name: 'Zoë "猫"' };
+const doors: [what: string, path: string, body: object, headers: object][] = [
+  ['the queue', image, prompt, header(pairs)],
+  ['the door of fal', '/fal/queue.fal.run/fake/image', prompt, header(pairs)],
+  ['chat completions, in the header', '/v1/chat/completions', chat, header(pairs)],
+  ['chat completions, in the body', '/v1/chat/completions', { ...chat, metadata: pairs }, {}],
+  ['responses', '/v1/responses', { ...response, metadata: pairs }, {}],
+  ['messages', '/v1/messages', message, header(pairs)],
+];
+for (const [what, path, body, headers] of doors)
+  test(`of ${what} is on the card and in the list, and nowhere at the upstream`, async () => {
+    const own = await service.account();
+    // As curl sends it: the bytes of UTF-8, which a client may only give as Latin-1.
+    const raw = Object.entries(headers).map(([name, value]) => [
+      name,
+      Buffer.from(value as string).toString('latin1'),
+    ]);
+    const reply = await post(path, body, Object.fromEntries(raw), own.key);
+    assert.ok(reply.status < 300, reply.text);
+    assert.equal(reply.headers.get('x-ignored-fields'), null);
+    await service.work();
+    const [line] = await listed('', own.key);
+    assert.deepEqual(line.metadata, pairs);
+    const card = await service.call('GET', `/v1/requests/${line.request_id}`, { key: own.key });
+    assert.deepEqual(card.body.metadata, pairs);
+    assert.ok(!JSON.stringify([service.fake.chats, service.fake.starts]).includes('猫'));
+  });
+
+test('is an empty object if none was given', async () => {
+  const own = await service.account();
+  await post(image, prompt, {}, own.key);
+  await post(image, prompt, header({}), own.key);
+  assert.deepEqual(
+    (await listed('', own.key)).map(({ metadata }) => metadata),
+    [{}, {}],
+  );
+});
+
+test('of a repeat is that of the first call', async () => {
+  const own = await service.account();
+  const call = (customer: string) =>
+    post(image, prompt, { ...header({ customer }), 'idempotency-key': 'k' }, own.key);
+  const first = await call('1');
+  const again = await call('2');
+  assert.deepEqual(again.bytes, first.bytes);
+  assert.deepEqual(
+    (await listed('', own.key)).map(({ metadata }) => metadata),
+    [{ customer: '1' }],
+  );
+});
+
+describe('the list', () => {
+  let own: TestAccount;
+  before(async () => {
+    own = await service.account();
+    const other = await service.account();
+    await post(image, prompt, header({ customer: '1' }), other.key);
+    await post(image, prompt, header({ customer: '1', env: 'test' }), own.key);
+    await post(image, prompt, header({ customer: '1', env: 'live' }), own.key);
+    await post(image, prompt, header({ customer: '2', 'a.b&c': '' }), own.key);
+    await post(image, prompt, {}, own.key);
+  });
+  const cases: [query: string, envs: (string | undefined)[]][] = [
+    ['?metadata.customer=1', ['live', 'test']],
+    ['?metadata.customer=1&metadata.env=test', ['test']],
+    ['?metadata.customer=1&limit=1', ['live']],
+    ['?metadata.customer=1&status=COMPLETED', []],
+    ['?metadata.a.b%26c=', [undefined]],
+    ['?metadata.customer=3', []],
+    ['?metadata.Customer=1', []],
+  ];
+  for (const [query, envs] of cases)
+    test(`has for ${query} the account's own requests with these pairs`, async () => {
+      const found = await listed(query, own.key);
+      assert.deepEqual(
+        found.map(({ metadata }) => metadata.env),
+        envs,
+      );
+    });
+});
+
+describe('a call is refused, by the name of what is wrong, and leaves nothing', () => {
+  const many = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`n${i}`, '']));
+  const wrong: [what: string, metadata: unknown][] = [
+    ['17 pairs', many],
+    ['a number', { a: 1 }],
+    ['null as a value', { a: null }],
+    ['a name of 65 characters', { ['n'.repeat(65)]: '' }],
+    ['an empty name', { '': 'x' }],
+    ['a text of 513 characters', { a: 'x'.repeat(513) }],
+    ['NUL', { a: '\0' }],
+    ['half a surrogate pair', { a: '\ud800' }],
+    ['a list', []],
+  ];
+  const calls: [what: string, path: string, body: object, headers: object, param: string][] = [
+    ...wrong.flatMap(([what, metadata]): typeof calls => [
+      [`${what} in the header`, image, prompt, header(metadata), 'x-metadata'],
+      [`${what} in a chat`, '/v1/chat/completions', { ...chat, metadata }, {}, 'metadata'],
+      [`${what} in a response`, '/v1/responses', { ...response, metadata }, {}, 'metadata'],
+    ]),
+    [
+      'Images',
+      '/v1/images/generations',
+      { model: 'fake/image', ...prompt },
+      header([]),
+      'x-metadata',
+    ],
+    ['no JSON', image, prompt, { 'x-metadata': 'customer=42' }, 'x-metadata'],
+    ['Latin-1', image, prompt, { 'x-metadata': '{"a":"é"}' }, 'x-metadata'],
+    [
+      'both places',
+      '/v1/chat/completions',
+      { ...chat, metadata: pairs },
+      header({ a: 'b' }),
+      'x-metadata',
+    ],
+  ];
+  for (const [what, path, body, headers, param] of calls)
+    test(what, async () => {
+      const earlier = await traces(service);
+      const error = assertRefused(await post(path, body, headers), 'bad_request');
+      // Text that cannot be stored is refused in any body, by its own path.
+      assert.ok([param, `${param}.a`].includes(String(error.param)), String(error.param));
+      assert.deepEqual(await traces(service), earlier);
+    });
+  for (const query of ['?metadata.=1', '?metadata.a=1&metadata.a=2', '?metadata.a=%00'])
+    test(`the list ${query}`, async () => {
+      const reply = await service.call('GET', `/v1/requests${query}`, { key: account.key });
+      assert.match(String(assertRefused(reply, 'bad_request').param), /^metadata\.a?$/);
+    });
+});
