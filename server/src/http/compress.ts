@@ -10,6 +10,9 @@ const leastChars = 1_400;
  */
 const copiesMax = 64;
 
+/** The API, and the pages that are the same for everyone. */
+const compressed = /^\/(v1\/|(llms\.txt)$)/;
+
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 const encoders: Record<string, (text: string) => Promise<Buffer>> = {
@@ -18,9 +21,10 @@ const encoders: Record<string, (text: string) => Promise<Buffer>> = {
 };
 
 /**
- * Compresses the API's texts for callers who ask for it, but no streams or media. Replies to the
- * pages are not compressed: their calls carry a cookie, so another page could repeat them and guess
- * a secret from the length of the replies. A browser never sends a key by itself.
+ * Compresses texts of the API and public pages for callers who ask for it, but no streams or media.
+ * Replies to the dashboard are not compressed: their calls carry a cookie, so another page could
+ * repeat them and guess a secret from the length of the replies. A browser never sends a key by
+ * itself.
  */
 export function compressReplies(app: FastifyInstance): void {
   const kept = new Map(
@@ -45,7 +49,7 @@ export function compressReplies(app: FastifyInstance): void {
 }
 
 function isOurs({ routeOptions }: FastifyRequest, reply: FastifyReply): boolean {
-  if (!routeOptions.url?.startsWith('/v1/')) return false;
+  if (!compressed.test(routeOptions.url ?? '')) return false;
   if (reply.statusCode === 204 || reply.statusCode === 304) return false;
   const type = String(reply.getHeader('content-type') ?? 'application/json');
   return /^(application\/json|text\/plain)/.test(type) && !reply.hasHeader('content-encoding');

@@ -145,6 +145,19 @@ describe('GET /llms.txt', () => {
     }
   });
 
+  test('is at the root too, the same for every origin', async () => {
+    const read = (method: string, headers: Record<string, string> = {}) =>
+      fetch(`${service.base}/llms.txt`, { method, headers });
+    const root = await read('GET');
+    assert.equal(await root.text(), guide.text);
+    assert.equal(root.headers.get('access-control-allow-origin'), '*');
+    assert.equal(root.headers.get('cache-control'), 'public, max-age=60');
+    const etag = guide.headers.get('etag')!;
+    assert.equal((await read('GET', { 'if-none-match': etag })).status, 304);
+    const head = await read('HEAD');
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+  });
+
   test('is sent again only when it has changed', async () => {
     const etag = guide.headers.get('etag')!;
     assert.equal(guide.headers.get('cache-control'), 'public, max-age=60');

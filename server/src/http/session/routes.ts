@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { dashboardRoutes } from '../dashboard/routes.ts';
 import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
+import { siteRoutes } from '../site/routes.ts';
 import { authPath } from './auth-library.ts';
 import { authCalls } from './auth.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -32,6 +33,7 @@ const open: [WebMethod, string, OpenHandler | Endpoint<FastifyRequest>][] = [
   ]),
   ['GET', '/assets/*', pages.asset],
   ['GET', '/favicon.svg', pages.asset],
+  ...siteRoutes.map(([path, handler]): [WebMethod, string, OpenHandler] => ['GET', path, handler]),
   ...pages.paths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.page]),
   ...pages.formerPaths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.moved]),
 ];
