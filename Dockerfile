@@ -29,6 +29,7 @@ RUN npm ci --omit=dev --workspace=server && npm cache clean --force
 COPY LICENSE openapi.json ./
 COPY catalog catalog
 COPY chains chains
+COPY docs/*.md docs/
 COPY server server
 COPY --from=pages /app/web/dist web/dist
 # Callers get their client from here.

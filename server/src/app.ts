@@ -329,6 +329,7 @@ function httpDeps(
       corsOrigins: config.FAREBOX_CORS_ORIGINS,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
+      hasPages: config.FAREBOX_WEB,
       trustedProxies: config.FAREBOX_TRUSTED_PROXIES,
       openapi: '',
       times: given.times,

@@ -11,7 +11,7 @@ const leastChars = 1_400;
 const copiesMax = 64;
 
 /** The API, and the pages that are the same for everyone. */
-const compressed = /^\/(v1\/|(llms\.txt)$)/;
+const compressed = /^\/(v1\/|(docs|models)(\/\*)?$|llms\.txt$)/;
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
@@ -52,7 +52,10 @@ function isOurs({ routeOptions }: FastifyRequest, reply: FastifyReply): boolean 
   if (!compressed.test(routeOptions.url ?? '')) return false;
   if (reply.statusCode === 204 || reply.statusCode === 304) return false;
   const type = String(reply.getHeader('content-type') ?? 'application/json');
-  return /^(application\/json|text\/plain)/.test(type) && !reply.hasHeader('content-encoding');
+  return (
+    /^(application\/json|text\/(plain|html|markdown))/.test(type) &&
+    !reply.hasHeader('content-encoding')
+  );
 }
 
 function addVary(reply: FastifyReply): void {

@@ -105,6 +105,8 @@ export interface HttpSettings {
   corsOrigins: readonly string[];
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
+  /** Whether this service has web pages. */
+  hasPages: boolean;
   /** The operator's own proxies in front of this service. */
   trustedProxies: number;
   times: Times;

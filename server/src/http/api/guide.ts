@@ -20,11 +20,15 @@ export const guide = openEndpoint({}, async ({ req, reply }, deps) => {
   return cached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
 });
 
-function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: HttpDeps): Rendered {
+function render({ catalog, links: { baseUrl }, settings, origin }: HttpDeps): Rendered {
   const current = catalog();
   const known = rendered.get(current);
   if (known?.baseUrl === baseUrl) return known;
-  const text = guideText(current, { baseUrl, uploadMaxBytes });
+  const text = guideText(current, {
+    baseUrl,
+    uploadMaxBytes: settings.uploadMaxBytes,
+    site: settings.hasPages ? origin() : null,
+  });
   // The tag is made from the text, not from the catalog: a newer server may word the text
   // differently.
   const made = { baseUrl, text, etag: `"${hash('sha256', text, 'hex').slice(0, 24)}"` };

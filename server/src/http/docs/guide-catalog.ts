@@ -29,13 +29,13 @@ function catalogLine(entry: Entry): string {
   return cells.join(' | ');
 }
 
-function maxWords({ max, max_unit, context_tokens, max_output_tokens }: Entry): string {
+export function maxWords({ max, max_unit, context_tokens, max_output_tokens }: Entry): string {
   if (context_tokens !== undefined)
     return `${context_tokens} tokens in, ${max_output_tokens} tokens out`;
   return max === 0 ? 'none stated' : `${max} ${max_unit}`;
 }
 
-function priceWords({ price, unit, price_by_resolution: rates, extras }: Entry): string {
+export function priceWords({ price, unit, price_by_resolution: rates, extras }: Entry): string {
   if (typeof price === 'object') {
     return `$${amount(price.input)} in, $${amount(price.output)} out per ${unit}`;
   }

@@ -4,6 +4,7 @@ import { falBase } from '../../core/request/fal.ts';
 import { price } from '../../core/price/price.ts';
 import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
+import { entries } from '../site/entries.ts';
 import { catalogLines } from './guide-catalog.ts';
 
 /** The parts of the guide that depend on the service. */
@@ -11,15 +12,15 @@ export interface GuideSettings {
   /** Ends in /v1. */
   baseUrl: string;
   uploadMaxBytes: number;
+  /** Origin of the public pages; null: this service has none. */
+  site: string | null;
 }
 
 /** GET /llms.txt: enough to get from a key to a finished generation, and the live catalog. */
 export function guideText(catalog: Catalog, settings: GuideSettings): string {
   const models = [...catalog.models.values()];
-  const image = cheapest(models.filter(({ task }) => task === 'text-to-image'));
-  const media = image ?? cheapest(models.filter(({ kind }) => kind !== 'text'));
-  const chat = cheapest(models.filter(({ kind }) => kind === 'text'));
-  const { baseUrl } = settings;
+  const { image, media, chat } = cheapestOf(models);
+  const { baseUrl, site } = settings;
   const parts = [
     intro(baseUrl),
     media && queueSteps(baseUrl, media),
@@ -28,9 +29,17 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
     chat && chatSteps(baseUrl, chat),
     moneyAndLimits(settings),
     errorLines(),
+    site === null ? undefined : pageLines(site),
     `## Catalog\n\n${catalogLines(models)}`,
   ];
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
+}
+
+/** The models of the examples: an image if there is one, otherwise a video; and a chat. */
+export function cheapestOf(models: Model[]): Record<'image' | 'media' | 'chat', Model | undefined> {
+  const image = cheapest(models.filter(({ task }) => task === 'text-to-image'));
+  const media = image ?? cheapest(models.filter(({ kind }) => kind !== 'text'));
+  return { image, media, chat: cheapest(models.filter(({ kind }) => kind === 'text')) };
 }
 
 /** The cheapest model, because readers copy and run the example. */
@@ -286,6 +295,15 @@ ${codeLines.join('\n')}
 A FAILED request gives the reason in error.code of its status. Nothing was charged:
 
 ${failureLines.join('\n')}`;
+}
+
+function pageLines(site: string): string {
+  const pages = entries.map(({ name, title }) => `- ${title}: ${site}/docs/${name}.md`);
+  return `## Docs
+
+All details, as Markdown. A page for each model, with code: ${site}/models/<MODEL_ID>
+
+${pages.join('\n')}`;
 }
 
 function sizeWords(bytes: number): string {

@@ -1,11 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { guide } from '../api/guide.ts';
 import type { WebDeps } from '../session/visit.ts';
+import * as docs from './docs.ts';
+import { sendText } from './frame.ts';
+import { entries } from './entries.ts';
+import * as models from './models.ts';
 
 type Handler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
 
 /** Pages for people and programs, without signing in. They are the same for every caller. */
-export const siteRoutes: [path: string, Handler][] = [['/llms.txt', open(guide.handle)]];
+export const siteRoutes: [path: string, Handler][] = [
+  ['/llms.txt', open(guide.handle)],
+  ['/docs', open(docs.start)],
+  ['/docs/*', open(docs.page)],
+  ['/models', open(models.list)],
+  ['/models/*', open(models.read)],
+  ['/robots.txt', open(robots)],
+  ['/sitemap.txt', open(sitemap)],
+];
 
 /** Pages of any origin may read it. */
 function open(handler: Handler): Handler {
@@ -19,4 +31,18 @@ function open(handler: Handler): Handler {
       }),
       deps,
     );
+}
+
+async function robots(req: FastifyRequest, reply: FastifyReply, { web }: WebDeps) {
+  const closed = ['/api/', '/dashboard', '/operator'].map((path) => `Disallow: ${path}`);
+  const lines = ['User-agent: *', ...closed, `Sitemap: ${web.origin()}/sitemap.txt`];
+  return sendText(req, reply, 'plain', `${lines.join('\n')}\n`);
+}
+
+/** GET /sitemap.txt: one address a line. */
+async function sitemap(req: FastifyRequest, reply: FastifyReply, { web, catalog }: WebDeps) {
+  const pages = entries.map(({ name }) => `/docs/${name}`);
+  const ids = [...catalog().models.keys()].map((id) => `/models/${id}`);
+  const paths = ['/docs', ...pages, '/models', ...ids];
+  return sendText(req, reply, 'plain', `${paths.map((path) => web.origin() + path).join('\n')}\n`);
 }

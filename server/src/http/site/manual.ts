@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Marked, type Token } from 'marked';
+import { entries, type Entry } from './entries.ts';
+import { codeBlock, escape } from './frame.ts';
+
+const docsDir = join(import.meta.dirname, '../../../../docs');
+
+/** Rendered page, its source, and its sections for the search. */
+export interface ManualPage extends Entry {
+  html: string;
+  source: string;
+  sections: Section[];
+}
+
+export interface Section {
+  heading: string;
+  anchor: string;
+  text: string;
+}
+
+const rendered = new Map<string, Promise<ManualPage>>();
+
+/** The page of this name, with the addresses of the service at `baseUrl`; null: not served. */
+export async function manualPage(name: string, baseUrl: string): Promise<ManualPage | null> {
+  const entry = entries.find((each) => each.name === name);
+  if (!entry) return null;
+  // A file changes only with a new service, so each is read once.
+  const key = `${name} ${baseUrl}`;
+  const page = rendered.get(key) ?? render(entry, baseUrl);
+  rendered.set(key, page);
+  return page.catch((error: unknown) => {
+    rendered.delete(key);
+    throw error;
+  });
+}
+
+async function render(entry: Entry, baseUrl: string): Promise<ManualPage> {
+  const file = await readFile(join(docsDir, `${entry.name}.md`), 'utf8');
+  const whole = file
+    .replaceAll('http://localhost:8080', baseUrl.replace(/\/v1$/, ''))
+    .replaceAll(/^<!--.*-->\n\n?/gm, '');
+  const text = entry.section === undefined ? whole : sectionOf(whole, entry.section, entry.title);
+  const sections: Section[] = [];
+  const html = markdown(sections).parse(linked(text, baseUrl, ''), { async: false });
+  return { ...entry, html: framedTables(html), source: linked(text, baseUrl, '.md'), sections };
+}
+
+function sectionOf(text: string, heading: string, title: string): string {
+  const [, ...parts] = text.split(/^(?=## )/m);
+  const part = parts.find((each) => each.startsWith(`## ${heading}\n`)) ?? '';
+  return `# ${title}\n\n${part}`;
+}
+
+/** Links lead to pages that are served; of all other links only the text is kept. */
+function linked(text: string, baseUrl: string, ending: string): string {
+  return text.replaceAll(/(?<!!)\[([^[\]]+)\]\(([^)\s]+)\)/g, (whole, label, target) => {
+    if (/^([a-z]+:|#)/.test(target)) return whole;
+    if (target === '../openapi.json') return `[${label}](${baseUrl}/openapi.json)`;
+    const [, name, anchor = ''] = /^([\w-]+)\.md(#.*)?$/.exec(target) ?? [];
+    const entry = entries.find((each) => each.name === name);
+    return entry ? `[${label}](/docs/${entry.name}${ending}${anchor})` : label;
+  });
+}
+
+/** A parser that notes each section. HTML in a source is shown as text. */
+function markdown(sections: Section[]): Marked {
+  const anchors = new Set<string>();
+  const anchorsOf = new WeakMap<Token, string>();
+  const note = (text: string) => {
+    const last = sections.at(-1);
+    if (last) last.text += ` ${plain(text)}`;
+  };
+  return new Marked({
+    gfm: true,
+    walkTokens(token) {
+      if (token.type === 'heading') {
+        const anchor = anchorOf(token.text, anchors);
+        anchorsOf.set(token, anchor);
+        sections.push({ heading: plain(token.text), anchor, text: '' });
+      } else if (['paragraph', 'list_item', 'table', 'code'].includes(token.type)) {
+        note(token.type === 'table' ? token.raw : String((token as { text: unknown }).text));
+      }
+    },
+    renderer: {
+      html: ({ text }) => escape(text),
+      code({ text, lang = '' }) {
+        // The table below a diagram says the same.
+        return lang === 'mermaid' ? '' : codeBlock(text);
+      },
+      heading(token) {
+        const { tokens, depth } = token;
+        const anchor = anchorsOf.get(token)!;
+        const words = this.parser.parseInline(tokens);
+        if (depth === 1) return `<h1>${words}</h1>\n`;
+        // A link inside a heading cannot be inside another link.
+        const inside = words.includes('<a ') ? words : `<a href="#${anchor}">${words}</a>`;
+        return `<h${depth} id="${anchor}">${inside}</h${depth}>\n`;
+      },
+    },
+  });
+}
+
+/** Text without the marks of Markdown. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/\[([^[\]]+)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[`*|]|\s-{3,}/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** The anchor that the links in docs/ use, which is that of the repository's own viewer. */
+function anchorOf(heading: string, known: Set<string>): string {
+  const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+  const name = text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(/\s/g, '-');
+  let unique = name;
+  for (let n = 1; known.has(unique); n++) unique = `${name}-${n}`;
+  known.add(unique);
+  return unique;
+}
+
+/** Wide tables scroll, also with the keyboard. */
+function framedTables(html: string): string {
+  return html
+    .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
+    .replaceAll('</table>', '</table></div>');
+}

@@ -1,0 +1,44 @@
+import type { Catalog } from '../../core/catalog/catalog.ts';
+import { cheapestOf } from '../docs/guide-text.ts';
+import { codeBlock, escape, link } from './frame.ts';
+import { programs } from './code.ts';
+
+/** The quick start, with the cheapest models of the catalog, because readers run what they read. */
+export function startBody(catalog: Catalog, baseUrl: string): string {
+  const { media, chat } = cheapestOf([...catalog.models.values()]);
+  const parts = [
+    media &&
+      `<h2 id="media">Make an image or a video</h2>
+<p>A submit reserves the price and queues the job. Wait until it has ended, then read the output.
+A job that fails or is cancelled costs nothing. Choose a new Idempotency-Key for every job: a repeat
+with the same key runs and costs once.</p>
+${codeOf(programs(media, baseUrl), 3)}`,
+    chat &&
+      `<h2 id="chat">Chat</h2>
+<p>The call is OpenAI's chat completions: its clients work with this address and your key.</p>
+${codeOf(programs(chat, baseUrl), 3)}`,
+  ];
+  return `<h1>Quick start</h1>
+<p>One API key, one USDT balance, and every model behind it. A job's price is known and reserved
+before it starts.</p>
+<ol>
+<li>${link('/dashboard/keys', 'Create a key')} in the dashboard, and
+${link('/dashboard/money/top-up', 'top up')} if the balance is empty.</li>
+<li>${link('/models', 'Choose a model')}. Each has a page with its price, inputs and code.</li>
+<li>Give your programs the key and the address of this service:</li>
+</ol>
+${codeBlock(`export FAREBOX_API_KEY=fbx_...\nexport FAREBOX_BASE_URL=${baseUrl}`)}
+${parts.filter((part) => part !== undefined).join('\n')}
+<h2 id="next">Next</h2>
+<p>${link('/docs/clients', 'Use what you have')}: OpenAI's SDKs, the AI SDK, Codex, Claude Code and
+others. ${link('/docs/api', 'The API')} has every call, ${link('/docs/errors', 'Errors')} says
+what to do about each.
+Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;
+}
+
+/** One program a language, each below a heading of this level. */
+export function codeOf(code: Record<string, string>, level: number): string {
+  return Object.entries(code)
+    .map(([language, text]) => `<h${level}>${escape(language)}</h${level}>\n${codeBlock(text)}`)
+    .join('\n');
+}

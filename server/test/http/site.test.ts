@@ -1,0 +1,186 @@
+/** The public pages: anyone reads them, and they lead nowhere that is not served. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startWebService } from '../kit/web.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { fakeCatalog, type Service } from '../kit/service.ts';
+
+/** A name, an example and a schema that HTML and shells would trip over. */
+const catalog = fakeCatalog
+  .replace('example: { prompt: a cat }', `example: { prompt: "a cat's <b>tail</b>" }`)
+  .replace('name: Fake image', 'name: "Fake <image>"');
+
+let service: Service;
+before(async () => {
+  service = await startWebService({ catalog });
+});
+after(() => service.stop());
+
+const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${service.base}${path}`, { method, headers, redirect: 'manual' });
+const textOf = async (path: string) => (await read(path)).text();
+
+const pages: [path: string, title: string][] = [
+  ['/docs', 'Quick start'],
+  ['/docs/api', 'The API'],
+  ['/docs/clients', 'Use what you have'],
+  ['/docs/client', 'The client library'],
+  ['/docs/fare', 'fare: the command'],
+  ['/docs/mcp', 'Models for an assistant (MCP)'],
+  ['/docs/fal-client', 'fal&#39;s client'],
+  ['/docs/sandbox', 'The sandbox'],
+  ['/docs/errors', 'Errors'],
+  ['/docs/states', 'The states of a request'],
+  ['/docs/pricing', 'What a request costs'],
+  ['/docs/deposits', 'Deposits'],
+  ['/models', 'Models and prices'],
+  ['/models/fake/image', 'Fake &lt;image&gt;'],
+  ['/models/fake/chat', 'Fake chat'],
+];
+
+describe('a page', () => {
+  for (const [path, title] of pages) {
+    test(`${path} can be read, cached and asked for by HEAD`, async () => {
+      const reply = await read(path, { origin: 'https://any.example' });
+      const html = await reply.text();
+      assert.equal(reply.status, 200);
+      assert.ok(html.includes(`<h1>${title}</h1>`), `${path} has no title ${title}`);
+      assert.doesNotMatch(html, /<script|<b>|localhost:8080/);
+      assert.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8');
+      assert.equal(reply.headers.get('access-control-allow-origin'), '*');
+      assert.equal(reply.headers.get('cache-control'), 'public, max-age=60');
+      assert.match(reply.headers.get('content-security-policy')!, /^default-src 'none'/);
+      const etag = reply.headers.get('etag')!;
+      const again = await read(path, { 'if-none-match': etag });
+      assert.deepEqual([again.status, await again.text()], [304, '']);
+      const head = await read(path, {}, 'HEAD');
+      assert.deepEqual([head.status, await head.text()], [200, '']);
+      assert.equal(head.headers.get('etag'), etag);
+    });
+  }
+
+  test('links only to pages and headings that exist', async () => {
+    const open = /^\/(docs|models|llms\.txt|v1|favicon\.svg)([/?#]|$)/;
+    const known = new Map<string, string>();
+    for (const [from] of pages) {
+      for (const [, href] of (await textOf(from)).matchAll(/ href="([^"]+)"/g)) {
+        const url = new URL(href!, service.base + from);
+        if (url.origin !== service.base || !open.test(url.pathname)) continue;
+        if (!known.has(url.pathname)) {
+          const reply = await read(url.pathname);
+          assert.equal(reply.status, 200, `${from} links to ${href}`);
+          known.set(url.pathname, await reply.text());
+        }
+        const id = url.hash.slice(1);
+        if (id === '') continue;
+        const found = known.get(url.pathname)!.includes(` id="${id}"`);
+        assert.ok(found, `${from} links to ${href}`);
+      }
+    }
+    assert.ok(known.size > pages.length);
+  });
+});
+
+describe('Markdown', () => {
+  test('is the same page with the addresses of this service', async () => {
+    const reply = await read('/docs/client.md');
+    assert.equal(reply.headers.get('content-type'), 'text/markdown; charset=utf-8');
+    const text = await reply.text();
+    assert.match(text, /^# The client library\n/);
+    assert.ok(text.includes(`curl -sO ${service.app.baseUrl}/farebox-client.tgz`));
+    assert.ok(text.includes('(/docs/errors.md)'));
+    const asked = await read('/docs/client', { accept: 'text/markdown' });
+    assert.equal(await asked.text(), text);
+    assert.match(asked.headers.get('vary')!, /^accept\b/, 'no cache mixes the two up');
+  });
+
+  test('of every page is linked from llms.txt', async () => {
+    const guide = await textOf('/llms.txt');
+    const links = [...guide.matchAll(/\S+\/docs\/\S+\.md$/gm)].map(([url]) => url);
+    assert.equal(links.length, pages.filter(([path]) => path.startsWith('/docs/')).length);
+    for (const url of links) assert.equal((await fetch(url)).status, 200, url);
+  });
+});
+
+describe('nothing else is served', () => {
+  const strangers = [
+    '/docs/configuration',
+    '/docs/operating.md',
+    '/docs/operating/accounts',
+    '/docs/../docs/people',
+    '/docs/..%2FSECURITY',
+    '/docs/constructor',
+    '/models/fake/none',
+    '/models/__proto__',
+  ];
+  for (const path of strangers) {
+    test(path, async () => {
+      const reply = await read(path, { accept: 'text/html' });
+      const html = await reply.text();
+      assert.equal(reply.status, 404);
+      assert.equal(reply.headers.get('cache-control'), 'no-store');
+      assert.ok(html.includes('<h1>Not found</h1>'));
+      assert.ok(!html.includes('FAREBOX_'));
+    });
+  }
+
+  test('of deposits, only the part for customers', async () => {
+    const html = await textOf('/docs/deposits');
+    assert.match(html, /BNB Chain/);
+    assert.doesNotMatch(html, /xpub|FAREBOX_RPC/);
+  });
+
+  test('without web pages: the guide is at /v1 and names no page', async () => {
+    const { base } = await service.another({ FAREBOX_WEB: 'off' });
+    const docs = await service.call('GET', '/docs', { base });
+    assertRefused(docs, 'not_found');
+    const { text } = await service.call('GET', '/v1/llms.txt', { base });
+    assert.doesNotMatch(text, /\/docs\//);
+  });
+});
+
+describe('a model', () => {
+  test('is shown with its price, its inputs and code for it', async () => {
+    const html = await textOf('/models/fake/image');
+    for (const part of [
+      '$0.01 per image',
+      'Most characters: 1000.',
+      'required',
+      `queue/fake/image`,
+    ])
+      assert.ok(html.includes(part), part);
+    for (const language of ['curl', 'JavaScript', 'Python', 'Go'])
+      assert.ok(html.includes(`<h3>${language}</h3>`), language);
+    assert.ok((await textOf('/models/fake/chat')).includes('/v1/chat/completions'));
+  });
+
+  test('is in the list and in the sitemap exactly if it is for sale', async () => {
+    const { body } = await service.call('GET', '/v1/models');
+    const ids = body.data.map(({ id }: { id: string }) => id).toSorted();
+    const html = await textOf('/models');
+    const listed = [...html.matchAll(/href="\/models\/([^"]+)"/g)].map(([, id]) => id);
+    assert.deepEqual(listed.toSorted(), ids);
+    const mapped = [...(await textOf('/sitemap.txt')).matchAll(/\/models\/(.+)/g)];
+    assert.deepEqual(mapped.map(([, id]) => id).toSorted(), ids);
+    assert.match(await textOf('/robots.txt'), /Sitemap: \S+\/sitemap\.txt/);
+  });
+});
+
+describe('the search', () => {
+  const cases: [what: string, q: string, expected: RegExp][] = [
+    ['finds a heading', 'idempotency', /<a href="\/docs\/api#idempotency">Idempotency<\/a>/],
+    ['finds all of several words', 'Standard  WEBHOOKS', /href="\/docs\/api#webhooks"/],
+    ['says that nothing was found', 'xyzzy', /Try fewer words/],
+    ['shows what was typed as text', '<b>"x', /value="&lt;b&gt;&quot;x"/],
+  ];
+  for (const [what, q, expected] of cases)
+    test(what, async () => {
+      const reply = await read(`/docs?q=${encodeURIComponent(q)}`);
+      assert.equal(reply.status, 200);
+      assert.match(await reply.text(), expected);
+    });
+
+  test('takes one search only, and no list of them', async () => {
+    assert.match(await textOf('/docs?q=a&q=b'), /<h1>Quick start<\/h1>/);
+  });
+});
