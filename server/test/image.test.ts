@@ -1,6 +1,6 @@
 /** The contents of the image, without an engine to make it with. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 
@@ -24,6 +24,7 @@ function isLeftOut(file: string, rules: string[]): boolean {
 
 /** The files of a clone. */
 function filesOf(source: string): string[] {
+  if (source.includes('*')) return globSync(source, { cwd: root });
   const place = path.join(root, source);
   if (!statSync(place).isDirectory()) return [source];
   return readdirSync(place, { recursive: true, withFileTypes: true })

@@ -113,6 +113,7 @@ describe('the card', () => {
         charged_usd_micro: charged[state],
         price: { unit: 'image', unit_price_usd_micro: '10000', quantity: 2 },
         input: { prompt: 'a cat', num_images: 2 },
+        metadata: {},
         webhook: null,
         ...links(id),
         key_id: account.key_id,

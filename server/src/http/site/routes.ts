@@ -13,8 +13,8 @@ export const siteRoutes: [path: string, Handler][] = [
   ['/llms.txt', open(guide.handle)],
   ['/docs', open(docs.start)],
   ['/docs/*', open(docs.page)],
-  ['/models', open(models.list)],
-  ['/models/*', open(models.read)],
+  ['/models', withoutKey(open(models.list))],
+  ['/models/*', withoutKey(open(models.read))],
   ['/robots.txt', open(robots)],
   ['/sitemap.txt', open(sitemap)],
 ];
@@ -31,6 +31,14 @@ function open(handler: Handler): Handler {
       }),
       deps,
     );
+}
+
+/** A client whose base address lacks /v1 comes here with its key, and cannot read a page. */
+function withoutKey(handler: Handler): Handler {
+  return async (req, reply, deps) => {
+    const { authorization, 'x-api-key': key } = req.headers;
+    return authorization || key ? reply.callNotFound() : handler(req, reply, deps);
+  };
 }
 
 async function robots(req: FastifyRequest, reply: FastifyReply, { web }: WebDeps) {
