@@ -45,11 +45,15 @@ const tool = {
 
 /** Fields by which vendors do more, or by other means. */
 const costly = (
-  'top_k plugins web_search_options web_search models provider route transforms service_tier ' +
-  'prediction modalities audio store background best_of num_completions reasoning thinking ' +
+  'plugins web_search_options web_search models provider route transforms service_tier ' +
+  'prediction modalities audio store background best_of num_completions ' +
   'cache_control prompt_cache_retention speed priority'
 ).split(' ');
-const added = Object.fromEntries(costly.map((field) => [field, addedValue]));
+const added = {
+  ...Object.fromEntries(costly.map((field) => [field, addedValue])),
+  reasoning: { effort: 'high', max_tokens: 1_000_000, wait: addedValue },
+  thinking: { type: 'enabled', budget_tokens: 1_000_000, tier: addedValue },
+};
 
 export const chatAbuses: readonly ChatAbuse[] = [
   { name: 'reads to the end', body: () => question, leaves: null },
