@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { demandModalities, parseChat as parseWhole, passingFields, type Chat } from './chat.ts';
+import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 import { optionalNames, passedBody } from './optional-fields.ts';
 import { ApiError } from '../errors.ts';
 
@@ -231,6 +232,13 @@ describe('optional fields', () => {
     };
     assert.deepEqual(passedBody(body, new Set()), none);
     assert.deepEqual(passedBody(body, new Set(['top_k'])), { ...none, top_k: 40 });
+  });
+
+  test('are those that a catalog file may name', () => {
+    assert.deepEqual(
+      [...fileSchema.$defs.openai.properties.pass.items.enum].sort(),
+      [...optionalNames].sort(),
+    );
   });
 
   test('that are unknown are named once each, whatever their place in a list', () => {
