@@ -20,7 +20,7 @@ export class MultipartError extends Error {
 const partsMax = 100;
 const headMaxBytes = 8 * 1024;
 
-/** The boundary in a `Content-Type`; null if it is no form. */
+/** The boundary in a `Content-Type`; null if the body is not a form. */
 export function formBoundary(contentType: string): string | null {
   if (!/^multipart\/form-data\s*;/i.test(contentType)) return null;
   const [, quoted, plain] =

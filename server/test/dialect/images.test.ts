@@ -131,7 +131,7 @@ describe('a call is a request of the queue:', () => {
   test('each image of a form counts for the price and reaches the model', async () => {
     const reply = await made(
       form({ ...edit, image_url: '' }, { mask: tinyPng }).then(async (refused) => {
-        // An empty text is no image; without it the form is fine.
+        // An empty text does not count as an image, so the form is complete without it.
         assert.equal(assertRefused(refused, 'bad_request').param, 'image');
         return form(edit, { mask: tinyPng });
       }),

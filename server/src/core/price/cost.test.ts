@@ -50,7 +50,7 @@ const cacheUses: [what: string, of: Costs, use: CacheUse, expected: bigint][] = 
     31_250n,
   ],
   ['all of it as input where nothing was cached', cacheCosts, { cached_tokens: 0 }, 32_000n],
-  ['the dearest where it is not known', cacheCosts, {}, 32_500n],
+  ['the dearest where the use is unknown', cacheCosts, {}, 32_500n],
   [
     'all at the one that there is',
     perMillion,

@@ -14,7 +14,7 @@ export interface DepositEntry {
   block_height: bigint;
   amount_usd_micro: bigint;
   state: 'seen' | 'dropped' | 'held' | 'credited' | 'ignored';
-  /** Why a deposit in a final block is not credited. An unmatched one is no account's. */
+  /** Why a deposit in a final block is not credited. An unmatched one belongs to no account. */
   why: Exclude<HeldWhy, 'unmatched'> | IgnoredWhy | null;
   seen_at: Date;
   credited_at: Date | null;

@@ -156,7 +156,7 @@ export async function readOutput(
   return outputOf(own(req, await deps.operations.card(requestId(req))), deps);
 }
 
-/** Throws `request_not_ready`, or `expired` if the output is no longer kept. */
+/** Throws `request_not_ready`, or `expired` if the output has been removed. */
 export async function outputOf(
   row: requests.CardRow,
   deps: HttpDeps,

@@ -47,10 +47,10 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
 export function missing(reply: FastifyReply, deps: WebDeps): unknown {
   return sendMissing(reply, deps, {
     title: 'Not found',
-    description: 'There is no page at this address.',
+    description: 'This address has no page.',
     path: '/docs',
     side: sideOf(null),
-    body: '<h1>Not found</h1><p>There is no page at this address. Choose one of the list, or search.</p>',
+    body: '<h1>Not found</h1><p>This address has no page. Choose one of the list, or search.</p>',
   });
 }
 
