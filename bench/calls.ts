@@ -35,6 +35,8 @@ export interface Contender {
   what: string;
   start: () => Promise<Process>;
   request: (n: number) => Buffer;
+  /** PID of its PostgreSQL, if it has another one than this bench. */
+  databasePid?: number;
 }
 
 interface Effort {
@@ -108,8 +110,8 @@ export async function compare(
 }
 
 async function loadOne(bench: Bench, line: Line, seconds: number): Promise<Slice> {
-  const { process, request } = line;
-  const spent = () => [cpuSeconds(process.pid), cpuSeconds(bench.databasePid)] as const;
+  const { process, request, databasePid = bench.databasePid } = line;
+  const spent = () => [cpuSeconds(process.pid), cpuSeconds(databasePid)] as const;
   const before = spent();
   const result = await load({
     port: process.port,

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openBench, type Bench } from './service.ts';
 
 /**
- * `npm run bench [-- NAME… --seconds N --rounds N]`. Each file answers one question. Every number
- * is printed beside a reference measured in the same run on the same machine; only the ratio
- * between the two is valid elsewhere.
+ * `npm run bench [-- NAME… --seconds N --rounds N --beside FOLDER]`. Each file answers one question.
+ * Every number is printed beside a reference measured in the same run on the same machine; only the
+ * ratio between the two is valid elsewhere.
  */
 export interface Question {
   asks: string;
@@ -20,6 +20,8 @@ export interface Effort {
   seconds: number;
   /** How often each contender is measured, if several are compared. */
   rounds: number;
+  /** The bench of another checkout, of an earlier commit for instance. */
+  beside?: Bench;
 }
 
 export type Row = Record<string, string | number>;
@@ -30,6 +32,7 @@ const names = [
   'flow',
   'chat',
   'dialects',
+  'first-token',
   'polls',
   'streams',
   'shares',
@@ -37,20 +40,25 @@ const names = [
   'first-look',
   'start',
   'deposits',
+  'beside',
 ];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '5' },
+    beside: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
-const wanted = positionals.length > 0 ? positionals : names;
+const usual = names.filter((name) => name !== 'beside' || values.beside !== undefined);
+const wanted = positionals.length > 0 ? positionals : usual;
 const unknown = wanted.filter((name) => !names.includes(name));
 if (values.help || unknown.length > 0) {
   if (unknown.length > 0) console.error(`There is no bench called ${unknown.join(', ')}.`);
-  console.log(`npm run bench -- [${names.join('|')}]… [--seconds N] [--rounds N]`);
+  console.log(
+    `npm run bench -- [${names.join('|')}]… [--seconds N] [--rounds N] [--beside FOLDER]`,
+  );
   process.exitCode = unknown.length > 0 ? 1 : 0;
 } else {
   const effort = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
@@ -61,8 +69,9 @@ async function ask(name: string, effort: Effort): Promise<void> {
   const { asks, measure } = ((await import(`./${name}.ts`)) as { default: Question }).default;
   console.log(`\n${name}: ${asks}\n`);
   const bench = await openBench();
+  const beside = values.beside === undefined ? undefined : await openBeside(values.beside);
   try {
-    const rows = await measure(bench, effort);
+    const rows = await measure(bench, { ...effort, ...(beside && { beside }) });
     console.table(rows);
     const line = {
       at: new Date().toISOString(),
@@ -70,16 +79,27 @@ async function ask(name: string, effort: Effort): Promise<void> {
       machine: machine(),
       name,
       ...effort,
+      ...(values.beside !== undefined && { beside: commit(values.beside) }),
       rows,
     };
     appendFileSync(join(import.meta.dirname, 'results.ndjson'), `${JSON.stringify(line)}\n`);
   } finally {
+    await beside?.stop();
     await bench.stop();
   }
 }
 
-function commit(): string {
-  return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+/** Needs only what the bench of every commit has: its folder, its keys and its processes. */
+async function openBeside(folder: string): Promise<Bench> {
+  const other = (await import(
+    resolve(folder, 'bench/service.ts')
+  )) as typeof import('./service.ts');
+  return other.openBench();
+}
+
+function commit(folder = import.meta.dirname): string {
+  const args = ['-C', folder, 'rev-parse', '--short', 'HEAD'];
+  return execFileSync('git', args, { encoding: 'utf8' }).trim();
 }
 
 function machine(): string {

@@ -15,13 +15,38 @@ const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 /** Files that npm packs besides the built ones. */
 const packed = ['LICENSE', 'README.md', 'bin', 'man'];
 
+/** Pages of docs/ for callers, which the package carries. */
+const manual = [
+  'api',
+  'client',
+  'clients',
+  'errors',
+  'fal-client',
+  'fare',
+  'mcp',
+  'pricing',
+  'sandbox',
+  'states',
+];
+
 make(
   'web',
   'the web pages',
   ['index.html', 'vite.config.ts', 'src', 'public', '../client/src'],
   pages,
 );
-make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', ...packed, 'src'], client);
+make(
+  'client',
+  'the client',
+  [
+    'vite.config.ts',
+    'tsconfig.build.json',
+    ...packed,
+    'src',
+    ...manual.map((name) => `../docs/${name}.md`),
+  ],
+  client,
+);
 
 /** Calls `work` to fill the workspace's folder `aside`, which then becomes the new `dist`. */
 function make(workspace, name, sources, work) {
@@ -55,6 +80,7 @@ function pages(folder, aside) {
 
 function client(folder, aside) {
   library(folder, aside);
+  docs(folder);
   pack(folder, aside);
 }
 
@@ -72,13 +98,30 @@ function library(folder, aside) {
   }
 }
 
+/** Copies the pages for callers. A link to any other page becomes its text. */
+function docs(folder) {
+  const made = path.join(folder, 'docs');
+  fs.rmSync(made, { recursive: true, force: true });
+  fs.mkdirSync(made);
+  for (const name of manual) {
+    const text = fs.readFileSync(path.join(root, 'docs', `${name}.md`), 'utf8');
+    const linked = text.replaceAll(/(?<!!)\[([^[\]]+)\]\(([^)\s]+)\)/g, (whole, label, target) => {
+      const [page] = target.split('#');
+      const stays =
+        page === '' || target.includes('://') || manual.includes(page.replace(/\.md$/, ''));
+      return stays ? whole : label;
+    });
+    fs.writeFileSync(path.join(made, `${name}.md`), linked);
+  }
+}
+
 /** Packs the client as `npm publish` would; the service offers the package for download. */
 function pack(folder, aside) {
   const whole = path.join(folder, aside);
   const staged = fs.mkdtempSync(path.join(os.tmpdir(), 'farebox-pack-'));
   try {
     fs.cpSync(whole, path.join(staged, 'dist'), { recursive: true });
-    for (const name of ['package.json', ...packed])
+    for (const name of ['package.json', 'docs', ...packed])
       fs.cpSync(path.join(folder, name), path.join(staged, name), { recursive: true });
     run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', whole], staged);
   } finally {

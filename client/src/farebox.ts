@@ -3,6 +3,7 @@ import { download, type DownloadOptions } from './download.ts';
 import { FareboxError, about, badArgument, checkNumber, isCode } from './error.ts';
 import { createJob, resultOf, type Job, type Result, type StatusOptions } from './job.ts';
 import { upload, withUploads, type Media, type Progress, type UploadOptions } from './media.ts';
+import { createKeys, type Keys } from './keys.ts';
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
@@ -20,6 +21,7 @@ import type {
   Status,
   StatusName,
   UploadedFile,
+  UsageLine,
 } from './types.ts';
 import { watch } from './watch.ts';
 
@@ -80,6 +82,26 @@ export interface RequestFilter extends PageFilter {
   metadata?: Record<string, string> | undefined;
 }
 
+export interface UsageFilter {
+  /** Groups to add up by: `day`, `model`, `key` and `metadata.NAME`, with at most two names. */
+  by: string | readonly string[];
+  /** Days (UTC), such as 2027-01-31: `from` is included, `to` is not. */
+  from?: string | undefined;
+  to?: string | undefined;
+  model_id?: string | undefined;
+  key_id?: string | undefined;
+  /** Only requests with all these pairs. */
+  metadata?: Record<string, string> | undefined;
+  /** Lines of one page: 1 to 1000; default 100. */
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+export interface UsagePage {
+  data: UsageLine[];
+  next_cursor: string | null;
+}
+
 export interface RequestPage {
   data: RequestLine[];
   next_cursor: string | null;
@@ -114,6 +136,8 @@ export class Farebox {
     list(filter?: PageFilter, options?: Call): Promise<DepositList>;
   };
   readonly chat: Chat;
+  /** Needs a key of scope `keys`, which can do nothing else. */
+  readonly keys: Keys;
   readonly #transport: Transport;
 
   constructor(options: FareboxOptions = {}) {
@@ -130,20 +154,15 @@ export class Farebox {
     });
     this.#transport = transport;
     this.chat = createChat(transport);
+    this.keys = createKeys(transport);
     this.models = {
       list: async (call) => (await transport.json<{ data: Model[] }>(get('/models'), call)).data,
       get: async (id, call) => transport.json(get(`/models/${segments(id, 'model id')}`), call),
     };
     const lists =
       <T>(path: string) =>
-      async ({ metadata, ...filter }: RequestFilter = {}, call?: Call) => {
-        const pairs = Object.entries(metadata ?? {}).map(([name, value]) => [
-          `metadata.${name}`,
-          value,
-        ]);
-        const query = { ...filter, ...Object.fromEntries(pairs) };
-        return withAmounts<T>(await transport.json({ ...get(path), query }, call));
-      };
+      async (filter: RequestFilter = {}, call?: Call) =>
+        withAmounts<T>(await transport.json({ ...get(path), query: queryOf(filter) }, call));
     const page = lists<RequestPage>('/requests');
     this.deposits = {
       addresses: async (call) =>
@@ -167,6 +186,15 @@ export class Farebox {
   /** Returns what the account and the key can spend. */
   async balance(options?: Call): Promise<Balance> {
     return withAmounts(await this.#transport.json(get('/balance'), options));
+  }
+
+  /**
+   * Adds up requests, charges and tokens of the account. Returns one page, sorted by the values of
+   * `by`.
+   */
+  async usage({ by, ...filter }: UsageFilter, options?: Call): Promise<UsagePage> {
+    const query = { by: String(by), ...queryOf(filter) };
+    return withAmounts(await this.#transport.json({ ...get('/usage'), query }, options));
   }
 
   /**
@@ -338,6 +366,14 @@ export class Farebox {
     replaced.catch(scope.abort);
     return replaced.finally(scope.end);
   }
+}
+
+function queryOf<Filter extends { metadata?: Record<string, string> | undefined }>({
+  metadata = {},
+  ...filter
+}: Filter) {
+  const pairs = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
+  return { ...filter, ...Object.fromEntries(pairs) };
 }
 
 function get(path: string): Wanted {

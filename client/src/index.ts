@@ -5,6 +5,8 @@ export type {
   PageFilter,
   RequestFilter,
   RequestPage,
+  UsageFilter,
+  UsagePage,
   RunOptions,
   SubmitOptions,
 } from './farebox.ts';
@@ -13,6 +15,7 @@ export type { DownloadOptions } from './download.ts';
 export { FareboxError } from './error.ts';
 export type { ClientCode, ErrorDetails } from './error.ts';
 export type { CompletedCard, Job, Result, StatusOptions } from './job.ts';
+export type { KeyFilter, Keys, KeySettings } from './keys.ts';
 export { file, LocalFile } from './media.ts';
 export type { ByteStream, Media, Progress, UploadOptions } from './media.ts';
 export { formatUsd, parseUsd } from './money.ts';

@@ -3,7 +3,7 @@ import { writable } from './writable.ts';
 import { isObject } from './unknown.ts';
 
 /** Fields with content of models and callers: amounts in them are not the service's. */
-const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
+const foreign = new Set(['input', 'input_schema', 'example', 'assumptions', 'metadata']);
 
 /** Makes each `*_usd_micro` inside the value a bigint, in place, and returns the value. */
 export function withAmounts<T>(value: unknown): T {

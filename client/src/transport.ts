@@ -26,7 +26,7 @@ export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
 }
 
 export interface Wanted {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** A path below the base address, or a full URL of another host. */
   path: string;
   query?: Record<string, string | number | Date | undefined | null>;

@@ -258,7 +258,7 @@ export type QuoteLine = {
 export type UnknownInput = {
   /** The name of the field as it was sent. */
   field: string;
-  /** The field that was likely meant; null if none is similar. */
+  /** The field that was likely meant; null if none is similar. For `metadata` the header `x-metadata`. */
   did_you_mean: string | null;
 };
 
@@ -805,6 +805,33 @@ export type MediaFile = {
   [field: string]: unknown;
 };
 
+export type UsageLine = {
+  /** The day (UTC) on which the requests ended; null if not by day. */
+  day: string | null;
+  /** Null if not by model. */
+  model_id: string | null;
+  /** Null if not by key. */
+  key_id: string | null;
+  /** The values of the names in `by`; null for the requests without one. */
+  metadata: Record<string, string | null>;
+  /** Those that ended; cancelled ones are not counted. */
+  requests: number;
+  /** `COMPLETED`. */
+  completed: number;
+  /** `FAILED`. */
+  failed: number;
+  /** Charged, less the refunds booked in these days. */
+  charged_usd_micro: bigint;
+  /** Tokens that chats read. */
+  input_tokens: number;
+  /** Tokens that chats wrote. */
+  output_tokens: number;
+  /** The part of `input_tokens` that was read from a cache. */
+  cached_tokens: number;
+  /** The part of `output_tokens` that was reasoning. */
+  reasoning_tokens: number;
+};
+
 export type UploadedFile = {
   /** Can be used in place of a URL in any URL field of an input. */
   file_id: string;
@@ -933,6 +960,8 @@ export type ImageGeneration = {
   output_format?: string;
   /** `auto` or a value of the model. */
   background?: string;
+  /** Pairs of texts that are kept with the request, in a form as JSON. */
+  metadata?: Record<string, string>;
   /** Ignored. */
   user?: string;
   [field: string]: unknown;
@@ -981,6 +1010,8 @@ export type ImageEdit = {
   output_format?: string;
   /** `auto` or a value of the model. */
   background?: string;
+  /** Pairs of texts that are kept with the request, in a form as JSON. */
+  metadata?: Record<string, string>;
   /** Ignored. */
   user?: string;
   /** The images; at most 16. */
@@ -1013,4 +1044,86 @@ export type ImageEdit = {
     file_id: string;
   };
   [field: string]: unknown;
+};
+
+export type NewApiKey = {
+  /** The secret, shown only here. */
+  key: string;
+  /** Its id, which stays. */
+  key_id: string;
+  /** Your name for it. */
+  name: string;
+  /** First and last characters of its secret. */
+  hint: string;
+  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
+  scope: 'spend' | 'keys';
+  /** Only an active key works. */
+  state: 'active' | 'expired' | 'revoked';
+  /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
+  monthly_limit_usd_micro: bigint | null;
+  /** In this month (UTC), reservations included. */
+  spent_usd_micro: bigint;
+  /** Held by its open requests. */
+  reserved_usd_micro: bigint;
+  /** When the next month begins. */
+  resets_at: string;
+  /** Calls a minute. Null: the service's usual limit. */
+  rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
+  open_jobs: number | null;
+  /** Its open jobs now. */
+  open_requests: number;
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
+  /** When it was made. */
+  created_at: string;
+  /** The key of scope keys that made it. Null: a person or the operator did. */
+  created_by: string | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** When it was revoked. */
+  revoked_at: string | null;
+  /** Its newest call. */
+  last_used_at: string | null;
+};
+
+export type ApiKeyList = { data: Array<ApiKey>; next_cursor: string | null };
+
+export type ApiKey = {
+  /** Its id, which stays. */
+  key_id: string;
+  /** Your name for it. */
+  name: string;
+  /** First and last characters of its secret. */
+  hint: string;
+  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
+  scope: 'spend' | 'keys';
+  /** Only an active key works. */
+  state: 'active' | 'expired' | 'revoked';
+  /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
+  monthly_limit_usd_micro: bigint | null;
+  /** In this month (UTC), reservations included. */
+  spent_usd_micro: bigint;
+  /** Held by its open requests. */
+  reserved_usd_micro: bigint;
+  /** When the next month begins. */
+  resets_at: string;
+  /** Calls a minute. Null: the service's usual limit. */
+  rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
+  open_jobs: number | null;
+  /** Its open jobs now. */
+  open_requests: number;
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
+  /** When it was made. */
+  created_at: string;
+  /** The key of scope keys that made it. Null: a person or the operator did. */
+  created_by: string | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** When it was revoked. */
+  revoked_at: string | null;
+  /** Its newest call. */
+  last_used_at: string | null;
 };

@@ -231,7 +231,7 @@ async function startJobs(
   const balances = watchBalances({
     db,
     log,
-    webhooks: services.fetches.webhooks,
+    ...services.fetches,
     webhookMs: times.webhookMs,
     mail: services.mail,
     origin,
@@ -347,6 +347,8 @@ function budgets(config: Config) {
     accountChats: createBudget(Infinity, ceilings(config).openChats),
     drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
     openUploads: createBudget(Math.ceil(calls / 4), config.FAREBOX_OPEN_UPLOADS),
+    // Each may hold a connection for seconds.
+    usageSums: createBudget(2, 1),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
     streams: createBudget(config.FAREBOX_STREAMS_MAX, null),

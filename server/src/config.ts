@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makePrivate } from './lib/make-folders.ts';
+import { makePrivate } from './lib/files/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
 import { isWebhookSecret } from './core/request/webhook.ts';
 import { isOneOf } from './lib/records.ts';

@@ -7,8 +7,8 @@ import { catalogDir, ceilings, chainsDir, ConfigError, dataDir, type Config } fr
 import { endpointVariable } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
-import { judgeUrl } from './lib/outbound/address.ts';
-import { freeBytesAt } from './lib/free-bytes.ts';
+import { judgeUrl, loopbackHosts } from './lib/outbound/address.ts';
+import { freeBytesAt } from './lib/files/free-bytes.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/outbound/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
@@ -23,6 +23,7 @@ import {
   type Operations,
 } from './operations/requests/batched.ts';
 import { openCircuit, type Circuit } from './operations/upstreams/circuit.ts';
+import type { WebhookFetches } from './operations/requests/webhook-fetch.ts';
 import { openEvents, type Events } from './operations/events.ts';
 import { openReports, type ReportEvent } from './operations/operator-events.ts';
 import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
@@ -43,13 +44,11 @@ import type { EventReceiver } from './worker/jobs/operator-events.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 
 /** Clients for outbound calls, by who gives the addresses. */
-interface Fetches {
+interface Fetches extends WebhookFetches {
   /** For outputs of upstreams, which may be on the operator's own network. */
   guarded: Fetch;
   /** For inputs of callers, which may not be at private addresses. */
   inputs: Fetch;
-  /** For notifications. */
-  webhooks: Fetch;
   /** For upstreams, at addresses that the operator gave. */
   trusted: Fetch;
 }
@@ -121,7 +120,7 @@ export async function openServices({
   const secrets = signingSecrets(config);
   const media = openMedia(config);
   const metrics = createMetrics();
-  const fetches = openFetches(config, options.lookup);
+  const fetches = openFetches(config, options);
   const chains = options.chains ?? (await openDeposits(config, fetches.trusted));
   const connected = connect(config, fetches, options.upstreams);
   const upstreams = connected.live;
@@ -180,7 +179,7 @@ export async function openServices({
     await refusals.flush();
     await hints.close();
     await connected.close();
-    await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
+    await Promise.all([...Object.values(fetches).map((each) => each?.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
@@ -275,7 +274,7 @@ export function upstreamsOf(config: Config) {
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
   const close = async () => {
     await hangUp();
-    await Promise.all(Object.values(fetches).map((each) => each.close()));
+    await Promise.all(Object.values(fetches).map((each) => each?.close()));
   };
   const tools = toolsOf(config, fetches);
   const known = { knownUpstreams: builtIn, usableUpstreams };
@@ -323,12 +322,18 @@ function ownUpstreams(config: Config, download: UpstreamTools['download']): Map<
   return new Map([[sandbox.name, sandbox]]);
 }
 
-function openFetches(config: Config, lookup?: Lookup): Fetches {
+function openFetches(
+  config: Config,
+  { lookup, chains }: Pick<ServicesOptions, 'lookup' | 'chains'> = {},
+): Fetches {
+  // guard: local-webhooks-in-the-trial (off: true)
+  const isTrial = chains?.play != null;
   const guard = {
     allowHosts: [...config.FAREBOX_ALLOW_PRIVATE_HOSTS, ...config.FAREBOX_TEST_PUBLIC_HOSTS],
   };
   // Strangers' addresses must not lead to this service, or a request could call it in a loop.
   const own = ownNames(config);
+  const httpsOnly = config.FAREBOX_WEBHOOK_HTTPS_ONLY;
   const publicOnly =
     config.FAREBOX_TEST_PUBLIC_HOSTS.length > 0
       ? { allowHosts: config.FAREBOX_TEST_PUBLIC_HOSTS }
@@ -339,10 +344,13 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
     webhooks: createFetch({
       // guard: webhook-judged-when-sent
       guard: publicOnly,
-      httpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
+      httpsOnly,
       own,
       lookup,
     }),
+    localWebhooks: isTrial
+      ? createFetch({ guard: { allowHosts: loopbackHosts }, httpsOnly, own, lookup })
+      : null,
     trusted: createFetch({ guard: false }),
   };
 }

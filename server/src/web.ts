@@ -50,9 +50,9 @@ export function openWeb(
   const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
   const seller = () => sellerText(name, lines, new URL(origin()).host);
   const web = { origin, signUp, hasMail, oidcName, topUpText, seller, sendMail: mail, post };
-  const { webhooks, trusted } = fetches;
+  const { trusted } = fetches;
   const { catalog: files, connected, hints, events } = services;
-  const calls = { webhooks, trusted, thumbnails };
+  const calls = { trusted, thumbnails };
   const own = { auth, web, ...calls, files, connected, hints, events };
   return { table: webRoutes(), deps: { ...deps, ...own } };
 }

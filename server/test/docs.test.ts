@@ -30,6 +30,30 @@ describe('generated files', () => {
   }
 });
 
+describe('docs/clients.md', () => {
+  const [, table] = /^(\| tool \| state [^]*?)\n\n/m.exec(read('docs/clients.md'))!;
+  const rows = table!.split('\n').slice(2);
+
+  test('names for each tool the test that runs it, or says that none does', () => {
+    assert.ok(rows.length > 10);
+    for (const row of rows) {
+      const [, tool = '', state = '', , by = ''] = row.split('|').map((cell) => cell.trim());
+      const [, file] = /^`([\w/.-]+\.test\.ts)`/.exec(by) ?? [];
+      if (state === 'not offered') assert.equal(by, '–', tool);
+      else if (file === undefined)
+        assert.deepEqual([state, by], ['should work', 'settings only'], tool);
+      else assert.match(read(`server/test/${file}`), packageOf(tool), tool);
+    }
+  });
+
+  /** The name that a test of this tool has to mention. */
+  function packageOf(tool: string): RegExp {
+    const [, name] = /`(@[\w-]+\/[\w-]+)/.exec(tool) ?? [];
+    const word = name ?? /OpenAI Agents|OpenAI|LangChain|fal|Codex|Anthropic/.exec(tool)?.[0];
+    return new RegExp(word ?? 'coding agent');
+  }
+});
+
 describe('docs/errors.md', () => {
   const page = read('docs/errors.md');
 
@@ -120,7 +144,7 @@ describe('docs/api.md', () => {
         assert.equal(wrong, null, `${method} ${path}`);
       }
     }
-    assert.equal(seen, 18);
+    assert.equal(seen, 20);
   });
 
   test('sends only JSON that parses', () => {
@@ -182,7 +206,8 @@ test('docs/fal-client.md lists every path of the door for fal, and no other', ()
   const told = [...page.matchAll(/^\| (\w+) \| `(\/fal\/[^`?]+)/gm)].map(
     ([, method, path]) => `${method} ${path}`,
   );
-  const known = falCalls({} as HttpDeps).map((call) => {
+  const ofFal = routes({} as HttpDeps).filter(({ path }) => path.startsWith('/fal/'));
+  const known = [...falCalls({} as HttpDeps), ...ofFal].map((call) => {
     const path = documentedPath(call).replace(/(\{namespace\}\/)?\{owner\}\/\{alias\}/, '{app}');
     return `${call.method} ${path}`;
   });

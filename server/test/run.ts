@@ -1,6 +1,6 @@
 /**
- * The test command: one embedded PostgreSQL for the whole suite. Each process runs many files of
- * one folder; four processes run at a time, at most two of them with a browser. The counts come
+ * The test command: one embedded PostgreSQL for the whole suite. Each process runs many files;
+ * four processes run at a time, at most two of them with a browser. The counts come
  * last, so that the end of the output is enough to read.
  *
  *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls]
@@ -165,11 +165,7 @@ function findTasks(named: string[], { only, fleet, full, slow }: Chosen): Task[]
 
 /** Groups of files that share a process. */
 function groupsOf(files: string[]): string[][] {
-  const kindOf = (file: string) => {
-    if (oneFileEach.test(file)) return file;
-    const folder = /^server\/test\/\w+/.exec(file)?.[0] ?? 'beside the source';
-    return `${folder} ${isOfPages(file)}`;
-  };
+  const kindOf = (file: string) => (oneFileEach.test(file) ? file : `pages: ${isOfPages(file)}`);
   return [...Map.groupBy(files, kindOf).values()].flatMap((kind) => {
     // Groups of about equal length, because the last one to end decides the time.
     const size = isOfPages(kind[0]!) ? pagesOfProcess : filesOfProcess;

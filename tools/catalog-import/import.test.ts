@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { placeBefore, standIns } from '../../server/test/commands/upstream-kit.ts';
 import { assertWrong, imported, passes } from './import-kit.ts';
+import { inLong } from '../../server/test/kit/long.ts';
 
 test('openrouter: chat rows with exact prices, and what has none is named with its reason', async (t) => {
   const fakes = await standIns(t);
@@ -35,7 +36,7 @@ test('openrouter: chat rows with exact prices, and what has none is named with i
   assert.deepEqual(fakes.router.journal, []);
 });
 
-test('fal: prices, schemas in our names, and the way back to theirs', async (t) => {
+inLong('fal: prices, schemas in our names, and the way back to theirs', async (t) => {
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
   const ran = await imported(place, ['fal', '--margin', '12.5']);
@@ -58,7 +59,7 @@ test('fal: prices, schemas in our names, and the way back to theirs', async (t) 
   assert.ok(!ran.stdout.includes(fakes.fal.key));
 });
 
-test('a wrong call is said in words, exit 2', async (t) => {
+inLong('a wrong call is said in words, exit 2', async (t) => {
   const place = placeBefore(t, await standIns(t));
   await assertWrong(place, [
     ['openai', /Name a vendor to import from: openrouter, fal, replicate\./],

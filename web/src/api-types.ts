@@ -61,6 +61,8 @@ export interface Calls {
       status?: Status;
       model_id?: string;
       key_id?: string;
+      /** Only requests with this pair: NAME=VALUE. */
+      metadata?: string;
       from?: string;
       to?: string;
       /** A request id, or its beginning. */
@@ -106,6 +108,7 @@ export interface Calls {
       models?: Array<string> | null;
       rpm?: number | null;
       open_jobs?: number | null;
+      scope?: 'spend' | 'keys';
     };
     reply: NewKey;
   };
@@ -266,6 +269,25 @@ export interface Calls {
   'GET /api/accounts/:account_id/v1/requests/:request_id/response': { reply: ModelOutput };
   'POST /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
   'PUT /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
+  'GET /api/accounts/:account_id/v1/usage': {
+    query: {
+      /** One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most 2 names, which have no comma. */
+      by: string;
+      /** Only requests of this model. */
+      model_id?: string;
+      /** Only requests made with this key. */
+      key_id?: string;
+      /** The first day (UTC). Default: 30 days before `to`. */
+      from?: string;
+      /** The day after the last one. Default: tomorrow. */
+      to?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<UsageLine>; next_cursor: string | null };
+  };
   'POST /api/accounts/:account_id/v1/files': { reply: UploadedFile };
   'GET /api/accounts/:account_id/studio/allowance': { reply: Allowance };
   'GET /api/accounts/:account_id/studio/models': { reply: { data: Array<Model> } };
@@ -477,6 +499,10 @@ export interface Calls {
   'PUT /api/operator/accounts/:account_id/operator': {
     body: { is_operator: boolean };
     reply: { is_operator: boolean };
+  };
+  'PUT /api/operator/accounts/:account_id/keys-by-api': {
+    body: { keys_by_api: boolean };
+    reply: { keys_by_api: boolean };
   };
   'PUT /api/operator/accounts/:account_id/keys/:key_id': {
     body: {
@@ -743,6 +769,7 @@ export type RequestEntry = RunningRequest & {
   charged_usd_micro: string | null;
   completed_at: string | null;
   key_id: string;
+  metadata: Record<string, string>;
   error_code: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   /** Number of outputs that are still kept. */
@@ -767,6 +794,7 @@ export type RequestDetail = RunningRequest & {
   charged_usd_micro: string | null;
   completed_at: string | null;
   key_id: string;
+  metadata: Record<string, string>;
   /** The part of the charge that was given back. */
   refunded_usd_micro: string;
   logs: Array<string>;
@@ -823,6 +851,8 @@ export type Key = {
   hint: string;
   last4: string;
   is_studio: boolean;
+  /** spend: runs models. keys: only manages the keys of scope spend. */
+  scope: 'spend' | 'keys';
   state: 'active' | 'expired' | 'revoked';
   monthly_limit_usd_micro: string | null;
   monthly_ceiling_usd_micro: string | null;
@@ -837,6 +867,8 @@ export type Key = {
   open_requests: number;
   models: Array<string> | null;
   created_at: string;
+  /** The key of scope keys that made it; null: a person. */
+  created_by_name: string | null;
   expires_at: string | null;
   revoked_at: string | null;
   /** The time until which the previous secret (replaced at the last rotation) works. */
@@ -1120,6 +1152,8 @@ export type Cancelled = {
   status: 'CANCELLED';
 };
 
+export type UsageLine = Sent<client.UsageLine>;
+
 export type UploadedFile = Sent<client.UploadedFile>;
 
 export type Allowance = {
@@ -1248,6 +1282,8 @@ export type FoundAccount = {
   is_operator: boolean;
   /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
+  /** Whether its keys of scope keys work and its people may make such keys. */
+  keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
   /** Paid first by what comes in next. */
@@ -1272,6 +1308,8 @@ export type AccountDetail = {
   is_operator: boolean;
   /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
+  /** Whether its keys of scope keys work and its people may make such keys. */
+  keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
   /** Paid first by what comes in next. */
@@ -1315,6 +1353,8 @@ export type AccountKey = {
   monthly_limit_usd_micro: string | null;
   rpm: number | null;
   open_jobs: number | null;
+  /** spend: it runs models. keys: it only manages keys. */
+  scope: 'spend' | 'keys';
   /** The only models that it may use; null: all. */
   models: Array<string> | null;
   /** Charged and reserved this month (UTC). */
@@ -1323,6 +1363,10 @@ export type AccountKey = {
   open_requests: number;
   state: 'active' | 'expired' | 'revoked';
   created_at: string;
+  /** The key of scope keys that made it. Null: a person or an operator did. */
+  created_by: string | null;
+  /** Its name. */
+  created_by_name: string | null;
   expires_at: string | null;
   revoked_at: string | null;
 };

@@ -15,7 +15,7 @@ import {
   printTable,
   wrap,
 } from './terminal/terminal.ts';
-import { schemaOf, type Schema } from './input.ts';
+import { schemaOf, type Schema } from './jobs/input.ts';
 
 export async function models(
   { json, quiet }: Context,

@@ -2,7 +2,7 @@ import { formatUsd } from '../index.ts';
 import type { Estimate, Model } from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
-import { readInput, type Fields, type InputOptions } from './input.ts';
+import { readInput, type Fields, type InputOptions } from './jobs/input.ts';
 import { findModel, priceCall } from './models.ts';
 import type { Context } from './verb.ts';
 import {

@@ -75,6 +75,20 @@ function addAccount(program: Command): void {
   );
   const balance = verb(program, 'balance', 'show what can be spent');
   balance.action(run(async () => (await import('./balance.ts')).balance));
+  const usage = verb(program, 'usage', 'add up requests, tokens and charges')
+    .option('--by <groups>', 'day, model, key or metadata.NAME, with commas between', 'day')
+    .option('--from <day>', 'the first day (UTC); default: 30 days before --to')
+    .option('--to <day>', 'the day after the last one; default: tomorrow')
+    .action(run(async () => (await import('./usage.ts')).usage));
+  remark(usage, {
+    says: [
+      'Counts the requests of all keys of the account on the day (UTC) on which they ended; at most 31 days. Refunds are subtracted on the day they were booked.',
+    ],
+    examples: [
+      ['fare usage', 'the last 30 days, by day'],
+      ['fare usage --by model,metadata.customer --from 2027-01-01 --to 2027-02-01', 'of a month'],
+    ],
+  });
   const topup = verb(program, 'topup', 'show where to send USDT, wait until it is credited')
     .option('--chain <name>', 'the blockchain; default: the first one of the service')
     .option('--no-wait', 'show the address only')
@@ -151,10 +165,11 @@ function addRuns(program: Command): void {
     .option('-y, --yes', 'do not ask about the price')
     .option('--max-usd <amount>', 'spend at most this; lower prices need no confirmation', usd)
     .option('--webhook <url>', 'notify this address when the request ends')
+    .option('--metadata <name=value>', 'a pair of your own; may be repeated', several)
     .option('--no-wait', 'submit only, and print the id')
     .option('--no-save', 'wait, but do not save the outputs')
     .option('--no-preview', 'do not show images in the terminal')
-    .action(run(async () => (await import('./run.ts')).runModel));
+    .action(run(async () => (await import('./jobs/run.ts')).runModel));
   remark(runs, {
     says: [
       'The price is shown before anything is spent, and the charge is never higher. You are asked if the price is above `fare settings ask-above-usd`; in a script, pass --yes or --max-usd. Inputs that the model does not have are listed.',
@@ -176,7 +191,7 @@ function addRuns(program: Command): void {
     )
     .option('-f, --force', 'replace existing files')
     .option('--no-preview', 'do not show images in the terminal')
-    .action(run(async () => (await import('./resume.ts')).resume));
+    .action(run(async () => (await import('./jobs/resume.ts')).resume));
   remark(resume, {
     says: ['You never pay twice: it stays the same request, however often you resume it.'],
     examples: [['fare resume', 'after Ctrl-C, a lost connection or a crash']],
@@ -210,6 +225,7 @@ function addRequests(program: Command): void {
   const list = verb(program, 'list', 'list requests, newest first')
     .addOption(new Option('--status <status>', 'only requests with this status').choices(statuses))
     .option('--model <model>', 'only requests to this model')
+    .option('--metadata <name=value>', 'only requests with this pair; may be repeated', several)
     .option('-n, --limit <n>', 'how many to list', count, 20)
     .action(run(async () => (await import('./requests.ts')).list));
   remark(list, {
@@ -259,7 +275,7 @@ function addRequests(program: Command): void {
 function addRest(program: Command): void {
   const upload = verb(program, 'upload', 'upload a file, print its id')
     .argument('<file>', 'image, video, audio, PDF or text')
-    .action(run(async () => (await import('./upload.ts')).upload));
+    .action(run(async () => (await import('./jobs/upload.ts')).upload));
   remark(upload, {
     says: [
       'The id goes into any URL field of an input. Files are kept for 7 days. `fare run` uploads local files by itself.',
@@ -277,7 +293,7 @@ function addRest(program: Command): void {
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {
     says: [
-      'The service sends to public addresses only: put a tunnel of your choice in front of this port, and pass its address to `fare run --webhook`.',
+      'The service sends to public addresses only (for the demo account of a trial also to this computer): put a tunnel of your choice in front of this port, and pass its address to `fare run --webhook`.',
       'With --forward-to no tunnel is needed: the notifications of all media requests are made here, with the first secret, or with a new one that is shown. A chat has no notification.',
       'A notification without a valid signature is shown as rejected and answered with 400. Calls from pages in a browser are refused with 403 and not shown.',
     ],

@@ -1,10 +1,11 @@
 import { formatUsd, type RequestLine, type Status } from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
-import { follow, unsuccessful } from './follow.ts';
-import { requestIdOf } from './jobs.ts';
+import { follow, unsuccessful } from './jobs/follow.ts';
+import { readPairs } from './metadata.ts';
+import { requestIdOf } from './jobs/jobs.ts';
 import type { Context } from './verb.ts';
-import { checkOut, saveOutput } from './save.ts';
+import { checkOut, saveOutput } from './jobs/save.ts';
 import {
   jsonOf,
   oneLine,
@@ -19,12 +20,20 @@ import { mediaIn } from '../outputs.ts';
 
 /** Verbs on requests, whether they were submitted here or elsewhere. */
 
+interface ListOptions {
+  status?: Status['status'];
+  model?: string;
+  metadata?: string[];
+  limit: number;
+}
+
 export async function list(
   { json, quiet }: Context,
-  { status, model, limit }: { status?: Status['status']; model?: string; limit: number },
+  { status, model, limit, ...given }: ListOptions,
 ): Promise<void> {
   const found: RequestLine[] = [];
-  const filter = { status, model_id: model, limit: Math.min(limit, 100) };
+  const metadata = readPairs(given.metadata);
+  const filter = { status, model_id: model, metadata, limit: Math.min(limit, 100) };
   for await (const line of keyed({ quiet }).requests.all(filter)) {
     if (json) printJson(line);
     found.push(line);
@@ -80,6 +89,10 @@ export async function status({ json, quiet }: Context, id: string): Promise<void
         ? `${card.output_urls.length}, kept until ${card.expires_at}`
         : null,
     ],
+    ...Object.entries(card.metadata).map(([name, value]): [string, string] => [
+      `metadata.${name}`,
+      value,
+    ]),
     ['said', now.logs?.at(-1)],
   ]);
 }

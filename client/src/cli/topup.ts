@@ -2,7 +2,7 @@ import { formatUsd, type Call, type Deposit, type DepositAddress, type Farebox }
 import { pause } from '../scope.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
-import { leavable } from './follow.ts';
+import { leavable } from './jobs/follow.ts';
 import { connection } from './settings.ts';
 import { qrText } from './terminal/qr.ts';
 import { LiveLine, print, printFields, printJson, secondsText, tell } from './terminal/terminal.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { FareboxError, formatUsd, verifyWebhook } from '../index.ts';
 import { usage } from './exits.ts';
-import { stdinText } from './input.ts';
+import { stdinText } from './jobs/input.ts';
 import type { Context } from './verb.ts';
 import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal/terminal.ts';
 import { objectOf } from '../unknown.ts';
@@ -22,7 +22,7 @@ export async function listen(
 ): Promise<void> {
   const secret = await secretsOf(options.secretStdin ?? false);
   if (options.forwardTo !== undefined)
-    return (await import('./forward.ts')).forward(context, options.forwardTo, secret);
+    return (await import('./jobs/forward.ts')).forward(context, options.forwardTo, secret);
   const show = shower(context.json);
   const server = createServer((req, res) => {
     answer(req, secret, show).then(
@@ -62,12 +62,14 @@ export async function listen(
 async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
   const text = fromStdin ? await stdinText() : process.env.FAREBOX_WEBHOOK_SECRET;
   const secrets = text?.split(/\s+/).filter(Boolean) ?? [];
-  if (
-    secrets.some((each) => !/^whsec_[\w+/=-]+$/.test(each)) ||
-    (fromStdin && secrets.length === 0)
-  )
-    throw usage('A webhook secret is whsec_ followed by base64.');
+  if (!secrets.every(isSecret) || (fromStdin && secrets.length === 0))
+    throw usage('A webhook secret is whsec_ followed by base64 of at least 24 bytes.');
   return secrets.length > 0 ? secrets : undefined;
+}
+
+/** A wrong one would only show when the first notification is refused, which is sent once. */
+function isSecret(text: string): boolean {
+  return /^whsec_[\w+/=-]+$/.test(text) && Buffer.from(text.slice(6), 'base64').length >= 24;
 }
 
 type Show = (said: Said) => void;

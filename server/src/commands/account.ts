@@ -2,6 +2,7 @@ import { formatUsd, parseUsd, USD } from '../core/price/money.ts';
 import * as accounts from '../db/accounts/accounts.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
 import {
+  changeKeysByApi,
   changePrice,
   changeStatus,
   createAccount,
@@ -79,6 +80,7 @@ export async function show(context: Context, email: string): Promise<void> {
     `reserved   ${formatUsd(row.reserved_usd_micro)} USD`,
     ...(row.debt_usd_micro === 0n ? [] : [`debt       ${formatUsd(row.debt_usd_micro)} USD`]),
     ...(row.price_ppm === 1e6 ? [] : [`prices     times ${row.price_ppm / 1e6}`]),
+    ...(row.keys_by_api ? [] : ['keys by API  off']),
     `account    ${row.id}`,
   ];
   print(context, view(row), lines.join('\n'));
@@ -117,6 +119,23 @@ export async function price(context: Context, email: string, factor: string): Pr
     return needAccount(db, account.id);
   });
   print(context, view(row), `${row.email} pays every list price times ${row.price_ppm / 1e6}.`);
+}
+
+/** Sets whether keys of scope `keys` may manage the account's keys, from the next call on. */
+export async function keysByApi(
+  context: Context,
+  email: string,
+  given: 'on' | 'off',
+): Promise<void> {
+  const keys_by_api = given === 'on';
+  const row = await withDatabase(context, async (db) => {
+    const account = await needAccount(db, email);
+    await runAction(db, commandLine, 'account.keys_by_api', (inside) =>
+      changeKeysByApi(inside, account, keys_by_api),
+    );
+    return needAccount(db, account.id);
+  });
+  print(context, view(row), `${row.email} ${keys_by_api ? 'may' : 'may not'} manage keys by API.`);
 }
 
 export async function statementOf(
@@ -189,6 +208,7 @@ function view(row: accounts.AccountRow) {
     status: row.status,
     operator: row.is_operator,
     price_multiplier: row.price_ppm / 1e6,
+    keys_by_api: row.keys_by_api,
     created_at: row.created_at.toISOString(),
   };
 }

@@ -49,6 +49,8 @@ const keyHead = [
   'NAME',
   'KEY',
   'STATUS',
+  'SCOPE',
+  'MADE BY',
   'EXPIRES',
   'OLD SECRET UNTIL',
   'MODELS',
@@ -71,6 +73,8 @@ export async function list(context: Context, options: { account?: string }): Pro
     row.name,
     `${row.prefix}…${row.last4}`,
     row.state,
+    row.scope,
+    row.created_by ?? '-',
     row.expires_at?.toISOString() ?? '-',
     row.previous_until?.toISOString() ?? '-',
     row.models === null ? 'all' : row.models.join(' '),
@@ -129,7 +133,7 @@ export async function limit(
     `The limits of ${keyId} apply from the next call on.`,
   );
   if (!context.json && !is_studio)
-    context.err(`Keys that the account's people make from now on: ${saidOf(limits)}.`);
+    context.err(`Keys that the account's people or keys make from now on: ${saidOf(limits)}.`);
 }
 
 function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: keys.Limits): string {

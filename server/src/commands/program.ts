@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config.ts';
 import { eventTypes } from '../core/operator-event.ts';
@@ -116,6 +116,14 @@ function addAccounts(program: Command, run: Run): void {
     .argument('<email>')
     .argument('<factor>', '1 is the list price, 0.8 a fifth less, 0 free')
     .action(run(async () => (await import('./account.ts')).price));
+  verb(
+    account,
+    'keys-by-api',
+    'whether keys of the account may manage its keys, from the next call on',
+  )
+    .argument('<email>')
+    .addArgument(new Argument('<on|off>', 'on for every new account').choices(['on', 'off']))
+    .action(run(async () => (await import('./account.ts')).keysByApi));
   verb(account, 'statement', "list the movements of an account's money, newest first")
     .argument('<email>')
     .option('--limit <n>', 'how many', count, 100)

@@ -53,6 +53,8 @@ export const reasons = [
   'key_expired',
   'key_revoked',
   'key_rotated',
+  'key_spends_nothing',
+  'keys_by_api_off',
   'keys_too_many',
   'limit_of_operator',
   'limit_too_high',

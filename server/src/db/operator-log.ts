@@ -79,6 +79,21 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
     where l.id < ${below} order by l.id desc limit ${limit}`);
 }
 
+/**
+ * Seconds until fewer than `count` such actions on an account are younger than a day; 0 if that is
+ * so now.
+ */
+export async function secondsUntilOlder(
+  db: Connection,
+  { account_id, action, count }: { account_id: string; action: string; count: number },
+): Promise<number> {
+  const [row] = await db.run<{ seconds: number }>(sql`
+    select ceil(extract(epoch from created_at + interval '24 hours' - now()))::int as seconds
+    from operator_log where account_id = ${account_id} and action = ${action}
+    order by id desc offset ${count - 1} limit 1`);
+  return Math.max(0, row?.seconds ?? 0);
+}
+
 /** Addresses of everyone who has acted, for the filter. */
 export async function authors(db: Connection): Promise<string[]> {
   // Looks up one author after the other, because the log may be long and has few authors.

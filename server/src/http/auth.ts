@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
-import type { Scope } from '../core/account/scope.ts';
+import type { KeyScope, Scope } from '../core/account/scope.ts';
+import { hasKeysByApi } from '../db/accounts/accounts.ts';
 import type { Caller, LapsedKey, Rate } from '../db/accounts/callers.ts';
 import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
+import { noKeysByApi } from '../operations/accounts/key.ts';
 import type { HttpDeps } from './deps.ts';
 import type { KeyGrant } from './stream-grants.ts';
 
@@ -12,13 +14,15 @@ const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
 
 /**
- * Returns the caller that the key belongs to, and also sets it on `req`. Throws `unauthorized` or
- * `rate_limited`; sets the rate headers.
+ * Returns the caller that the key belongs to, and also sets it on `req`. Throws `unauthorized`,
+ * `rate_limited`, or `forbidden` if the key has another scope or its account may not manage keys by
+ * API; sets the rate headers.
  */
 export async function authenticate(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
+  scope: KeyScope,
 ): Promise<{ caller: Caller; grant: KeyGrant }> {
   const header = keyHeaders(req);
   const key = parseAuthorization(header);
@@ -48,6 +52,13 @@ export async function authenticate(
   setRateHeaders(reply, caller.rate);
   // guard: calls-a-minute
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
+  // guard: key-scope
+  if (caller.scope !== scope) {
+    const message = scopeWords[scope];
+    throw new ApiError('forbidden', { message, details: { scope, scopes: [caller.scope] } });
+  }
+  // guard: keys-by-api
+  if (scope === 'keys' && !(await hasKeysByApi(deps.db, caller.account_id))) throw noKeysByApi();
   return { caller, grant: { key_hash, account_id: caller.account_id } };
 }
 
@@ -112,6 +123,12 @@ export function keyHeaders(req: FastifyRequest): string[] {
   }
   return header;
 }
+
+/** The reason why a key of the other scope cannot make a call that needs this one. */
+const scopeWords: Record<KeyScope, string> = {
+  spend: 'This key only manages keys, with calls below /v1/keys. Use another key for this call.',
+  keys: 'This call needs a key of scope keys. Create one on the Keys page of the dashboard.',
+};
 
 /** Only somebody who has the key gets this message. */
 function lapsedWords({ lapsed, at }: LapsedKey): string {

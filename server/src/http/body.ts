@@ -25,9 +25,39 @@ export async function readObject(
   maxBytes: number,
   deps: HttpDeps,
 ): Promise<Record<string, unknown>> {
-  const value = parseJson(await readJsonBody(req, reply, maxBytes, deps), shape);
-  if (isObject(value)) return value;
-  throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
+  return (await readHeldObject(req, reply, { maxBytes }, deps)).body;
+}
+
+/** How much JSON a call takes, and what its refusals advise instead. */
+interface JsonLimit {
+  maxBytes: number;
+  /** The types that the call takes, if not JSON only. */
+  types?: string;
+  /** A sentence for a body that is too large. */
+  beyond?: string;
+}
+
+/**
+ * As `readObject`. The bytes count as held until the call is over, or until `release`; `take` adds
+ * some, and throws if there is no room for them.
+ */
+export async function readHeldObject(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  limit: JsonLimit,
+  deps: HttpDeps,
+) {
+  demandJson(req, limit);
+  // All that is made from the body stays in memory until its call is over.
+  const held = holder(req, reply, deps);
+  const bytes = await readBody(req, limit, held.take, deps);
+  const body = parseJson(bytes, shape);
+  if (!isObject(body))
+    throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
+  const take = (more: number) => {
+    if (!held.take(more)) throw tooMuchHeld(req.caller.account_id, more, deps);
+  };
+  return { body, size: bytes.length, take, release: held.release };
 }
 
 /** A form with files. Its bytes count as held until the call is over, or until `release`. */
@@ -44,7 +74,7 @@ export async function readForm(
     });
   demandPlain(req);
   const held = holder(req, reply, deps);
-  const body = await readBody(req, formMaxBytes, held.take, deps);
+  const body = await readBody(req, { maxBytes: formMaxBytes }, held.take, deps);
   try {
     return { parts: parseForm(body, boundary), release: held.release };
   } catch (error) {
@@ -58,22 +88,15 @@ export function isForm(req: KeyedRequest): boolean {
   return /^multipart\/form-data\b/i.test(req.headers['content-type'] ?? '');
 }
 
-async function readJsonBody(
-  req: KeyedRequest,
-  reply: FastifyReply,
-  maxBytes: number,
-  deps: HttpDeps,
-): Promise<Buffer> {
+function demandJson(req: KeyedRequest, { types = 'application/json' }: JsonLimit): void {
   const { 'content-type': type = '' } = req.headers;
   demandPlain(req);
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
     throw new ApiError('unsupported_media_type', {
-      message: 'Send the body as application/json, in UTF-8.',
+      message: `Send the body as ${types}, in UTF-8.`,
       param: 'content-type',
     });
   }
-  // All that is made from the body stays in memory until its call is over.
-  return readBody(req, maxBytes, holder(req, reply, deps).take, deps);
 }
 
 function demandPlain({ headers }: FastifyRequest): void {
@@ -88,16 +111,20 @@ function demandPlain({ headers }: FastifyRequest): void {
 /** `take` counts bytes that are kept; false if there is no room for them. */
 function readBody(
   req: KeyedRequest,
-  maxBytes: number,
+  { maxBytes, beyond = '' }: JsonLimit,
   take: (bytes: number) => boolean,
   deps: HttpDeps,
 ): Promise<Buffer> {
-  if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes, beyond);
   const stream = bodyStream(req);
   const { account_id } = req.caller;
   return reading(account_id, deps, () =>
-    collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) =>
-      take(bytes) ? null : tooMuchHeld(account_id, bytes, deps),
+    collect(
+      stream,
+      deps.settings.times.bodyMs,
+      maxBytes,
+      (bytes) => (take(bytes) ? null : tooMuchHeld(account_id, bytes, deps)),
+      beyond,
     ),
   );
 }
@@ -153,9 +180,9 @@ function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) 
   return { take, release };
 }
 
-function tooLarge(maxBytes: number): ApiError {
+function tooLarge(maxBytes: number, beyond: string): ApiError {
   return new ApiError('payload_too_large', {
-    message: `The body is larger than ${maxBytes} bytes, the most this call accepts.`,
+    message: `The body is larger than ${maxBytes} bytes, the most this call accepts.${beyond}`,
     details: { max_bytes: maxBytes },
   });
 }
@@ -182,6 +209,7 @@ export function collect(
   bodyMs: number,
   maxBytes: number,
   refuse: (bytes: number) => ApiError | null = () => null,
+  beyond = '',
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -193,7 +221,7 @@ export function collect(
     );
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      const refusal = size > maxBytes ? tooLarge(maxBytes) : refuse(chunk.length);
+      const refusal = size > maxBytes ? tooLarge(maxBytes, beyond) : refuse(chunk.length);
       if (refusal) fail(refusal);
       else chunks.push(chunk);
     });

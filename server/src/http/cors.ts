@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { objectOf } from '../lib/json.ts';
 import type { Call } from './routes.ts';
 
 /** Which calls a browser may make from pages of other origins. */
@@ -11,34 +12,40 @@ const exposed =
   'ratelimit, ratelimit-policy, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
 
 /**
- * Public reads are open to all origins; calls with a key are open to the origins that the operator
- * lists. A key is sent by a page's own code, never by the browser itself, so no other page can use
- * it.
+ * Public reads and signed links are open to all origins; calls with a key, except those that manage
+ * keys, are open to the origins that the operator lists. A key is sent by a page's own code, never
+ * by the browser itself, so no other page can use it.
  */
 export function allowOrigins(
   app: FastifyInstance,
   table: Call[],
   origins: readonly string[],
 ): void {
-  const addresses = (who: Call['who']) =>
+  const addresses = (fits: (route: Call) => boolean) =>
     table
-      .filter((route) => route.who === who && (route.prefixed || route.path.startsWith('/fal/')))
+      .filter((route) => fits(route) && (route.prefixed || route.path.startsWith('/fal/')))
       .map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
-  const open = new Set(addresses('anyone'));
-  const keyed = new Set(origins.length === 0 ? [] : addresses('key'));
+  const open = new Set(addresses(({ who }) => who === 'anyone'));
+  const signed = new Set(addresses(({ who }) => who === 'key_or_signature'));
+  const keyed = new Set(origins.length === 0 ? [] : addresses(spends));
   app.addHook('onRequest', (req, reply, done) => {
     const url = req.routeOptions.url ?? '';
     const { origin } = req.headers;
-    if (open.has(url)) reply.header('access-control-allow-origin', '*');
+    const linked = signed.has(url) && Object.hasOwn(objectOf(req.query), 'sig');
+    if (open.has(url) || linked) reply.header('access-control-allow-origin', '*');
     else if (keyed.has(url)) {
       reply.header('vary', 'origin');
       if (origin === undefined || !origins.includes(origin)) return done();
       reply.header('access-control-allow-origin', origin);
     } else return done();
-    if (isPreflight(req)) return void answerPreflight(req, reply);
+    if (isPreflight(req)) return void answerPreflight(req, reply, linked);
     reply.header('access-control-expose-headers', exposed);
     done();
   });
+}
+
+function spends(route: Call): boolean {
+  return route.who === 'key' && route.scope === 'spend';
 }
 
 function isPreflight({ method, headers }: FastifyRequest): boolean {
@@ -46,13 +53,21 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && origin !== undefined && wanted !== undefined;
 }
 
-function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): void {
+function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply, keyless: boolean): void {
+  const asked = headers['access-control-request-headers'] ?? 'authorization';
   reply
     .code(204)
     .headers({
       'access-control-allow-methods': 'GET, HEAD, POST, PUT',
-      'access-control-allow-headers': headers['access-control-request-headers'] ?? 'authorization',
+      'access-control-allow-headers': keyless ? withoutKeys(asked) : asked,
       'access-control-max-age': String(preflightSeconds),
     })
     .send();
+}
+
+/** A link opens by its signature; a call with a key needs a listed origin. */
+function withoutKeys(names: string): string {
+  const isKey = (name: string) => ['authorization', 'x-api-key'].includes(name.toLowerCase());
+  const asked = names.split(',').map((name) => name.trim());
+  return asked.filter((name) => !isKey(name)).join(', ');
 }

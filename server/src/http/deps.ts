@@ -11,6 +11,7 @@ import type { Lookup } from '../lib/outbound/fetch.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
 import type { AccountLimits } from '../operations/requests/admit.ts';
 import type { Operations } from '../operations/requests/batched.ts';
+import type { WebhookFetches } from '../operations/requests/webhook-fetch.ts';
 import type { QueueView } from '../operations/upstreams/queue-view.ts';
 import type { Refusals } from '../operations/accounts/refusals.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
@@ -46,6 +47,7 @@ export interface HttpDeps {
   own: ReadonlySet<string>;
   /** Host:port pairs that count as public. */
   publicHosts: readonly string[];
+  fetches: WebhookFetches;
   metrics: Metrics;
   /** Fires when the process begins to stop: no new work, streams end. */
   draining: AbortSignal;
@@ -63,6 +65,8 @@ export interface HttpDeps {
   drains: Budget;
   /** Open uploads, by account. */
   openUploads: Budget;
+  /** Sums of usage that are being read, by account. */
+  usageSums: Budget;
   /** Calls in progress: by network until the key or session is known, then by account or person. */
   calls: Budget;
   /** Calls whose body is still being read, by account or person. */
@@ -81,6 +85,7 @@ export interface HttpDeps {
   /** The part that is not ready, or null. */
   unready: () => Promise<string | null>;
   log: {
+    debug(fields: object, message: string): void;
     error(fields: object, message: string): void;
     warn(fields: object, message: string): void;
   };
@@ -126,6 +131,8 @@ declare module 'fastify' {
     operator?: OperatorCaller;
     /** For a poll: the row, requested while the key was checked. */
     row?: Promise<StatusRow | null>;
+    /** The job or chat that the call made or repeated; for the log. */
+    made?: string;
   }
 }
 

@@ -72,6 +72,7 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof Refused && thrown.why)
     return new ApiError('bad_request', {
       message: thrown.message,
+      ...(typeof thrown.why.field === 'string' && { param: thrown.why.field }),
       details: thrown.why,
       cause: thrown,
     });

@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import { isUuid } from '../lib/id.ts';
-import { badField } from './validate.ts';
+import { badField } from './schemas/validate.ts';
 
 /** Rules that the schemas of the web pages' calls do not state. */
 

@@ -15,9 +15,9 @@ import type {
   RouteDocs,
 } from './docs/route-docs.ts';
 import type { Json } from '../lib/json.ts';
-import { ErrorBody } from './error-schema.ts';
+import { ErrorBody } from './schemas/error-schema.ts';
 import type { Route } from './routes.ts';
-import type { Schema, TSchema } from './schema.ts';
+import type { Schema, TSchema } from './schemas/schema.ts';
 
 /** Makes the OpenAPI document from the table of routes, their schemas and their texts. */
 
@@ -93,8 +93,11 @@ function operation(route: Route, used: Used): Json {
     tags: [tag],
     summary,
     description:
-      route.who === 'operator' ? `${description} Scope: \`${route.scope}\`.` : description,
+      route.who === 'operator' || (route.who === 'key' && route.scope === 'keys')
+        ? `${description} Scope: \`${route.scope}\`.`
+        : description,
     ...(security && { security }),
+    ...(route.bySession && { 'x-by-session': true }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: requestBody(body, shapes.body) }),
     responses: { ...successes(route, used), ...failures(route, used) },
@@ -110,11 +113,13 @@ function inPath(path: string): Parameter[] {
 
 function inQuery({ docs, shapes }: Route): Parameter[] {
   const fields = { ...shapes.query?.properties, ...shapes.rawQuery?.properties };
+  const required: readonly string[] = shapes.query?.required ?? [];
   return Object.entries(fields).map(([name, field]) => {
     const { description, example, ...schema }: Schema = field;
     return {
       name,
       in: 'query',
+      ...(required.includes(name) && schema.default === undefined && { required: true }),
       description: docs.query?.[name] ?? description ?? '',
       schema: documented(schema),
       ...(example !== undefined && { example }),
@@ -203,8 +208,8 @@ function rateOf(who: Route['who']): HeaderUse[] {
 /** Error codes of a route: its own, and those that follow from its kind. */
 export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...docs.errors];
-  if (who === 'key' || who === 'key_or_signature') codes.push('unauthorized', 'rate_limited');
-  if (who === 'operator') codes.push('unauthorized', 'forbidden', 'rate_limited');
+  if (who === 'key' || who === 'key_or_signature' || who === 'operator')
+    codes.push('unauthorized', 'forbidden', 'rate_limited');
   if (prefixed) codes.push('capacity_unavailable');
   codes.push('method_not_allowed', 'internal_error');
   return [...new Set(codes)];
@@ -228,7 +233,7 @@ function failures(route: Route, used: Used): Json {
     }
   }
   for (const [status, { codes, description, headers: own }] of Object.entries(errorsAt)) {
-    replies[status] = { ...errorReply(codes, own, used), description };
+    replies[status] = { ...errorReply(codes, own, used, route.shapes.failure), description };
   }
   return replies;
 }

@@ -4,8 +4,8 @@ import type { DepositVersion } from '../db/deposits/deposit-lists.ts';
 import type { EntryRow } from '../db/requests/request-pages.ts';
 import type { AccountMovement } from '../ledger/statement.ts';
 import { entryOf, Funds, RequestEntry } from './dashboard/views.ts';
-import { list, object } from './schema.ts';
-import { serialize } from './serialize.ts';
+import { list, object } from './schemas/schema.ts';
+import { serialize } from './schemas/serialize.ts';
 
 /**
  * Sends open pages the changes of their accounts. A hint from this or another process starts a

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import type { Scope } from '../core/account/scope.ts';
+import type { KeyScope, Scope } from '../core/account/scope.ts';
 import { balance } from './api/balance.ts';
 import * as callbacks from './api/callbacks.ts';
-import * as chat from './api/chat.ts';
+import * as chat from './api/chat/chat.ts';
 import { client } from './api/client.ts';
 import * as deposits from './api/deposits.ts';
 import type { ApiEndpoint, ApiShapes } from './api/endpoint.ts';
@@ -15,32 +15,40 @@ import type {
   OperatorRequest,
 } from './deps.ts';
 import * as docs from './docs/index.ts';
+import { run as falRun } from './fal/run.ts';
 import { estimate } from './api/estimate.ts';
 import * as files from './api/files.ts';
 import { guide } from './api/guide.ts';
-import * as images from './api/images.ts';
-import * as messages from './api/messages.ts';
+import * as images from './api/images/images.ts';
+import * as keys from './api/keys.ts';
+import * as messages from './api/chat/messages.ts';
 import * as models from './api/models.ts';
 import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
 import * as requests from './api/requests.ts';
-import * as responses from './api/responses.ts';
+import * as responses from './api/chat/responses.ts';
+import { usage } from './api/usage.ts';
 import * as api from './operator/api/index.ts';
 import { at, type At, type PathParams } from './path.ts';
 
 /**
- * The callers that a call is open to: anyone; the holder of a key; for outputs, also the holder of
- * a signed link; only the holder of a signed address; or the holder of an operator key with this
- * scope. The handler checks signatures itself. `prefixed` paths are below /v1.
+ * The callers that a call is open to: anyone; the holder of a key of this scope; for outputs, also
+ * the holder of a signed link; only the holder of a signed address; or the holder of an operator
+ * key with this scope. The handler checks signatures itself. `prefixed` paths are below /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
-  | { who: 'key'; handler: KeyedHandler; ahead?: Ahead | undefined }
+  | { who: 'key'; scope: KeyScope; handler: KeyedHandler; ahead?: Ahead | undefined }
   | { who: 'operator'; scope: Scope; handler: OperatorHandler }
 );
 /** A call of the API, which the OpenAPI document describes. */
-export type Route = Call & { docs: docs.RouteDocs; shapes: ApiShapes };
+export type Route = Call & {
+  docs: docs.RouteDocs;
+  shapes: ApiShapes;
+  /** The session of a signed-in person can also make it, without a key. */
+  bySession?: boolean;
+};
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Row<Request> = [Method, string, docs.RouteDocs, ApiEndpoint<Request>, Ahead?];
@@ -65,7 +73,7 @@ function row<const Path extends string, Request extends FastifyRequest>(
   ];
 }
 
-/** Below /v1, with a key. */
+/** Below /v1, with a key of scope `spend`, or for the pages with a session. */
 export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/balance', docs.balance, balance),
   row('GET', '/deposit-addresses', docs.depositAddresses, deposits.addresses),
@@ -80,6 +88,7 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/requests/:request_id/response', docs.response, requests.response),
   row('POST', '/requests/:request_id/cancel', docs.cancel, requests.cancel),
   row('PUT', '/requests/:request_id/cancel', docs.cancelPut, requests.cancel),
+  row('GET', '/usage', docs.usage, usage),
   row('POST', '/files', docs.upload, files.upload),
 ];
 
@@ -90,6 +99,15 @@ const otherForms: Row<KeyedRequest>[] = [
   row('POST', '/images/edits', docs.editImages, images.edit),
   row('POST', '/messages', docs.messages, messages.create),
   row('POST', '/messages/count_tokens', docs.countTokens, messages.countTokens),
+];
+
+/** Below /v1, with a key of scope `keys`. The pages have calls of their own for it. */
+const managingCalls: Row<KeyedRequest>[] = [
+  row('POST', '/keys', docs.createOwnKey, keys.create),
+  row('GET', '/keys', docs.listOwnKeys, keys.list),
+  row('GET', '/keys/:key_id', docs.readOwnKey, keys.read),
+  row('PATCH', '/keys/:key_id', docs.changeOwnKey, keys.change),
+  row('DELETE', '/keys/:key_id', docs.revokeOwnKey, keys.revoke),
 ];
 
 const account = '/operator/accounts/:account_id';
@@ -132,6 +150,9 @@ const open: OpenRow[] = [
   row('GET', '/openapi.json', docs.openapi, ops.openapi),
 ];
 
+/** Outside /v1, with a key of scope `spend`: the only one of fal's addresses that stands alone. */
+const fal: Row<KeyedRequest>[] = [row('POST', '/fal/run/*', docs.falRun, falRun)];
+
 /** Outside /v1: for operators and supervisors. */
 const health: OpenRow[] = [
   row('GET', '/livez', docs.livez, ops.livez),
@@ -143,18 +164,16 @@ const health: OpenRow[] = [
 export function routes(deps: HttpDeps): Route[] {
   return [
     ...bind(deps, 'anyone', true, open),
-    ...[...keyedCalls, ...otherForms].map(
-      ([method, path, about, { shapes, handle }, ahead]): Route => {
-        const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
-        return { method, path, prefixed: true, docs: about, shapes, who: 'key', handler, ahead };
-      },
-    ),
+    ...withKey(deps, 'spend', keyedCalls).map((route) => ({ ...route, bySession: true })),
+    ...withKey(deps, 'spend', otherForms),
+    ...withKey(deps, 'keys', managingCalls),
     ...operatorCalls.map(([scope, [method, path, about, { shapes, handle }]]): Route => {
       const handler: OperatorHandler = (req, reply) => handle(req, reply, deps);
       return { method, path, prefixed: true, docs: about, shapes, who: 'operator', scope, handler };
     }),
     ...bind(deps, 'key_or_signature', true, signed),
     ...bind(deps, 'signature', true, calledBack),
+    ...withKey(deps, 'spend', fal).map((route) => ({ ...route, prefixed: false })),
     ...outside(deps),
   ];
 }
@@ -162,6 +181,14 @@ export function routes(deps: HttpDeps): Route[] {
 /** Routes that a process without the API also serves. */
 export function outside(deps: HttpDeps): Route[] {
   return bind(deps, 'anyone', false, health);
+}
+
+function withKey(deps: HttpDeps, scope: KeyScope, table: Row<KeyedRequest>[]): Route[] {
+  return table.map(([method, path, about, { shapes, handle }, ahead]) => {
+    const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
+    const called = { method, path, prefixed: true, docs: about, shapes };
+    return { ...called, who: 'key', scope, handler, ahead };
+  });
 }
 
 function bind(

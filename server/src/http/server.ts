@@ -45,7 +45,11 @@ export function createServer(
   const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
   const app = fastify({
     loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
+    // In the log `request_id` is the id of a job or chat.
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'call_id',
+    }),
     genReqId: requestId,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -73,6 +77,7 @@ export function createServer(
     done(null, payload),
   );
   app.decorateRequest('yieldSlot').decorateRequest('caller').decorateRequest('operator');
+  app.decorateRequest('made');
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(async (error, req, reply) => {
@@ -186,8 +191,9 @@ function takeCallSlot(
 function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
   app.addHook('onRequest', (req, reply, done) => {
     reply.raw.once('close', () => {
-      const { id: request_id, method } = req;
+      const { id: call_id, method, made: request_id } = req;
       const facts = {
+        call_id,
         request_id,
         method,
         route: req.routeOptions.url ?? 'none',
@@ -271,7 +277,7 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
-      const judged = authenticate(req, reply, deps);
+      const judged = authenticate(req, reply, deps, route.scope);
       route.ahead?.(req, deps);
       const { caller, grant } = await judged;
       req.belongsTo(caller.account_id);

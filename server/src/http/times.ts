@@ -28,6 +28,8 @@ export interface Times {
   stallLeastBytes: number;
   /** How long a repeated chat call waits for the first call with its Idempotency-Key. */
   repeatWaitMs: number;
+  /** A sum of usage that takes longer is refused. */
+  usageSumMs: number;
   /** How often requests that callers wait for are checked, in case hints were lost. */
   checkMs: number;
   /**
@@ -61,6 +63,7 @@ export const usualTimes: Times = {
   stallMs: 60_000,
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
+  usageSumMs: 10_000,
   checkMs: 2_000,
   streamGrantsMs: 4_000,
   positionsMs: 1_000,

@@ -102,7 +102,7 @@ function createOutcomes(registers: Registry[]) {
     }),
     upstreamFailures: new Counter({
       name: 'farebox_upstream_failures_total',
-      help: 'Starts that an upstream did not accept or did not answer.',
+      help: 'Starts that an upstream did not accept or did not answer, and streams that it broke off.',
       labelNames: ['upstream', 'why'],
       registers,
     }),

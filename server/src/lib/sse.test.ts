@@ -89,6 +89,18 @@ test('events, names and comments come in their form, and the end is one', async 
   await closed(stream);
 });
 
+test('the first event leaves at once, with the headers', async () => {
+  const { open, raw, text } = await pair();
+  const stream = open();
+  const waiting = () => raw.socket!.writableLength;
+  assert.deepEqual([raw.socket!.bytesWritten, stream.send('first'), waiting()], [0, true, 0]);
+  stream.send('second');
+  assert.ok(waiting() > 0, 'each later event is not a write of its own');
+  stream.end();
+  assert.match(await text(), /HTTP\/1.1 200[^]*first[^]*second/);
+  await closed(stream);
+});
+
 test('a comment is sent by itself now and then', async () => {
   const { open, reader } = await pair();
   const stream = open({ keepAliveMs: 10 });

@@ -30,6 +30,9 @@ export interface EventStreamOptions {
   stallMs: number;
 }
 
+/** Made once: an abort without a reason makes an error with a stack for each stream. */
+const over = new Error('the stream is over');
+
 export function openEventStream(
   raw: ServerResponse,
   headers: Record<string, string>,
@@ -43,17 +46,21 @@ export function openEventStream(
     // Otherwise proxies that buffer replies would hold events back.
     'x-accel-buffering': 'no',
   });
-  raw.flushHeaders();
+  let hasWritten = false;
+  // The first event usually follows at once and takes the headers along.
+  setImmediate(() => {
+    if (!hasWritten && !raw.destroyed) raw.flushHeaders();
+  });
   const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs);
   let linger: NodeJS.Timeout | undefined;
-  const over = () => {
+  const end = () => {
     clearInterval(keepAlive);
     clearTimeout(linger);
-    closed.abort();
+    closed.abort(over);
   };
   // A connection that was closed before this call emits no event.
-  if (raw.destroyed) queueMicrotask(over);
-  else raw.once('close', over);
+  if (raw.destroyed) queueMicrotask(end);
+  else raw.once('close', end);
   raw.on('error', () => {});
 
   function write(text: string): boolean {
@@ -65,32 +72,16 @@ export function openEventStream(
       return false;
     }
     raw.write(text);
+    // Node would hold it back until the events that are already here are written too.
+    if (!hasWritten) raw.socket?.uncork();
+    hasWritten = true;
     return true;
-  }
-
-  async function drained(signal?: AbortSignal): Promise<boolean> {
-    if (!raw.destroyed && raw.writableNeedDrain && !signal?.aborted) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(() => raw.destroy(), stallMs);
-        const done = () => {
-          clearTimeout(timer);
-          raw.removeListener('drain', done);
-          raw.removeListener('close', done);
-          signal?.removeEventListener('abort', done);
-          resolve();
-        };
-        raw.once('drain', done);
-        raw.once('close', done);
-        signal?.addEventListener('abort', done);
-      });
-    }
-    return !raw.destroyed;
   }
 
   return {
     send: (data, event) => write(`${event ? `event: ${event}\n` : ''}data: ${data}\n\n`),
     comment: (text) => write(`: ${text}\n\n`),
-    drained,
+    drained: (signal) => drained(raw, stallMs, signal),
     end() {
       if (raw.destroyed || raw.writableEnded) return;
       raw.end();
@@ -99,4 +90,27 @@ export function openEventStream(
     },
     closed: closed.signal,
   };
+}
+
+async function drained(
+  raw: ServerResponse,
+  stallMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  if (!raw.destroyed && raw.writableNeedDrain && !signal?.aborted) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => raw.destroy(), stallMs);
+      const done = () => {
+        clearTimeout(timer);
+        raw.removeListener('drain', done);
+        raw.removeListener('close', done);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      raw.once('drain', done);
+      raw.once('close', done);
+      signal?.addEventListener('abort', done);
+    });
+  }
+  return !raw.destroyed;
 }

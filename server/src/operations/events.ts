@@ -95,6 +95,10 @@ export function openEvents(
       operatorFault(failure, { call: 'poll' });
     },
 
+    streamBroke(upstream: string): void {
+      metrics.upstreamFailures.inc({ upstream: label(upstream), why: 'broke_off' });
+    },
+
     startSucceeded: pauses.startSucceeded,
   };
 }

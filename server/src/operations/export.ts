@@ -9,7 +9,7 @@ import { entryNames, type SnapshotHeader, type SnapshotManifest } from '../core/
 import * as snapshot from '../db/snapshot.ts';
 import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { longTransaction } from '../lib/sql/long-transaction.ts';
-import { tarWriter, type Seal, type TarWriter } from '../lib/sealed-tar.ts';
+import { tarWriter, type Seal, type TarWriter } from '../lib/files/sealed-tar.ts';
 import type { Database, Transaction } from '../lib/sql/sql.ts';
 import { pieces } from '../lib/streams.ts';
 import { codeOf } from '../lib/unknown.ts';

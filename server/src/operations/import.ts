@@ -25,7 +25,7 @@ import {
   proveSeal,
   readEntries,
   type TarEntry,
-} from '../lib/sealed-tar.ts';
+} from '../lib/files/sealed-tar.ts';
 import { rawSql, within, type Database, type Transaction } from '../lib/sql/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';

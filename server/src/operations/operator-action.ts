@@ -10,7 +10,10 @@ export interface Operator {
   email: string;
 }
 
-/** The author of a row in the operator's log: an operator, an operator key or the command line. */
+/**
+ * The author of a row in the operator's log: an operator, an operator key, the command line, or a
+ * key that manages its account's keys.
+ */
 export interface Author {
   person_id: string | null;
   /** Set only for an operator key. */
@@ -20,6 +23,9 @@ export interface Author {
 
 /** Someone with direct access to the database, whose name is not known. */
 export const commandLine: Author = { person_id: null, email: 'command line' };
+
+/** Any key of scope `keys`: `details.by_key_id` says which. One name keeps the filter short. */
+export const managingKey: Author = { person_id: null, email: 'managing key' };
 
 /** An operator key; its id tells keys of the same name apart. */
 export function keyAuthor(key: { operator_key_id: string; name: string }): Author {
@@ -37,6 +43,7 @@ export type OperatorAction =
   | 'account.resume'
   | 'account.price'
   | 'account.operator'
+  | 'account.keys_by_api'
   | 'account.invite'
   | 'team.invite'
   | 'team.withdraw'
@@ -44,6 +51,7 @@ export type OperatorAction =
   | 'team.role'
   | 'team.remove'
   | 'key.create'
+  | 'key.change'
   | 'key.limits'
   | 'key.rotate'
   | 'key.revoke'

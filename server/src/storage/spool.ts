@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createBudget, type Budget } from '../lib/budget.ts';
-import { freeBytesAt } from '../lib/free-bytes.ts';
+import { freeBytesAt } from '../lib/files/free-bytes.ts';
 import type { Bytes } from '../lib/streams.ts';
 import { DiskStorage } from './disk.ts';
 import { fromJson } from '../lib/json.ts';

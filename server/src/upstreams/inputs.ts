@@ -187,6 +187,6 @@ export function outcomeUnreadable(error: unknown): NotAccepted | Rejection | nul
 
 /** The outcome of a start whose input could not be prepared. No job was requested. */
 export function outcomeUnprepared(error: unknown): NotAccepted | Rejection {
-  const message = `a file could not be read: ${String(error)}`;
+  const message = `the call could not be prepared: ${String(error)}`;
   return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };
 }

@@ -13,9 +13,17 @@ export function unsupportedByOpenai({ task }: Model): UnsupportedRow | null {
   return { path: '/task', message: `it has no call for ${task}; it has calls for ${known}` };
 }
 
+export function unsupportedByAnthropic({ task }: Model): UnsupportedRow | null {
+  if (task === 'chat') return null;
+  return { path: '/task', message: `it has no call for ${task}; it has calls for chat` };
+}
+
 export function unsupportedChat({ task }: Model): UnsupportedRow | null {
   if (task !== 'chat') return null;
-  return { path: '/task', message: 'it has no chat; an upstream of the adapter openai has' };
+  return {
+    path: '/task',
+    message: 'it has no chat; upstreams of the adapters openai and anthropic have',
+  };
 }
 
 export function unsupportedByReplicate(

@@ -146,6 +146,8 @@ export interface NotAccepted {
    */
   limited?: boolean;
   account_wide?: boolean;
+  /** A chat call that this server could not prepare, so it says nothing about the upstream. */
+  unasked?: true;
 }
 
 /**
@@ -249,6 +251,8 @@ export interface Upstream {
   chat?(call: ChatCall): Promise<ChatOutcome>;
   /** Optional fields of a chat that it knows; it gets no others. */
   passes?: ReadonlySet<string>;
+  /** Given fields that it has no form for, beside optional ones. `body` has `max_tokens`. */
+  ignored?(body: Record<string, unknown>): string[];
   /**
    * Verifies that a callback comes from the upstream, and returns the job's handle if the callback
    * states it. The rest of its content is ignored: a callback only makes the next poll due.

@@ -4,12 +4,13 @@ import * as accounts from '../db/accounts/accounts.ts';
 import { findCards, findOutputs } from '../db/requests/requests.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { sendNotification } from '../operations/requests/notification.ts';
+import { webhookFetch } from '../operations/requests/webhook-fetch.ts';
 import type { StepDeps } from './step.ts';
 
 /** Sends the one notification of a request's end. */
 export async function notify(
   row: ClaimedRequest,
-  { db, settings, webhooks: fetch }: StepDeps,
+  { db, settings, ...fetches }: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
   const [[request], outputs, account] = await Promise.all([
@@ -21,7 +22,7 @@ export async function notify(
   if (!request || !account || url === null) return null;
   const body = notificationBody(request, outputs, settings.links);
   const notification = { id, url, body, secrets: account.webhook_secrets };
-  const how = { fetch, timeoutMs: settings.webhookMs };
+  const how = { fetch: webhookFetch(account, fetches), timeoutMs: settings.webhookMs };
   const sent = await sendNotification(notification, how, signal);
   return { id, attempt, to: 'notified', account_id, url, ...sent };
 }

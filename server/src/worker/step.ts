@@ -5,13 +5,14 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Operations } from '../operations/requests/batched.ts';
+import type { WebhookFetches } from '../operations/requests/webhook-fetch.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 
 /** Dependencies of the steps of a worker. */
-export interface StepDeps {
+export interface StepDeps extends WebhookFetches {
   db: Database;
   storage: WatchedStorage;
   /** Stores results while the storage is away. */
@@ -22,8 +23,6 @@ export interface StepDeps {
   guarded: Fetch;
   /** For addresses that the operator configured. */
   trusted: Fetch;
-  /** For notifications: refuses addresses that are not public. */
-  webhooks: Fetch;
   log: Log;
   settings: WorkerSettings;
   operations: Pick<Operations, 'advance'>;

@@ -368,7 +368,7 @@ class ClaimingWorker implements Worker {
     const cause = redactInput(message, row.input);
     const { model_id } = row;
     try {
-      return await circuit.pollRefused(upstream, { model_id, why, message, cause, retry_after_ms });
+      return await circuit.pollRefused(upstream, { model_id, why, cause, retry_after_ms });
     } catch (err) {
       log.warn({ upstream: upstream.name, why, err }, 'a refused poll could not be recorded');
       return circuit.pollWaitSeconds(upstream);

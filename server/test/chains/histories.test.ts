@@ -6,7 +6,7 @@ import { isLong } from '../kit/long.ts';
 import { play, step } from './histories.ts';
 
 /** `npm run test:full` plays more histories; HISTORY_RUNS=1000 many, HISTORY_SEED one run again. */
-const numRuns = Number(process.env.HISTORY_RUNS ?? (isLong ? 60 : 5));
+const numRuns = Number(process.env.HISTORY_RUNS ?? (isLong ? 60 : 3));
 const seed = Number(process.env.HISTORY_SEED ?? Date.now() % 2 ** 31);
 
 let database: TestDatabase;

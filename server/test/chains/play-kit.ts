@@ -68,6 +68,12 @@ export function withFaults(rpc: Rpc, faults: Faults): Rpc {
   };
 }
 
+/** The same blocks under another number, because a chain is read under one name only. */
+export function numbered(rpc: Rpc, chain_id: number): Rpc {
+  return async (method, params) =>
+    method === 'eth_chainId' ? hexOf(BigInt(chain_id)) : rpc(method, params);
+}
+
 async function answerOf(
   rpc: Rpc,
   method: string,

@@ -75,7 +75,7 @@ export const guards: Tests = {
     'new-addresses-bounded': 'until the account has twenty',
     'trial-address-is-not-read': 'is credited in the trial only',
   },
-  'test/operations/restored.test.ts': {
+  'test/operations/restored.long.test.ts': {
     'restored-copy-issues-new-addresses': 'given to nobody else',
     'failover-leaves-addresses-out': 'goes on at once',
     'held-copy-issues-no-address': 'given to nobody else',
@@ -117,6 +117,16 @@ export const guards: Tests = {
     'revoked-operator-key': 'is closed to everyone else',
     'operator-calls-a-minute': 'refused above the limit',
   },
+  'test/http/keys.test.ts': {
+    'studio-key-unmanaged': 'not the key of the studio',
+    'keys-made-a-day': 'made in a day are bounded',
+    'managers-unmanaged': 'cannot be changed or revoked by itself or another',
+  },
+  'test/http/managing-keys.test.ts': {
+    'keys-changed-a-day': 'by a managing key are bounded',
+    'keys-by-api': 'may not manage keys by API is refused',
+    'managers-only-if-allowed': 'may not manage keys by API is refused',
+  },
   'test/http/operator/calls.test.ts': {
     'operators-not-locked-out': 'is not suspended by a key',
   },
@@ -147,7 +157,7 @@ export const guards: Tests = {
   'test/worker/leases.test.ts': {
     'intent-before-call': 'is dropped and counted',
   },
-  'test/worker/renewal.test.ts': {
+  'test/worker/renewal.long.test.ts': {
     'lease-renewed': 'keeps the request beyond its first lease',
   },
   'test/worker/recovery.test.ts': {
@@ -155,7 +165,7 @@ export const guards: Tests = {
     'class-b-searched-first': 'class B: is found, and not sent again',
     'handle-is-polled': 'a handle that came is polled whatever the class',
   },
-  'test/worker/bad-hour.test.ts': {
+  'test/worker/bad-hour.long.test.ts': {
     'lost-start-ends': 'none waits for its deadline',
   },
   'test/worker/waiting.test.ts': {
@@ -188,7 +198,7 @@ export const guards: Tests = {
   'test/worker/hanging.test.ts': {
     'hanging-upstream-leaves-slots': 'leave places free',
   },
-  'test/http/lost-commits.test.ts': {
+  'test/http/lost-commits.long.test.ts': {
     'lost-commit-submit': 'a submit: 202, and one request is reserved for',
     'lost-commit-end': 'a cancel: 200, and its reservation is released once',
     'lost-commit-begin': 'the intent to start a job: who recognises no repeat is asked once',
@@ -213,6 +223,7 @@ export const guards: Tests = {
     'suspended-account': 'a change holds from the next call on',
   },
   'test/http/authorization.test.ts': {
+    'key-scope': 'a key of scope keys',
     'own-files': 'lets in whom it should',
     'own-requests': 'what belongs to another account',
     'key-checksum': 'a key that cannot be one is refused without a look-up',
@@ -225,6 +236,10 @@ export const guards: Tests = {
     'webhook-judged-when-sent': 'an address that is not public is not called',
     'one-notice': 'whatever the receiver does is recorded, and it is not told again',
   },
+  'test/http/local-webhooks.test.ts': {
+    'local-webhooks-in-the-trial': 'outside a trial the demo account is refused',
+    'local-webhooks-of-the-demo-account': 'of another account in the trial are refused',
+  },
   'test/http/outputs.test.ts': {
     'output-link-signed': 'with a link that is not to the letter',
     'bad-link-opens-nothing': 'with a link that is not to the letter',
@@ -234,13 +249,13 @@ export const guards: Tests = {
   'test/http/queue.test.ts': {
     'own-input-files': 'of another account is refused as one that never was',
   },
-  'test/http/capacity.test.ts': {
+  'test/http/capacity.long.test.ts': {
     'calls-bounded': 'beyond the bound are refused at once',
   },
   'test/lib/names.test.ts': {
     'name-judged-at-connect': 'the forbidden listener hears nothing',
   },
-  'test/lib/guard.test.ts': {
+  'test/lib/guard.long.test.ts': {
     'literal-address-judged': 'is refused for a literal address of our own',
   },
   'src/lib/sse.test.ts': {
@@ -249,7 +264,7 @@ export const guards: Tests = {
   'src/lib/log.test.ts': {
     'log-holds-no-secret': 'a secret in a line is cut out',
   },
-  'test/web/left-starts.test.ts': {
+  'test/web/left-starts.long.test.ts': {
     'left-start-booked-once': 'is an unknown outcome beside its completed request',
     'left-start-costs-there': 'counts on the day it was left',
   },
@@ -269,11 +284,11 @@ export const guards: Tests = {
     'verb-stops-postgres': 'a verb starts the embedded database for itself and leaves none behind',
     'refusal-exits-2': 'what cannot be done is said in words, exit 2',
   },
-  'test/db/migrate.test.ts': {
+  'test/db/migrate-start.long.test.ts': {
     'newer-database-left-alone': 'a database that a newer version has migrated',
     'durable-database': 'stop the service from starting',
   },
-  'test/db/embedded.test.ts': {
+  'test/db/embedded-server.long.test.ts': {
     'verb-leaves-postgres': 'leaves the server to another process, to a client, and else stops it',
   },
 };
@@ -295,8 +310,8 @@ export const laws: Record<string, { drop: string; test: string }> = {
     drop: 'drop trigger transfers_append_only on transfers',
     test: 'transfers are never changed',
   },
-  open_request_has_alarm: {
-    drop: 'alter table requests drop constraint open_request_has_alarm',
+  open_request_wakes: {
+    drop: 'alter table requests drop constraint open_request_wakes',
     test: 'a request is refused',
   },
   request_inputs_idempotency: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { guards, laws } from './guards.ts';
+import { guards } from './guards.ts';
 import { allGuards, root } from './sabotage.ts';
 import { findGuards, switchedOff } from './switch-off.ts';
 
@@ -16,12 +16,6 @@ describe('the table of guards', () => {
     const listed = Object.values(guards).flatMap((tests) => Object.keys(tests));
     const marked = [...findGuards(path.join(server, 'src')).keys()];
     assert.deepEqual(listed.toSorted(), marked.toSorted());
-  });
-
-  test('has laws that the schema has', () => {
-    const files = fs.readdirSync(path.join(server, 'migrations'));
-    const schema = files.map((file) => sourceOf(`migrations/${file}`)).join('\n');
-    for (const name of Object.keys(laws)) assert.ok(schema.includes(` ${name} `), name);
   });
 
   test('names tests that there are', () => {

@@ -243,6 +243,10 @@ describe('run', () => {
   async function running(client = fal) {
     const earlier = (await newest()).request_id;
     const reply = client.run(model, { input });
+    return begun(earlier, reply);
+  }
+
+  async function begun<T>(earlier: string, reply: Promise<T>) {
     reply.catch(() => {});
     const { request_id } = await until('it is submitted', async () => {
       const row = await newest();
@@ -263,6 +267,53 @@ describe('run', () => {
     const { status, bytes } = await service.call('GET', data.images[0].url);
     assert.deepEqual([status, bytes.length], [200, data.images[0].file_size]);
     assert.equal((await card(requestId)).charged_usd_micro, '10000');
+  });
+
+  test('tells in headers what it cost and which inputs the model does not know', async () => {
+    const send = () =>
+      service.call('POST', '/fal/run/fake/image', {
+        key: account.key,
+        body: { ...input, promt: 'x' },
+        headers: { 'idempotency-key': 'run-2' },
+        base: service.base,
+      });
+    const { reply, requestId } = await begun((await newest()).request_id, send());
+    await service.work();
+    await look(requestId);
+    const told = ({ headers }: Awaited<typeof reply>) =>
+      ['x-charge-usd-micro', 'x-ignored-fields', 'idempotent-replayed'].map((name) =>
+        headers.get(name),
+      );
+    assert.deepEqual(told(await reply), ['10000', 'promt', null]);
+    assert.deepEqual(told(await send()), ['0', 'promt', 'true']);
+  });
+
+  test('sends a notification to the address of fal_webhook too', async () => {
+    const path = `/fal/run/fake/image?fal_webhook=${receiver.url}/run`;
+    const sent = service.call('POST', path, { key: account.key, body: input, base: service.base });
+    const { reply, requestId } = await begun((await newest()).request_id, sent);
+    await service.work();
+    await look(requestId);
+    assert.equal((await reply).status, 200);
+    await service.work();
+    assert.ok(hooks.some(({ request_id }) => request_id === requestId));
+    const local = `/fal/run/fake/image?fal_webhook=http://10.0.0.1/`;
+    const refused = await service.call('POST', local, { key: account.key, body: input });
+    assert.deepEqual([refused.status, refused.body.error.code], [400, 'bad_webhook_url']);
+  });
+
+  test('refuses with the statuses of fal, as the document has them', async () => {
+    const cases: [status: number, code: string, path: string, body: unknown][] = [
+      [422, 'invalid_input', model, { prompt: 'x'.repeat(2_000) }],
+      [422, 'unpriceable', model, { ...input, num_images: 5 }],
+      [404, 'unknown_model', 'fake/none', input],
+      [404, 'not_found', `${model}/stream`, input],
+      [400, 'bad_request', model, []],
+    ];
+    for (const [status, code, id, body] of cases) {
+      const reply = await service.call('POST', `/fal/run/${id}`, { key: account.key, body });
+      assert.deepEqual([reply.status, reply.body.error.code], [status, code]);
+    }
   });
 
   test('throws the reason of a job that failed or was cancelled, and costs nothing', async () => {

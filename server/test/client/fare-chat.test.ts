@@ -91,7 +91,7 @@ describe('fare chat', () => {
     });
   });
 
-  test('a reply that never comes may be charged: said, and no reason to try again', async () => {
+  inLong('a reply that never comes may be charged: said, and no reason to try again', async () => {
     await throughFaulty(0, async (env) => {
       for (const more of [[], ['--json']]) {
         if (more.length > 0) service.fake.behave.chat = () => whole;

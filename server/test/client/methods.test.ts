@@ -3,6 +3,7 @@ import { createReadStream, openAsBlob, readFileSync, readdirSync, writeFileSync 
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Farebox, FareboxError, file, type Job, type Status } from '../../../client/src/index.ts';
+import { makeKey } from '../../src/operations/accounts/key.ts';
 import { completion, images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
@@ -29,6 +30,14 @@ const png = new Uint8Array(tinyPng);
 
 function clientOf({ key }: TestAccount): Farebox {
   return new Farebox({ apiKey: key, baseUrl: `${service.base}/v1` });
+}
+
+async function managingKey(): Promise<string> {
+  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+  const wanted = { account_id: account.account_id, name: 'manager', ...none };
+  const bounds = { rpm: 600, open_jobs: 50 };
+  const made = { ...wanted, scope: 'keys', created_by: null } as const;
+  return (await makeKey(service.db, made, bounds)).key;
 }
 
 /** Holds jobs in progress until the test lets them go. */
@@ -76,6 +85,21 @@ const methods: Record<string, () => Promise<void>> = {
     assert.equal(told.key.limit_usd_micro, null);
   },
 
+  async usage() {
+    const own = await service.account();
+    const metadata = { customer: '42', paid_usd_micro: '7' };
+    const job = await clientOf(own).submit(model, { prompt }, { metadata });
+    await job.result();
+    const by = ['model', 'metadata.customer', 'metadata.paid_usd_micro'];
+    const { data, next_cursor } = await clientOf(own).usage({ by, metadata: { customer: '42' } });
+    assert.deepEqual(
+      data.map((line) => [line.model_id, line.metadata, line.completed, line.charged_usd_micro]),
+      [[model, metadata, 1, 10_000n]],
+    );
+    assert.equal(next_cursor, null);
+    assert.equal((await codeOf(farebox.usage({ by: 'week' }))).code, 'bad_request');
+  },
+
   async 'deposits.addresses'() {
     assert.deepEqual(await farebox.deposits.addresses(), []);
   },
@@ -83,6 +107,50 @@ const methods: Record<string, () => Promise<void>> = {
   async 'deposits.list'() {
     assert.deepEqual(await farebox.deposits.list({ limit: 1 }), { data: [], next_cursor: null });
     assert.equal((await codeOf(farebox.deposits.list({ limit: 101 }))).code, 'bad_request');
+  },
+
+  async 'keys.create'() {
+    const { keys } = clientOf({ ...account, key: await managingKey() });
+    const made = await keys.create({ name: 'x', monthly_limit_usd_micro: 20_000n, rpm: 5 });
+    assert.deepEqual([made.monthly_limit_usd_micro, made.rpm, made.scope], [20_000n, 5, 'spend']);
+    const job = await clientOf({ ...account, key: made.key }).submit(model, { prompt });
+    await job.result();
+    assert.equal((await codeOf(farebox.keys.create({ name: 'y' }))).code, 'forbidden');
+  },
+
+  async 'keys.list'() {
+    const { keys } = clientOf({ ...account, key: await managingKey() });
+    const { data, next_cursor } = await keys.list({ limit: 1, state: 'all' });
+    assert.equal(data[0]!.scope, 'keys');
+    const next = await keys.list({ limit: 1, cursor: next_cursor! });
+    assert.notEqual(next.data[0]!.key_id, data[0]!.key_id);
+  },
+
+  async 'keys.get'() {
+    const { keys } = clientOf({ ...account, key: await managingKey() });
+    const { key_id, spent_usd_micro } = await keys.get(account.key_id);
+    assert.deepEqual([key_id, typeof spent_usd_micro], [account.key_id, 'bigint']);
+    assert.equal((await codeOf(keys.get('..'))).code, 'bad_argument');
+  },
+
+  async 'keys.change'() {
+    const { keys } = clientOf({ ...account, key: await managingKey() });
+    const { key_id } = await keys.create({ name: 'x', rpm: 5 });
+    const settings = { rpm: null, name: 'z', expires_at: new Date(Date.now() + 86_400_000) };
+    const changed = await keys.change(key_id, settings);
+    assert.deepEqual(
+      [changed.rpm, changed.name, changed.expires_at],
+      [null, 'z', settings.expires_at.toISOString()],
+    );
+  },
+
+  async 'keys.revoke'() {
+    const { keys } = clientOf({ ...account, key: await managingKey() });
+    const made = await keys.create({ name: 'x' });
+    assert.equal((await keys.revoke(made.key_id)).state, 'revoked');
+    assert.equal((await keys.revoke(made.key_id)).state, 'revoked');
+    const gone = clientOf({ ...account, key: made.key });
+    assert.equal((await codeOf(gone.balance())).code, 'unauthorized');
   },
 
   async estimate() {
@@ -347,7 +415,7 @@ describe('each method', () => {
   test('has its test', () => {
     const { prototype } = Farebox;
     const plain = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
-    const grouped = (['models', 'requests', 'deposits', 'chat'] as const).flatMap((group) =>
+    const grouped = (['models', 'requests', 'deposits', 'keys', 'chat'] as const).flatMap((group) =>
       Object.keys(farebox[group]).map((name) => `${group}.${name}`),
     );
     assert.deepEqual(Object.keys(methods).sort(), [...plain, ...grouped].sort());

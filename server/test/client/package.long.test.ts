@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } fro
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { entries } from '../../src/http/site/entries.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { startService, type Service } from '../kit/service.ts';
 import { delta, openTap } from '../kit/tap.ts';
@@ -76,12 +77,12 @@ function weight(entry: string, found = new Set<string>()): Set<string> {
 }
 
 describe('what is published', () => {
-  test('is the built library, the command, its page and its licence, and nothing else', () => {
+  test('is the built library, the command, its pages and its licence, and nothing else', () => {
     const files = readdirSync(folder(), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(folder(), path.join(entry.parentPath, entry.name)));
     const known =
-      /^(bin\/fare\.mjs|dist\/.*\.(c?js|d\.c?ts|md)|man\/fare\.1|README\.md|LICENSE|package\.json)$/;
+      /^(bin\/fare\.mjs|dist\/.*\.(c?js|d\.c?ts|md)|docs\/[a-z-]+\.md|man\/fare\.1|README\.md|LICENSE|package\.json)$/;
     assert.deepEqual(
       files.filter((file) => !known.test(file)),
       [],
@@ -94,6 +95,20 @@ describe('what is published', () => {
       'dist/cli/main.js',
     ])
       assert.ok(files.includes(file), `${file} is missing`);
+  });
+
+  test('has the whole pages of docs/ for callers, whose links lead to one another', () => {
+    const docs = path.join(folder(), 'docs');
+    const pages = entries.filter(({ section }) => section === undefined);
+    const names = pages.map(({ name }) => `${name}.md`);
+    assert.deepEqual(readdirSync(docs).toSorted(), names.toSorted());
+    for (const name of names) {
+      const text = readFileSync(path.join(docs, name), 'utf8');
+      const original = readFileSync(path.join(root, 'docs', name), 'utf8');
+      assert.equal(text.split('\n').length, original.split('\n').length, name);
+      for (const [, target] of text.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g))
+        assert.ok(/^https?:/.test(target!) || names.includes(target!), `${name}: ${target}`);
+    }
   });
 
   test('installs nothing but itself', () => {

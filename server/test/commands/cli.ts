@@ -55,7 +55,7 @@ export interface Place {
 }
 
 /** A verb ends by itself; far longer than any takes, even with all cores busy. */
-const verbMaxMs = 300_000;
+const verbMaxMs = 180_000;
 
 /** Models of the sandbox, few and cheap. */
 export const smallCatalog = `

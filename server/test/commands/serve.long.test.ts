@@ -190,9 +190,9 @@ describe('on a database of its own', () => {
         ['GET', '/livez', 200],
       ],
     );
-    for (const { ms, request_id } of calls) {
+    for (const { ms, call_id } of calls) {
       assert.ok(Number.isInteger(ms) && ms >= 0);
-      assert.match(request_id, /^req_/);
+      assert.match(call_id, /^req_/);
     }
     assert.match(calls[0].key_id, /^[0-9a-f-]{36}$/);
     assert.equal(calls[2].key_id, undefined);

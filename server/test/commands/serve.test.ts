@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { signingSecrets } from '../../src/secrets.ts';
 import { testDatabase } from '../kit/database.ts';
-import { inLong } from '../kit/long.ts';
+import { inLong, inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { assertNoPostgres, assertSaid, call, outputOf, placeFor } from './cli.ts';
 import { openCompany, secret, type Company } from './serve-kit.ts';
@@ -124,7 +124,7 @@ describe('serve refuses to start', () => {
     ['with several faults', { PORT: 'x', FAREBOX_RPM: '0' }, /^PORT: .*\nFAREBOX_RPM: .*\n$/],
   ];
 
-  for (const [what, env, says] of settings) {
+  for (const [what, env, says] of inShort(2, settings)) {
     test(what, async (t) => {
       const place = placeFor(t);
       const ran = await place.run(['serve', '--json'], env);
@@ -135,7 +135,7 @@ describe('serve refuses to start', () => {
     });
   }
 
-  test('with two databases', async (t) => {
+  inLong('with two databases', async (t) => {
     const place = placeFor(t);
     for (const verb of ['serve', 'worker']) {
       const ran = await place.run([verb, '--embedded'], { ...base, ...given });
@@ -145,7 +145,7 @@ describe('serve refuses to start', () => {
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
   });
 
-  test('in a data folder that it cannot write to', async (t) => {
+  inLong('in a data folder that it cannot write to', async (t) => {
     const place = placeFor(t);
     fs.mkdirSync(place.dir);
     fs.writeFileSync(path.join(place.dir, 'locks'), '');
@@ -154,7 +154,7 @@ describe('serve refuses to start', () => {
     assert.equal(place.postgresPid(), null);
   });
 
-  test('a worker too, which signs the links of notifications', async (t) => {
+  inLong('a worker too, which signs the links of notifications', async (t) => {
     const place = placeFor(t);
     const [, , says] = settings[0]!;
     assertSaid(await place.run(['worker']), says);
@@ -167,7 +167,7 @@ describe('serve refuses to start', () => {
 });
 
 describe('on the embedded database', () => {
-  test('a second service in the folder is refused and told who holds it', async (t) => {
+  inLong('a second service in the folder is refused and told who holds it', async (t) => {
     const place = placeFor(t);
     const first = await place.start(['serve', '--embedded']);
     const postgres = place.postgresPid();
@@ -203,7 +203,7 @@ describe('on a database of its own', () => {
   });
   after(() => company.database.close());
 
-  test('a folder for media that cannot be used is named', async (t) => {
+  inLong('a folder for media that cannot be used is named', async (t) => {
     const place = placeFor(t, company.env);
     fs.mkdirSync(place.dir);
     fs.writeFileSync(path.join(place.dir, 'media'), '');
@@ -212,7 +212,7 @@ describe('on a database of its own', () => {
     }
   });
 
-  test('a kept secret is made whole, and refused where it is not', async (t) => {
+  inLong('a kept secret is made whole, and refused where it is not', async (t) => {
     const place = placeFor(t, company.env);
     const kept = path.join(place.dir, 'secret');
     const fresh = await testDatabase();
@@ -243,15 +243,18 @@ describe('on a database of its own', () => {
     assert.deepEqual(fs.readdirSync(place.dir), ['secret'], 'a part was left');
   });
 
-  test('a human is told where it listens, and the sandbox is offered only to who asks for it', async (t) => {
-    const child = placeFor(t, company.env).spawn(['serve'], { FAREBOX_SANDBOX: '' });
-    const output = outputOf(child);
-    const told = /^Farebox serves https:\/\/models\.example\.com\/v1 on 127\.0\.0\.1:(\d+)\.\n$/;
-    const [, port] = await until('it is ready', () => told.exec(output.stdout));
-    const base = `http://127.0.0.1:${port}`;
-    assert.equal((await call(base, 'GET', '/livez', null)).status, 200);
-    assert.deepEqual((await call(base, 'GET', '/v1/models', company.key)).body.data, []);
-    child.kill('SIGINT');
-    assert.deepEqual(await once(child, 'exit'), [0, null]);
-  });
+  inLong(
+    'a human is told where it listens, and the sandbox is offered only to who asks for it',
+    async (t) => {
+      const child = placeFor(t, company.env).spawn(['serve'], { FAREBOX_SANDBOX: '' });
+      const output = outputOf(child);
+      const told = /^Farebox serves https:\/\/models\.example\.com\/v1 on 127\.0\.0\.1:(\d+)\.\n$/;
+      const [, port] = await until('it is ready', () => told.exec(output.stdout));
+      const base = `http://127.0.0.1:${port}`;
+      assert.equal((await call(base, 'GET', '/livez', null)).status, 200);
+      assert.deepEqual((await call(base, 'GET', '/v1/models', company.key)).body.data, []);
+      child.kill('SIGINT');
+      assert.deepEqual(await once(child, 'exit'), [0, null]);
+    },
+  );
 });

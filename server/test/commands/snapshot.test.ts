@@ -33,6 +33,7 @@ import {
   type Place,
   type World,
 } from './snapshot-world.ts';
+import { inLong } from '../kit/long.ts';
 
 let source: Place;
 let empty: Place;
@@ -94,7 +95,7 @@ describe('a snapshot', () => {
     await assert.rejects(target.db.run(rawSql('delete from transfers')), /append-only/);
   });
 
-  test('shows one moment, though the service goes on while it is written', async () => {
+  inLong('shows one moment, though the service goes on while it is written', async () => {
     const busy = await place();
     await runAll(busy.db, oddTables);
     await importSnapshot(busy.db, busy.storage, { path: snapshot });
@@ -169,7 +170,7 @@ function interrupted(db: Database, meanwhile: () => Promise<void>): Database {
 }
 
 describe('an import is refused, and leaves nothing behind,', () => {
-  test('where the file was cut short', async () => {
+  inLong('where the file was cut short', async () => {
     const cut = join(folder, 'cut');
     const { size } = statSync(snapshot);
     for (const length of [20, 60, Math.floor(size / 2), size - 32, size - 1]) {
@@ -203,7 +204,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'altered');
   });
 
-  test('where its books do not balance', async () => {
+  inLong('where its books do not balance', async () => {
     const path = join(folder, 'unbalanced');
     const shift = (n: number) =>
       rawSql('update balances set credits_posted = credits_posted + $1', [n]);
@@ -220,7 +221,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'unbalanced');
   });
 
-  test('where the database has an account, and of two at once one is', async () => {
+  inLong('where the database has an account, and of two at once one is', async () => {
     const target = await place();
     await runAll(target.db, oddTables);
     const load = () => importSnapshot(target.db, target.storage, { path: snapshot });
@@ -236,7 +237,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
 });
 
 describe('an export', () => {
-  test('is for its owner alone and replaces no file', async () => {
+  inLong('is for its owner alone and replaces no file', async () => {
     assert.equal(statSync(snapshot).mode & 0o777, 0o600);
     const bytes = readFileSync(snapshot);
     await refused(
@@ -255,7 +256,7 @@ describe('an export', () => {
     );
   });
 
-  test('names a stored object that is damaged, and counts one that is gone', async () => {
+  inLong('names a stored object that is damaged, and counts one that is gone', async () => {
     const [key, bytes] = [...filled.media].find(([name]) => name.startsWith('outputs/'))!;
     const path = join(folder, 'damaged');
     const storage = openStorage(`disk:${join(folder, 'store')}`);
@@ -275,7 +276,7 @@ describe('an export', () => {
 });
 
 describe('the command line', () => {
-  test('moves everything with two commands, and the generated secret with it', async (t) => {
+  inLong('moves everything with two commands, and the generated secret with it', async (t) => {
     const { run } = placeFor(t, { FAREBOX_UNSAFE_DATABASE: 'on' });
     const target = await place();
     await runAll(target.db, oddTables);

@@ -69,7 +69,7 @@ describe('beside a running service', () => {
     assert.deepEqual([made.expires_at, made.models], ['2199-12-31T23:59:59.999Z', ['test/image']]);
     await submit(service.base, key, 'allowed');
     const list = await human('key', 'list', '--account', 'narrow@example.com');
-    assert.match(list, /active +2199-12-31T23:59:59\.999Z +- +test\/image /);
+    assert.match(list, /active +spend +- +2199-12-31T23:59:59\.999Z +- +test\/image /);
     for (const [option, value, says] of [
       ['--expires', '2020-01-01', /not a future day/],
       ['--expires', '2199-13-01', /not a future day/],

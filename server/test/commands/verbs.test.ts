@@ -8,7 +8,7 @@ import { commandLine } from '../../src/commands/program.ts';
 import { isUuid } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { isLong } from '../kit/long.ts';
+import { inLong, inShort, isLong } from '../kit/long.ts';
 import { assertRefused, besideService, cents, type Beside, type Refusal } from './verbs-kit.ts';
 import {
   assertNoPostgres,
@@ -29,7 +29,7 @@ describe('help', () => {
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
     const place = placeFor(t);
-    const asked = verbs.map(async (verb) => {
+    const asked = inShort(3, verbs).map(async (verb) => {
       const ran = await place.run([...verb.split(' '), '--help']);
       assert.match(ran.stdout, new RegExp(`^Usage: farebox ${verb}\\b.*\\n\\n[^\\n]`), verb);
       assert.match(ran.stdout, /--json/, verb);
@@ -40,7 +40,7 @@ describe('help', () => {
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
   });
 
-  test('of the whole lists every verb, however it is asked for', async (t) => {
+  inLong('of the whole lists every verb, however it is asked for', async (t) => {
     const place = placeFor(t);
     const names = new Set(verbs.map((verb) => verb.split(' ')[0]!));
     for (const args of [['--help'], ['help']]) {
@@ -51,7 +51,7 @@ describe('help', () => {
     }
   });
 
-  test('of a group lists its verbs; the version is told', async (t) => {
+  inLong('of a group lists its verbs; the version is told', async (t) => {
     const place = placeFor(t);
     assert.match((await place.run(['help', 'account'])).stdout, /create[^]*suspend[^]*resume/);
     const { stdout, code } = await place.run(['--version']);
@@ -100,13 +100,13 @@ describe('a call that is none', () => {
 
   test('is told what is wrong, exit 2, and starts nothing', async (t) => {
     const place = placeFor(t);
-    const told = wrong.map(async ([args, says]) => {
+    const told = inShort(5, wrong).map(async ([args, says]) => {
       const plain = await place.run(wordsOf(args));
       assertSaid(plain, says);
       assert.equal(plain.stdout, '', args);
     });
     // One of each kind.
-    const inJson = wrong.slice(0, 10).map(async ([args, says]) => {
+    const inJson = inShort(1, wrong.slice(0, 10)).map(async ([args, says]) => {
       const json = await place.run([...wordsOf(args), '--json']);
       assertSaid(json, says);
       assert.ok(json.json.error.message.length > 5, args);
@@ -136,7 +136,7 @@ describe('with no service running', () => {
     await assertNoPostgres(place);
   });
 
-  test('a folder that cannot be used is named', async (t) => {
+  inLong('a folder that cannot be used is named', async (t) => {
     const place = placeFor(t);
     const file = path.join(path.dirname(place.dir), 'a-file');
     fs.writeFileSync(file, '');
@@ -179,6 +179,7 @@ describe('beside a running service', () => {
       status: 'active',
       operator: false,
       price_multiplier: 1,
+      keys_by_api: true,
     });
     assert.deepEqual(await said('account', 'show', 'ana@example.com'), made);
     assert.deepEqual(await said('account', 'show', account_id), made);
@@ -201,7 +202,7 @@ describe('beside a running service', () => {
     assert.match(chief, /^Operator account chief@example\.com made\./);
   });
 
-  test('account price multiplies what the account pays, from the next call on', async () => {
+  inLong('account price multiplies what the account pays, from the next call on', async () => {
     const account_id = await account('price@example.com');
     const { key } = await said('key', 'create', '--account', 'price@example.com');
     const told = await said('account', 'price', 'price@example.com', '0.85');
@@ -261,7 +262,7 @@ describe('beside a running service', () => {
     );
   });
 
-  test('vouchers are made, shown once, listed without their codes, and taken back', async () => {
+  inLong('vouchers are made, shown once, listed without their codes, and taken back', async () => {
     const made = await said(
       'voucher',
       'create',
@@ -301,7 +302,7 @@ describe('beside a running service', () => {
       assertSaid(await run('voucher', 'create', '1', '--expires', expires), says);
   });
 
-  test('adjust corrects once for each reference, downwards never below zero', async () => {
+  inLong('adjust corrects once for each reference, downwards never below zero', async () => {
     const account_id = await account('adjust@example.com');
     const args = (usd: string, reference: string, reason = 'a bank error') => [
       'adjust',
@@ -358,74 +359,89 @@ describe('beside a running service', () => {
     assert.deepEqual([paid.available_usd_micro, paid.debt_usd_micro], [cents(2), '0']);
   });
 
-  test('upstream list shows queues and rests, request list and show what became of each', async () => {
-    const account_id = await account('look@example.com');
-    const { key, key_id } = await newKey('look@example.com');
-    const id = await submit(service.base, key, 'sandbox:fail of my secret plan');
-    await reaches(service.base, key, id, 'FAILED');
-    const done = await submit(service.base, key, 'fine');
-    await reaches(service.base, key, done, 'COMPLETED');
-    const { data: upstreams } = await said('upstream', 'list');
-    const { last_error: _said, last_error_at: _at, failures: _count, ...sandbox } = upstreams[0];
-    assert.deepEqual(sandbox, {
-      name: 'sandbox',
-      last_why: null,
-      set_up: true,
-      reason: null,
-      waiting: 0,
-      oldest_seconds: null,
-      in_use: 0,
-      paused_until: null,
-      paused_models: [],
-      keys: [],
-    });
-    assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);
+  inLong(
+    'upstream list shows queues and rests, request list and show what became of each',
+    async () => {
+      const account_id = await account('look@example.com');
+      const { key, key_id } = await newKey('look@example.com');
+      const id = await submit(service.base, key, 'sandbox:fail of my secret plan');
+      await reaches(service.base, key, id, 'FAILED');
+      const done = await submit(service.base, key, 'fine');
+      await reaches(service.base, key, done, 'COMPLETED');
+      const { data: upstreams } = await said('upstream', 'list');
+      const { last_error: _said, last_error_at: _at, failures: _count, ...sandbox } = upstreams[0];
+      assert.deepEqual(sandbox, {
+        name: 'sandbox',
+        last_why: null,
+        set_up: true,
+        reason: null,
+        waiting: 0,
+        oldest_seconds: null,
+        in_use: 0,
+        paused_until: null,
+        paused_models: [],
+        keys: [],
+      });
+      assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);
 
-    const of = ['request', 'list', '--account', 'look@example.com'];
-    const ids = async (...more: string[]) =>
-      (await said(...of, ...more)).data.map((row: any) => row.request_id);
-    assert.deepEqual(await ids(), [done, id]);
-    assert.deepEqual(await ids('--limit', '1'), [done]);
-    assert.deepEqual(await ids('--status', 'FAILED'), [id]);
-    assert.deepEqual(await ids('--model', 'no/such'), []);
-    assert.match(await human(...of), new RegExp(`\n${id} .* FAILED upstream_\\w+ +0\\.01 +0\n`));
+      const of = ['request', 'list', '--account', 'look@example.com'];
+      const ids = async (...more: string[]) =>
+        (await said(...of, ...more)).data.map((row: any) => row.request_id);
+      assert.deepEqual(await ids(), [done, id]);
+      assert.deepEqual(await ids('--limit', '1'), [done]);
+      assert.deepEqual(await ids('--status', 'FAILED'), [id]);
+      assert.deepEqual(await ids('--model', 'no/such'), []);
+      assert.match(await human(...of), new RegExp(`\n${id} .* FAILED upstream_\\w+ +0\\.01 +0\n`));
 
-    const shown = await said('request', 'show', id);
-    assert.deepEqual(
-      [shown.request_id, shown.account_id, shown.key_id, shown.status, shown.input],
-      [id, account_id, key_id, 'FAILED', undefined],
-    );
-    assert.deepEqual(
-      shown.transfers.map((row: any) => [row.kind, row.amount_usd_micro]),
-      [
-        ['reserve', '10000'],
-        ['release', '10000'],
-      ],
-    );
-    assert.deepEqual(
-      shown.attempts.map((row: any) => row.upstream),
-      ['sandbox'],
-    );
-    assert.deepEqual([shown.quote.price_usd_micro, shown.charged_usd_micro], ['10000', '0']);
-    const told = await human('request', 'show', id);
-    assert.match(told, /FAILED {2}upstream_\w+: .+\n[^]*quoted +0\.01 USD\n[^]*release 0\.01 USD/);
-    const { input } = await said('request', 'show', id, '--input');
-    assert.deepEqual(input, { prompt: 'sandbox:fail of my secret plan' });
-    assert.doesNotMatch(told + JSON.stringify(shown), /my secret plan/);
-    const back = ['request', 'refund', done, '0.004', '--reference', 't 1', '--reason', 'blurred'];
-    const refunded = await said(...back);
-    assert.deepEqual(
-      [refunded.request_id, refunded.refunded_usd_micro, refunded.available_usd_micro],
-      [done, '4000', '9994000'],
-    );
-    assert.deepEqual(await said(...back), { ...refunded, replayed: true });
-    const rest = ['request', 'refund', done, '--reference', 't 2', '--reason', 'blurred'];
-    assert.match(await human(...rest), /booked\. Refunded in all: 0\.01 USD/);
-    assert.match(
-      await human('request', 'show', done),
-      /deposit 0\.004 USD\n[^]*deposit 0\.006 USD/,
-    );
-  });
+      const shown = await said('request', 'show', id);
+      assert.deepEqual(
+        [shown.request_id, shown.account_id, shown.key_id, shown.status, shown.input],
+        [id, account_id, key_id, 'FAILED', undefined],
+      );
+      assert.deepEqual(
+        shown.transfers.map((row: any) => [row.kind, row.amount_usd_micro]),
+        [
+          ['reserve', '10000'],
+          ['release', '10000'],
+        ],
+      );
+      assert.deepEqual(
+        shown.attempts.map((row: any) => row.upstream),
+        ['sandbox'],
+      );
+      assert.deepEqual([shown.quote.price_usd_micro, shown.charged_usd_micro], ['10000', '0']);
+      const told = await human('request', 'show', id);
+      assert.match(
+        told,
+        /FAILED {2}upstream_\w+: .+\n[^]*quoted +0\.01 USD\n[^]*release 0\.01 USD/,
+      );
+      const { input } = await said('request', 'show', id, '--input');
+      assert.deepEqual(input, { prompt: 'sandbox:fail of my secret plan' });
+      assert.doesNotMatch(told + JSON.stringify(shown), /my secret plan/);
+      const back = [
+        'request',
+        'refund',
+        done,
+        '0.004',
+        '--reference',
+        't 1',
+        '--reason',
+        'blurred',
+      ];
+      const refunded = await said(...back);
+      assert.deepEqual(
+        [refunded.request_id, refunded.refunded_usd_micro, refunded.available_usd_micro],
+        [done, '4000', '9994000'],
+      );
+      assert.deepEqual(await said(...back), { ...refunded, replayed: true });
+      const rest = ['request', 'refund', done, '--reference', 't 2', '--reason', 'blurred'];
+      assert.match(await human(...rest), /booked\. Refunded in all: 0\.01 USD/);
+      assert.match(
+        await human('request', 'show', done),
+        /deposit 0\.004 USD\n[^]*deposit 0\.006 USD/,
+      );
+    },
+  );
 
   test('key create prints a key that works, once', async () => {
     const account_id = await account('key@example.com');
@@ -462,6 +478,9 @@ describe('beside a running service', () => {
       rpm_ceiling: null,
       open_jobs_ceiling: null,
       is_studio: false,
+      scope: 'spend',
+      created_by: null,
+      created_by_name: null,
       state: 'active',
       models: null,
       expires_at: null,
@@ -482,7 +501,7 @@ describe('beside a running service', () => {
     assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
   });
 
-  test('key rotate prints a text that works beside the one before, for the overlap', async () => {
+  inLong('key rotate prints a text that works beside the one before, for the overlap', async () => {
     await account('turn@example.com');
     const { key, key_id } = await newKey('turn@example.com');
     const next = await said('key', 'rotate', key_id, '--overlap', '2');
@@ -506,7 +525,7 @@ describe('beside a running service', () => {
     assertSaid(await run('key', 'rotate', key_id), /revoked/);
   });
 
-  test('the limits of a key hold, and changed ones from the next call on', async () => {
+  inLong('the limits of a key hold, and changed ones from the next call on', async () => {
     await account('limit@example.com');
     const limits = ['--limit-usd', '0.015', '--rpm', '40', '--open-jobs', '2'];
     const { key, key_id } = await newKey('limit@example.com', ...limits);
@@ -526,7 +545,10 @@ describe('beside a running service', () => {
     assert.equal(await limitOf(), '70');
     const told = await place.run(['key', 'limit', key_id, '--limit-usd', 'none', '--rpm', '70']);
     const bound = 'no limit on USD a month, at most 70 calls a minute';
-    assert.equal(told.stderr, `Keys that the account's people make from now on: ${bound}.\n`);
+    assert.equal(
+      told.stderr,
+      `Keys that the account's people or keys make from now on: ${bound}.\n`,
+    );
     await reaches(service.base, key, (await over()).body.request_id, 'COMPLETED');
     const { data } = await said('key', 'list', '--account', 'limit@example.com');
     const { monthly_limit_usd_micro, rpm, open_jobs, spent_usd_micro } = data[0];
@@ -559,7 +581,7 @@ describe('beside a running service', () => {
     assert.equal(await status(one.key), 401, 'resuming the account revived a revoked key');
   });
 
-  test('a webhook secret is told, and replaced with two signing meanwhile', async () => {
+  inLong('a webhook secret is told, and replaced with two signing meanwhile', async () => {
     const account_id = await account('hook@example.com');
     const secret = (...args: string[]) =>
       said('account', 'webhook-secret', 'hook@example.com', ...args);
@@ -668,36 +690,39 @@ describe('audit', () => {
     );
   });
 
-  test('a database that is not of this version is left as it is by all but migrate', async (t) => {
-    const { url, db, close } = await testDatabase();
-    const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
-    const tables = async () => {
-      const [row] = await db.run<{ names: string }>(
-        rawSql(`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
+  inLong(
+    'a database that is not of this version is left as it is by all but migrate',
+    async (t) => {
+      const { url, db, close } = await testDatabase();
+      const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
+      const tables = async () => {
+        const [row] = await db.run<{ names: string }>(
+          rawSql(`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
           where relkind = 'r' and relnamespace = 'public'::regnamespace`),
-      );
-      return row!.names;
-    };
-    try {
-      await db.run(rawSql('drop schema public cascade; create schema public'));
-      for (const verb of [['account', 'list'], ['audit']]) {
-        assertSaid(await place.run(verb), /at migration 0, .*Run "farebox migrate"/);
+        );
+        return row!.names;
+      };
+      try {
+        await db.run(rawSql('drop schema public cascade; create schema public'));
+        for (const verb of [['account', 'list'], ['audit']]) {
+          assertSaid(await place.run(verb), /at migration 0, .*Run "farebox migrate"/);
+        }
+        assert.equal(await tables(), '');
+        await db.run(rawSql('create table invoices (id int)'));
+        for (const verb of [['migrate'], ['account', 'list']]) {
+          assertSaid(await place.run(verb), /tables of another program \(invoices\)/);
+        }
+        assert.equal(await tables(), 'invoices');
+        await db.run(rawSql('drop table invoices'));
+        assert.equal((await place.run(['migrate'])).code, 0);
+        assert.equal((await place.run(['audit'])).code, 0);
+      } finally {
+        await close();
       }
-      assert.equal(await tables(), '');
-      await db.run(rawSql('create table invoices (id int)'));
-      for (const verb of [['migrate'], ['account', 'list']]) {
-        assertSaid(await place.run(verb), /tables of another program \(invoices\)/);
-      }
-      assert.equal(await tables(), 'invoices');
-      await db.run(rawSql('drop table invoices'));
-      assert.equal((await place.run(['migrate'])).code, 0);
-      assert.equal((await place.run(['audit'])).code, 0);
-    } finally {
-      await close();
-    }
-  });
+    },
+  );
 
-  test('a database that a newer version has migrated is refused by every verb', async (t) => {
+  inLong('a database that a newer version has migrated is refused by every verb', async (t) => {
     const place = placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' });
     await database.db.run(
       rawSql(`insert into migrations (number, name, sha256) values (9999, 'later.sql', 'x')`),
@@ -715,34 +740,37 @@ describe('audit', () => {
 });
 
 describe('catalog list', () => {
-  test('tells of each row whether it is live, hidden, or stopped, since when and by whom', async (t) => {
-    const database = await testDatabase();
-    t.after(() => database.close());
-    const place = placeFor(t, { DATABASE_URL: database.url });
-    const list = async (env?: Record<string, string>) =>
-      (await place.run(['catalog', 'list', '--json'], env)).json.data;
-    const row = { id: 'test/image', kind: 'image', upstreams: ['sandbox'] };
-    const live = { ...row, state: 'live', reason: null, stopped: null };
-    assert.deepEqual(await list(), [live]);
-    const misspelt = await place.run(['catalog', 'stop', 'test/imag']);
-    assert.equal(misspelt.code, 2);
-    assert.match(misspelt.stderr, /No catalog file has a row "test\/imag"/);
-    await place.run(['catalog', 'stop', 'test/image', '--reason', 'too dear']);
-    const [{ stopped, ...rest }] = await list();
-    assert.deepEqual({ ...rest, stopped: null }, { ...live, state: 'stopped' });
-    assert.equal(stopped.by, 'command line');
-    assert.ok(Math.abs(Date.now() - Date.parse(stopped.since)) < 60_000, stopped.since);
-    const { stdout } = await place.run(['catalog', 'list']);
-    assert.match(
-      stdout,
-      /^MODEL .*\ntest\/image +image +sandbox +stopped +20\S+Z +command line\n$/,
-    );
-    await place.run(['catalog', 'resume', 'test/image']);
-    assert.deepEqual(await list(), [live]);
-    const [hidden] = await list({ FAREBOX_SANDBOX: 'off' });
-    assert.deepEqual([hidden.state, hidden.stopped], ['hidden', null]);
-    assert.match(hidden.reason, /it needs FAREBOX_SANDBOX=on$/);
-  });
+  inLong(
+    'tells of each row whether it is live, hidden, or stopped, since when and by whom',
+    async (t) => {
+      const database = await testDatabase();
+      t.after(() => database.close());
+      const place = placeFor(t, { DATABASE_URL: database.url });
+      const list = async (env?: Record<string, string>) =>
+        (await place.run(['catalog', 'list', '--json'], env)).json.data;
+      const row = { id: 'test/image', kind: 'image', upstreams: ['sandbox'] };
+      const live = { ...row, state: 'live', reason: null, stopped: null };
+      assert.deepEqual(await list(), [live]);
+      const misspelt = await place.run(['catalog', 'stop', 'test/imag']);
+      assert.equal(misspelt.code, 2);
+      assert.match(misspelt.stderr, /No catalog file has a row "test\/imag"/);
+      await place.run(['catalog', 'stop', 'test/image', '--reason', 'too dear']);
+      const [{ stopped, ...rest }] = await list();
+      assert.deepEqual({ ...rest, stopped: null }, { ...live, state: 'stopped' });
+      assert.equal(stopped.by, 'command line');
+      assert.ok(Math.abs(Date.now() - Date.parse(stopped.since)) < 60_000, stopped.since);
+      const { stdout } = await place.run(['catalog', 'list']);
+      assert.match(
+        stdout,
+        /^MODEL .*\ntest\/image +image +sandbox +stopped +20\S+Z +command line\n$/,
+      );
+      await place.run(['catalog', 'resume', 'test/image']);
+      assert.deepEqual(await list(), [live]);
+      const [hidden] = await list({ FAREBOX_SANDBOX: 'off' });
+      assert.deepEqual([hidden.state, hidden.stopped], ['hidden', null]);
+      assert.match(hidden.reason, /it needs FAREBOX_SANDBOX=on$/);
+    },
+  );
 });
 
 describe('catalog check', () => {
@@ -791,7 +819,7 @@ describe('catalog check', () => {
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
   });
 
-  test('names what is no YAML, and a folder that is not there', async (t) => {
+  inLong('names what is no YAML, and a folder that is not there', async (t) => {
     const place = placeFor(t);
     const broken = folder(place, 'broken', 'models: [}');
     const ran = await place.run(['catalog', 'check', broken]);
@@ -801,7 +829,7 @@ describe('catalog check', () => {
   });
 });
 
-test('an older Node hands over to the packaged one', async (t) => {
+inLong('an older Node hands over to the packaged one', async (t) => {
   const folders = (process.env.PATH ?? '').split(path.delimiter);
   const older = folders
     .map((dir) => path.join(dir, 'node'))

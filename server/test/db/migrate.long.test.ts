@@ -142,6 +142,63 @@ describe('a migration', () => {
     const days = await db.run(rawSql('select uncosted from revenue'));
     assert.deepEqual([open, days], [2, [{ uncosted: 3n }]]);
   });
+
+  test('counts the tokens of chats whose usage is kept, whatever their upstream wrote', async () => {
+    await apply((name) => name < '0031');
+    const usages: [kind: string, output: object | null, tokens: (number | null)[]][] = [
+      ['text', { usage: { prompt_tokens: 5, completion_tokens: 2 } }, [5, 2, 0, 0]],
+      [
+        'text',
+        {
+          choices: [],
+          usage: {
+            prompt_tokens: 5,
+            completion_tokens: 2,
+            prompt_tokens_details: { cached_tokens: 9 },
+            completion_tokens_details: { reasoning_tokens: 1 },
+          },
+        },
+        [5, 2, 5, 1],
+      ],
+      [
+        'text',
+        {
+          usage: {
+            prompt_tokens: 5,
+            completion_tokens: 2,
+            prompt_tokens_details: { cached_tokens: 'all' },
+            completion_tokens_details: [],
+          },
+        },
+        [5, 2, 0, 0],
+      ],
+      ['text', { usage: { prompt_tokens: 1e15, completion_tokens: 2 } }, [null, null, null, null]],
+      ['text', null, [null, null, null, null]],
+      ['image', { usage: { prompt_tokens: 5, completion_tokens: 2 } }, [null, null, null, null]],
+    ];
+    for (const [i, [kind, output]] of usages.entries())
+      await db.run(
+        rawSql(
+          `with r as (
+            insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
+              quoted_usd_micro, charged_usd_micro, started_at, completed_at)
+            select uid, uid, uid, 'm', $2, 'u', 'COMPLETED', 5, 5, now(), now()
+            from (select (lpad(to_hex($1::int), 8, '0') || '-0000-7000-8000-000000000000')::uuid) u (uid)
+            returning id
+          ) insert into request_results (request_id, account_id, output) select id, id, $3 from r`,
+          [i, kind, output && JSON.stringify(output)],
+        ),
+      );
+    await apply((name) => name.startsWith('0031'));
+    const rows = await db.run<Record<string, number | null>>(
+      rawSql(`select input_tokens, output_tokens, cached_tokens, reasoning_tokens
+        from request_results order by request_id`),
+    );
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      usages.map(([, , tokens]) => tokens),
+    );
+  });
 });
 
 describe('migrating refuses', () => {

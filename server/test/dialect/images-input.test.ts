@@ -13,7 +13,7 @@ import {
 } from '../../src/core/dialect/images.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { price } from '../../src/core/price/price.ts';
-import type { Json } from '../../src/lib/json.ts';
+import { objectOf, type Json } from '../../src/lib/json.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { isLong } from '../kit/long.ts';
 
@@ -68,8 +68,8 @@ describe('becomes the input of the model:', () => {
     ],
     [
       'sandbox/canvas/text-to-image',
-      { size: '1536x1024', resolution: '1k' },
-      { aspect_ratio: '3:2', resolution: '1k' },
+      { size: 'auto', resolution: '1k', aspect_ratio: '3:2' },
+      { resolution: '1k', aspect_ratio: '3:2' },
     ],
     ['sandbox/canvas/max/text-to-image', { size: '640x480' }, { width: 640, height: 480 }],
     ['sandbox/canvas/text-to-vector', { size: '512x512' }, { image_size: 'square' }],
@@ -124,13 +124,33 @@ describe('becomes the input of the model:', () => {
 
 describe('is refused by the name of the field:', () => {
   const canvas = 'sandbox/canvas/text-to-image';
-  const cases: [door: ImagesDoor, id: string, call: Json, param: string, says: RegExp][] = [
+  type Refused = [door: ImagesDoor, id: string, call: Json, param: string, says: RegExp];
+  const cases: Refused[] = [
     ['generations', '', {}, 'model', /kind=image/],
     ['generations', 'sandbox/chat', {}, 'model', /chat\/completions/],
     ['generations', 'sandbox/film/text-to-video', {}, 'model', /queue\/sandbox\/film/],
     ['generations', 'sandbox/canvas/edit', {}, 'model', /images\/edits/],
-    ['generations', 'sandbox/canvas/upscale', {}, 'model', /cannot make images from words/],
-    ['edits', canvas, { image: 'a' }, 'model', /cannot edit images/],
+    [
+      'generations',
+      'sandbox/canvas/upscale',
+      {},
+      'model',
+      /takes no prompt.*to POST \/v1\/queue\/sandbox\/canvas\/upscale\b/,
+    ],
+    [
+      'edits',
+      'sandbox/canvas/upscale',
+      { image: 'a' },
+      'model',
+      /takes no prompt.*\/v1\/queue\/sandbox\/canvas\/upscale\b/,
+    ],
+    [
+      'edits',
+      canvas,
+      { image: 'a' },
+      'model',
+      /takes no image.*to POST \/v1\/queue\/sandbox\/canvas\/text-to-image\b/,
+    ],
     ['generations', canvas, { image: 'a' }, 'image', /images\/edits/],
     ['generations', canvas, { mask: 'a' }, 'mask', /images\/edits/],
     ['generations', canvas, { stream: true }, 'stream', /not streamed/],
@@ -145,6 +165,34 @@ describe('is refused by the name of the field:', () => {
     ['generations', canvas, { size: 1024 }, 'size', /WIDTHxHEIGHT/],
     ['generations', canvas, { size: '4096x4096' }, 'size', /at most as large as 2048x2048/],
     ['generations', canvas, { size: '1024x1024', aspect_ratio: '1:1' }, 'size', /not both/],
+    ...[
+      canvas,
+      'comfyui/sdxl',
+      'recraft-ai/recraft-v3',
+      'fal-ai/flux/dev',
+      'gpt-image-2.5-flare',
+    ].map((id): Refused => [
+      'generations',
+      id,
+      { size: '1024x1024', resolution: '1k' },
+      'size',
+      /^Send size or resolution, not both\.$/,
+    ]),
+    [
+      'edits',
+      'sandbox/canvas/edit',
+      { image: 'a', size: '64x64', resolution: '1k' },
+      'size',
+      /not both/,
+    ],
+    ['generations', 'comfyui/sdxl', { size: '1024x768', aspect_ratio: '1:1' }, 'size', /not both/],
+    [
+      'generations',
+      'fal-ai/flux/dev',
+      { size: '512x512', width: 9 },
+      'size',
+      /size or width, not both/,
+    ],
     [
       'generations',
       'comfyui/sdxl',
@@ -216,6 +264,23 @@ test('a size that OpenAI documents is taken or refused with the sizes that are',
   assert.ok(taken > 80, String(taken));
 });
 
+test('metadata is taken out of the input, unless the model has such an input', () => {
+  const row = rowOf('fal-ai/flux/dev');
+  const call = { model: row.id, prompt, metadata: { customer: '42' } };
+  const read = readImagesCall('generations', call);
+  const { input, metadata } = imagesInput(read, row);
+  assert.deepEqual([input, metadata], [{ prompt }, { customer: '42' }]);
+  const properties = { ...objectOf(row.input_schema.properties), metadata: { type: 'object' } };
+  const own = imagesInput(read, { ...row, input_schema: { ...row.input_schema, properties } });
+  assert.deepEqual([own.input.metadata, own.metadata], [{ customer: '42' }, null]);
+  for (const bad of ['a', ['a'], { customer: 42 }, { customer: { id: '42' } }]) {
+    const error = refusal(() =>
+      imagesInput(readImagesCall('generations', { ...call, metadata: bad }), row),
+    );
+    assert.equal(error.param, 'metadata');
+  }
+});
+
 test("an error of the queue is told with the call's own field", () => {
   const { input, from } = imagesInput(
     readImagesCall('generations', { model: 'fal-ai/flux/dev', prompt, n: 9, seed: -1 }),
@@ -240,6 +305,8 @@ test('the texts of a form are read as the types of JSON', () => {
     ['unknown', '7', '7'],
   ];
   for (const [field, text, value] of cases) assert.equal(formValue(field, text, row), value);
+  assert.deepEqual(formValue('metadata', '{"customer":"42"}', row), { customer: '42' });
+  assert.equal(formValue('metadata', '{', row), '{');
   assert.equal(formValue('seed', '7', undefined), '7');
 });
 
@@ -251,7 +318,7 @@ test('whatever is sent is translated or refused, and a translation is the same e
   const names =
     'prompt n size quality background moderation output_format style output_compression ' +
     'response_format user stream partial_images image images mask input_fidelity image_url ' +
-    'num_images resolution seed constructor toString __proto__ aspect_ratio webhook_url';
+    'num_images resolution seed constructor toString __proto__ aspect_ratio webhook_url metadata';
   const bodies = fc.dictionary(fc.oneof(fc.constantFrom(...names.split(' ')), fc.string()), junk, {
     maxKeys: 8,
   });

@@ -14,22 +14,9 @@ import {
 } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
+import { inLong } from '../kit/long.ts';
 
 /** OpenAI's Images as requests of the queue: the same money, limits, records and repeats. */
-
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog: fakeCatalog + more });
-  account = await service.account();
-});
-beforeEach(() => {
-  service.fake.behave = { poll: () => ({ state: 'done', result: images(1) }) };
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
 
 const more = `
   - id: fake/edit
@@ -54,9 +41,28 @@ const more = `
     example: { prompt: a cat, image_url: "https://example.com/cat.png" }
 `;
 
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({
+    catalog: fakeCatalog + more,
+    env: { FAREBOX_TEST_PUBLIC_HOSTS: '127.0.0.1:9' },
+  });
+  account = await service.account();
+});
+beforeEach(() => {
+  service.fake.behave = { poll: () => ({ state: 'done', result: images(1) }) };
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
 const generations = '/v1/images/generations';
 const edits = '/v1/images/edits';
 const call = { model: 'fake/image', prompt: 'a cat' };
+const hook = 'http://127.0.0.1:9';
+const hooked = `${generations}?webhook_url=${hook}`;
 
 function send(path: string, body: unknown, options: CallOptions = {}): Promise<Reply> {
   return service.call('POST', path, { key: account.key, base: service.base, body, ...options });
@@ -74,12 +80,13 @@ async function made(reply: Promise<Reply>): Promise<Reply> {
 }
 
 interface FormOptions extends CallOptions {
+  path?: string;
   file?: Buffer;
   mask?: Buffer;
 }
 
 async function form(fields: Record<string, string>, options: FormOptions = {}): Promise<Reply> {
-  const { file = tinyPng, mask, headers, ...rest } = options;
+  const { path = edits, file = tinyPng, mask, headers, ...rest } = options;
   const data = new FormData();
   for (const [name, value] of Object.entries(fields)) data.append(name, value);
   data.append('image[]', new Blob([new Uint8Array(file)], { type: 'image/png' }), 'cat.png');
@@ -87,10 +94,12 @@ async function form(fields: Record<string, string>, options: FormOptions = {}): 
   const sent = new Response(data);
   const type = { 'content-type': sent.headers.get('content-type')! };
   const raw = Buffer.from(await sent.arrayBuffer());
-  return send(edits, undefined, { raw, headers: { ...type, ...headers }, ...rest });
+  return send(path, undefined, { raw, headers: { ...type, ...headers }, ...rest });
 }
 
 const edit = { model: 'fake/edit', prompt: 'a cat' };
+const largePng = Buffer.concat([tinyPng, Buffer.alloc(1024 * 1024)]);
+const dataUrl = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`;
 
 async function newest(key = account.key): Promise<any> {
   const { body } = await service.call('GET', '/v1/requests?limit=1', { key });
@@ -125,7 +134,22 @@ describe('a call is a request of the queue:', () => {
       { field: 'promt', did_you_mean: null },
       { field: 'seed', did_you_mean: null },
     ]);
+    assert.equal(headers.get('x-ignored-fields'), 'promt, seed');
     assert.equal(bytes.length, Number(headers.get('content-length')));
+  });
+
+  test('a webhook in the query is the one that the body may name', async () => {
+    const headers = { 'idempotency-key': 'hook-1' };
+    const { body } = await made(send(`${hooked}/cats`, call, { headers }));
+    const named = { ...call, webhook_url: `${hook}/cats` };
+    assert.equal(body.request_id, (await newest()).request_id);
+    assert.equal((await newest()).webhook.url, `${hook}/cats`);
+    for (const path of [`${hooked}/cats`, generations]) {
+      const again = await send(path, path === generations ? named : call, { headers });
+      assert.equal(again.body.request_id, body.request_id, path);
+    }
+    const other = await send(`${hooked}/dogs`, call, { headers });
+    assertRefused(other, 'idempotency_conflict');
   });
 
   test('each image of a form counts for the price and reaches the model', async () => {
@@ -149,6 +173,34 @@ describe('a call is a request of the queue:', () => {
     assert.equal((await newest()).input.size, '512x512');
   });
 
+  test('an image in JSON that is too large to be kept with it becomes an upload', async () => {
+    const image = [dataUrl(largePng), 'https://example.com/a.png', { image_url: dataUrl(tinyPng) }];
+    const headers = { 'idempotency-key': 'large-1' };
+    const sent = { ...edit, image, mask: dataUrl(tinyPng) };
+    const { body } = await made(send(edits, sent, { headers }));
+    assert.equal(body.usage.cost_usd_micro, '40000');
+    const { input } = await newest();
+    const [address, second] = input.reference_image_urls;
+    assert.equal(address, 'https://example.com/a.png');
+    for (const [id, bytes] of [
+      [input.image_url, largePng],
+      [second, tinyPng],
+      [input.mask_url, tinyPng],
+    ])
+      assert.deepEqual((await service.call('GET', `/v1/files/${id}`, account)).bytes, bytes);
+    const earlier = await traces(service);
+    const again = await send(edits, sent, { headers });
+    assert.equal(again.body.request_id, body.request_id);
+    const others = [
+      { ...sent, image: [image[0], 'https://example.com/b.png', image[2]] },
+      { ...sent, image: [dataUrl(Buffer.concat([largePng, tinyPng])), ...image.slice(1)] },
+      { ...sent, mask: dataUrl(Buffer.concat([tinyPng, tinyPng])) },
+    ];
+    for (const other of others)
+      assertRefused(await send(edits, other, { headers }), 'idempotency_conflict');
+    assert.deepEqual(await traces(service), earlier);
+  });
+
   test('its limits hold, and the call leaves nothing', async () => {
     const poor = await service.account({ usd: 0.015 });
     const kept = await service.account();
@@ -165,6 +217,9 @@ describe('a call is a request of the queue:', () => {
       ['forbidden', await send(generations, call, { key: kept.key })],
       ['unauthorized', await send(generations, call, { key: null })],
       ['bad_webhook_url', await send(generations, { ...call, webhook_url: 'http://localhost' })],
+      ['bad_webhook_url', await send(`${generations}?webhook_url=http://localhost`, call)],
+      ['bad_webhook_url', await send(`${hooked}/a`, { ...call, webhook_url: `${hook}/b` })],
+      ['bad_webhook_url', await form(edit, { path: `${edits}?webhook_url=http://localhost` })],
     ];
     for (const [code, reply] of refusals) assertRefused(reply, code);
     assert.equal(refusals[2]![1].body.error.param, 'n');
@@ -191,6 +246,27 @@ describe('a repeat under the same Idempotency-Key', () => {
     assert.equal(third.body.data[0].b64_json, second.body.data[0].b64_json);
     assertRefused(await send(generations, { ...call, n: 2 }, { headers }), 'idempotency_conflict');
     assertRefused(await send('/v1/queue/fake/image', call, { headers }), 'idempotency_conflict');
+  });
+
+  test('of a request that failed is told so again, and that it stays so', async () => {
+    const headers = { 'idempotency-key': 'cat-failed' };
+    service.fake.behave.poll = () => ({
+      state: 'failed',
+      code: 'upstream_failed',
+      message: 'out of paint',
+    });
+    const first = await made(send(generations, call, { headers }));
+    const second = await send(generations, call, { headers });
+    const told = [first, second].map((reply) => {
+      const { details } = assertRefused(reply, 'submit_failed');
+      assert.equal(reply.headers.get('x-should-retry'), 'false');
+      return [details.request_id, reply.headers.get('idempotent-replayed')];
+    });
+    const { request_id } = await newest();
+    assert.deepEqual(told, [
+      [request_id, null],
+      [request_id, 'true'],
+    ]);
   });
 
   test('with a form is told by its bytes, and stores nothing again', async () => {
@@ -251,7 +327,7 @@ describe('a request that brings no images', () => {
     });
   }
 
-  test('in time goes on, and the same call under its key gets them later', async () => {
+  inLong('in time goes on, and the same call under its key gets them later', async () => {
     service.fake.behave.start = (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 });
     const { app, base } = await service.another();
     const headers = { 'idempotency-key': 'cat-3' };
@@ -294,7 +370,7 @@ describe('a request that brings no images', () => {
   });
 });
 
-test('many callers of one account wait only as long as slots are free', async () => {
+inLong('many callers of one account wait only as long as slots are free', async () => {
   const { app, base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
   const earlier = (await newest()).request_id;
   const first = send(generations, call, { base });
@@ -307,16 +383,19 @@ test('many callers of one account wait only as long as slots are free', async ()
   await app.stop();
 });
 
-test('the bytes of a form are given back before the wait', async () => {
+inLong('the bytes of images are given back before the wait', async () => {
   // An account may hold a quarter, which has no room for two such forms.
   const { app, base } = await service.another({
     FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024),
   });
   const file = Buffer.concat([tinyPng, Buffer.alloc(3 * 1024 * 1024)]);
+  const image = dataUrl(largePng);
   const replies: Promise<Reply>[] = [];
-  for (let i = 0; i < 2; i++) {
+  for (let i = 0; i < 4; i++) {
     const earlier = (await newest()).request_id;
-    replies.push(form(edit, { base, file }));
+    replies.push(
+      i % 2 === 0 ? form(edit, { base, file }) : send(edits, { ...edit, image }, { base }),
+    );
     await until('it is submitted', async () => (await newest()).request_id !== earlier);
   }
   for (const reply of replies) assert.equal((await made(reply)).status, 200);
@@ -434,6 +513,32 @@ describe('is refused, and leaves nothing:', () => {
       'image',
     ],
     [
+      'a large image in JSON that is text',
+      edits,
+      json(JSON.stringify({ ...edit, image: dataUrl(Buffer.alloc(1024 * 1024, 'a')) })),
+      'unsupported_media_type',
+      'image',
+    ],
+    [
+      'a large image in JSON that is broken',
+      edits,
+      json(JSON.stringify({ ...edit, image: `${dataUrl(largePng)}*` })),
+      'invalid_input',
+      'image',
+    ],
+    [
+      'a large image beside a large text',
+      edits,
+      json(JSON.stringify({ ...edit, image: dataUrl(largePng), x: 'y'.repeat(1024 * 1024) })),
+      'payload_too_large',
+    ],
+    [
+      'large JSON for a generation',
+      generations,
+      json(JSON.stringify({ ...call, x: 'y'.repeat(1024 * 1024) })),
+      'payload_too_large',
+    ],
+    [
       'an image that is nothing',
       edits,
       json(JSON.stringify({ ...edit, image: 'cat' })),
@@ -450,7 +555,31 @@ describe('is refused, and leaves nothing:', () => {
     });
   }
 
-  test('a form of more than 20 MiB, before it is read', async () => {
+  test('JSON of more than 10 MiB, with the other ways to send images', async () => {
+    const image = dataUrl(Buffer.alloc(8 * 1024 * 1024));
+    const error = assertRefused(await send(edits, { ...edit, image }), 'payload_too_large');
+    assert.equal(error.details.max_bytes, 10 * 1024 * 1024);
+    assert.match(error.message, /multipart\/form-data.*20971520 bytes.*POST \/v1\/files/);
+  });
+
+  test('a body that is neither JSON nor a form, with both types', async () => {
+    const types: Record<string, string>[] = [
+      {},
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    ];
+    for (const headers of types) {
+      const reply = await send(edits, undefined, { raw: Buffer.from('model=fake/edit'), headers });
+      const { message } = assertRefused(reply, 'unsupported_media_type');
+      assert.match(message, /multipart\/form-data.*application\/json/);
+    }
+    const { message } = assertRefused(
+      await send(generations, undefined, { raw: Buffer.from('a'), headers: types[1]! }),
+      'unsupported_media_type',
+    );
+    assert.doesNotMatch(message, /multipart/);
+  });
+
+  inLong('a form of more than 20 MiB, before it is read', async () => {
     const reply = await form(edit, { file: Buffer.alloc(20 * 1024 * 1024 + 1) });
     assertRefused(reply, 'payload_too_large');
   });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { makeKey } from '../../src/operations/accounts/key.ts';
 import { missing, openWorld, type World } from './example-kit.ts';
 
 const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
@@ -26,7 +27,7 @@ after(() => world.stop());
 
 const skip = missing('curl', '--version');
 test('each call finds what it needs, and succeeds', { skip }, async () => {
-  const script = blocks
+  const script = [`FAREBOX_MANAGING_KEY=${await managingKey()}`, ...blocks]
     .join('\n')
     .replaceAll('http://localhost:8080', world.service.base)
     .replace('fbx_...', world.account.key);
@@ -41,3 +42,11 @@ test('each call finds what it needs, and succeeds', { skip }, async () => {
   assert.equal(made!.toString('latin1', 1, 4), 'PNG');
   assert.deepEqual(fetched, made);
 });
+
+async function managingKey(): Promise<string> {
+  const { service, account } = world;
+  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+  const wanted = { account_id: account.account_id, name: 'platform', ...none };
+  const made = { ...wanted, scope: 'keys', created_by: null } as const;
+  return (await makeKey(service.db, made, { rpm: 600, open_jobs: 50 })).key;
+}

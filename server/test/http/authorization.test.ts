@@ -9,7 +9,7 @@ import type { HttpDeps } from '../../src/http/deps.ts';
 import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey, makeKey } from '../../src/operations/accounts/key.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -75,6 +75,7 @@ const matrix = `
   POST /v1/messages                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/messages/count_tokens               401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
+  GET  /v1/usage                               401 401 401 401 401 401 | 200 200 200 | 401 401 401
   GET  /v1/requests                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   GET  /v1/requests/:request_id                401 401 401 401 401 401 | 404 200 200 | 401 401 401
   GET  /v1/requests/:request_id/status         401 401 401 401 401 401 | 404 200 200 | 401 401 401
@@ -82,6 +83,11 @@ const matrix = `
   GET  /v1/requests/:request_id/response       401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
   PUT  /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  POST /v1/keys                                401 401 401 401 401 401 | 403 403 403 | 401 401 401
+  GET  /v1/keys                                401 401 401 401 401 401 | 403 403 403 | 401 401 401
+  GET  /v1/keys/:key_id                        401 401 401 401 401 401 | 403 403 403 | 401 401 401
+  PATCH /v1/keys/:key_id                       401 401 401 401 401 401 | 403 403 403 | 401 401 401
+  DELETE /v1/keys/:key_id                      401 401 401 401 401 401 | 403 403 403 | 401 401 401
   GET  /v1/operator/accounts                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/accounts/:account_id               401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/requests                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
@@ -127,8 +133,9 @@ const rows = matrix
     return { route: `${method} ${path}`, statuses: cells.map(Number) };
   });
 
-const codes: Record<number, 'unauthorized' | 'not_found' | 'expired'> = {
+const codes: Record<number, 'unauthorized' | 'forbidden' | 'not_found' | 'expired'> = {
   401: 'unauthorized',
+  403: 'forbidden',
   404: 'not_found',
   410: 'expired',
 };
@@ -191,10 +198,14 @@ async function submitted(account = owner): Promise<string> {
   return reply.body.request_id;
 }
 
-async function revokedKey(): Promise<string> {
+function spare(): Promise<{ key: string; key_id: string }> {
   const { account_id } = owner;
   const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const { key, key_id } = await createKey(service.db, { account_id, name: 'old', ...none });
+  return createKey(service.db, { account_id, name: 'spare', ...none });
+}
+
+async function revokedKey(): Promise<string> {
+  const { key, key_id } = await spare();
   await keys.revoke(service.db, key_id);
   return key;
 }
@@ -225,7 +236,8 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     .replace(':attempt', '1')
     .replace(':sig', 'A'.repeat(43))
     .replace(':request_id', id)
-    .replace(':index', '0');
+    .replace(':index', '0')
+    .replace(/\/usage$/, '/usage?by=day');
   const messages = [{ role: 'user', content: 'hi' }];
   const bodies: Record<string, CallOptions> = {
     '/v1/estimate': { body: { model_id: 'fake/image', input: { prompt: 'a cat' } } },
@@ -235,6 +247,8 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/images/edits': { body: { model: 'fake/image', prompt: 'a cat', image: dataUrl } },
     '/v1/messages': { body: { model: 'fake/chat', max_tokens: 9, messages } },
     '/v1/messages/count_tokens': { body: { model: 'fake/chat', messages } },
+    '/v1/keys': { body: { name: 'made' } },
+    '/v1/keys/:key_id': { body: { rpm: 5 } },
     '/v1/queue/*': { body: { prompt: 'a cat' } },
     '/fal/queue.fal.run/*': { body: { prompt: 'a cat' } },
     '/fal/fal.run/*': { body: { prompt: 'a cat' } },
@@ -243,7 +257,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/fal/uploads/:file_id': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
     '/v1/files': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
   };
-  return { method, path, call: bodies[pattern] ?? {} };
+  return { method, path, call: method === 'GET' ? {} : (bodies[pattern] ?? {}) };
 }
 
 /** Routes that answer when their request has ended. */
@@ -260,19 +274,21 @@ async function working(answer: Promise<Reply>): Promise<Reply> {
   return answer;
 }
 
-/** Makes the call of a cell; one that is to be refused has to leave nothing. */
-async function enter(route: string, column: Column, expected: number): Promise<void> {
-  const { method, path, call } = await callOf(route);
-  const about = `${route} with ${column}`;
-  const query = queryOf[column] === undefined ? '' : `?${queryOf[column]}`;
+/** Makes the call of a cell. */
+async function enter(
+  { method, path, call }: Awaited<ReturnType<typeof callOf>>,
+  column: Column,
+  expected: number,
+): Promise<void> {
+  const about = `${method} ${path} with ${column}`;
+  const mark = path.includes('?') ? '&' : '?';
+  const query = queryOf[column] === undefined ? '' : `${mark}${queryOf[column]}`;
   const headers = { ...call.headers, ...headersOf[column] };
-  const earlier = expected >= 400 ? await traces(service) : null;
   const answer = service.call(method, `${path}${query}`, { ...call, headers });
-  const reply = await (expected === 200 && waits.test(route) ? working(answer) : answer);
+  const isLate = expected === 200 && waits.test(`${method} ${path}`);
+  const reply = await (isLate ? working(answer) : answer);
   assert.equal(reply.status, expected, `${about}: ${reply.text.slice(0, 200)}`);
-  if (earlier === null) return;
-  assertRefused(reply, codes[expected]!, { about });
-  assert.deepEqual(await traces(service), earlier, about);
+  if (expected >= 400) assertRefused(reply, codes[expected]!, { about });
 }
 
 describe('the matrix of routes and callers', () => {
@@ -284,8 +300,50 @@ describe('the matrix of routes and callers', () => {
     test(`${route} lets in whom it should`, async () => {
       assert.equal(statuses.length, columns.length);
       const isTried = (column: Column) => thorough.test(route) || usual.has(column);
-      for (const [i, column] of columns.entries())
-        if (isLong || isTried(column)) await enter(route, column, statuses[i]!);
+      const cells = columns.map((column, i) => ({ column, status: statuses[i]! }));
+      const tried = cells.filter(({ column }) => isLong || isTried(column));
+      for (const { column, status } of tried.filter((cell) => cell.status < 400))
+        await enter(await callOf(route), column, status);
+      const call = await callOf(route);
+      const earlier = await traces(service);
+      for (const { column, status } of tried.filter((cell) => cell.status >= 400))
+        await enter(call, column, status);
+      assert.deepEqual(await traces(service), earlier, 'a refused call left something');
+    });
+  }
+});
+
+describe('a key of scope keys', () => {
+  let manager: string;
+  before(async () => {
+    const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+    const wanted = { account_id: owner.account_id, name: 'manager', ...none };
+    const bounds = { rpm: 600, open_jobs: 50 };
+    const made = { ...wanted, scope: 'keys', created_by: null } as const;
+    manager = (await makeKey(service.db, made, bounds)).key;
+  });
+
+  /** Those that a key of scope spend may make, its own account's output and file too. */
+  const spending = rows.filter(({ statuses }) => statuses[0] === 401 && statuses[7]! < 300);
+  for (const { route } of spending) {
+    test(`cannot make ${route}`, async () => {
+      const { method, path, call } = await callOf(route);
+      const earlier = await traces(service);
+      const reply = await service.call(method, path, { ...call, key: manager });
+      const { details } = assertRefused(reply, 'forbidden');
+      assert.deepEqual(details, { scope: 'spend', scopes: ['keys'] });
+      assert.deepEqual(await traces(service), earlier);
+    });
+  }
+
+  const managing = rows.filter(({ route }) => route.includes(' /v1/keys'));
+  for (const { route } of managing) {
+    test(`may make ${route}`, async () => {
+      const { method, path, call } = await callOf(route);
+      const { key_id } = await spare();
+      const at = path.replace(owner.key_id, key_id);
+      const reply = await service.call(method, at, { ...call, key: manager });
+      assert.equal(reply.status, method === 'POST' ? 201 : 200, reply.text);
     });
   }
 });

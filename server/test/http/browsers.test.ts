@@ -2,6 +2,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { requestIn } from '../kit/states.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
 /** Routes that browsers may read from other origins, and compressed replies. */
@@ -63,6 +64,36 @@ describe('pages of other origins', () => {
     }
   });
 
+  test('may read a signed link, again by its tag too, but not with a key', async () => {
+    const id = await requestIn(service, account, 'COMPLETED');
+    const at = `/v1/requests/${id}/response`;
+    const { body } = await service.call('GET', at, { key: account.key });
+    const { pathname, search } = new URL(body.images[0].url);
+    const origin = 'https://any.example';
+    const ask = (path: string, names: string) =>
+      raw(path, {
+        method: 'OPTIONS',
+        headers: {
+          origin,
+          'access-control-request-method': 'GET',
+          'access-control-request-headers': names,
+        },
+      });
+    const asked = await ask(pathname + search, 'if-none-match,Authorization,x-api-key,range');
+    assert.deepEqual([asked.status, allowed(asked)], [204, '*']);
+    assert.match(String(asked.headers['access-control-allow-methods']), /GET, HEAD/);
+    assert.equal(asked.headers['access-control-allow-headers'], 'if-none-match, range');
+    const first = await raw(pathname + search, { headers: { origin } });
+    assert.deepEqual([first.status, allowed(first)], [200, '*']);
+    assert.match(String(first.headers['access-control-expose-headers']), /\betag\b/);
+    const headers = { origin, 'if-none-match': String(first.headers.etag) };
+    assert.equal((await raw(pathname + search, { headers })).status, 304);
+    // A page can read why a link does not open.
+    assert.equal(allowed(await raw(`${pathname}?exp=1&sig=x`, { headers: { origin } })), '*');
+    const keyed = await ask(pathname, 'authorization');
+    assert.deepEqual([keyed.status, allowed(keyed)], [405, undefined]);
+  });
+
   test('may not call with a key, unless the operator lists them', async () => {
     for (const [base, origin, status, header] of [
       [service.base, 'https://app.example', 405, undefined],
@@ -103,10 +134,12 @@ describe('pages of other origins', () => {
     }
   });
 
-  test('never reach the calls of our own pages', async () => {
+  test('never reach the calls of our own pages, and those that manage keys', async () => {
     const headers = preflight('https://app.example');
-    const asked = await raw('/api/session', { method: 'OPTIONS', base: listed, headers });
-    assert.equal(allowed(asked), undefined);
+    for (const path of ['/api/session', '/v1/keys', `/v1/keys/${account.key_id}`]) {
+      const asked = await raw(path, { method: 'OPTIONS', base: listed, headers });
+      assert.equal(allowed(asked), undefined, path);
+    }
   });
 });
 

@@ -65,6 +65,17 @@ const usages: Record<string, [usage: Json, charge: bigint, cost: bigint]> = {
     60n + 375n + 100n + 200n,
     30n + 180n + 50n + 100n,
   ],
+  'as Anthropic reports it, beside the prompt': [
+    {
+      prompt_tokens: 10,
+      completion_tokens: 10,
+      total_tokens: 20,
+      cache_read_input_tokens: 60,
+      cache_creation_input_tokens: 30,
+    },
+    60n + 375n + 100n + 200n,
+    30n + 180n + 50n + 100n,
+  ],
   'not reported': [tokens, 1_000n + 200n, 500n + 100n],
   'of more than the prompt': [
     { ...tokens, prompt_tokens_details: { cached_tokens: 1_000_000 } },
@@ -73,19 +84,23 @@ const usages: Record<string, [usage: Json, charge: bigint, cost: bigint]> = {
   ],
 };
 
-async function* streamed(usage: Json) {
+async function* streamed(usage: Json, breaks: boolean) {
   const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'chat' };
   const choice = { index: 0, delta: { role: 'assistant', content: 'hi there' } };
+  if (breaks) {
+    yield { ...head, choices: [{ ...choice, finish_reason: null }], usage };
+    throw new Error('the upstream dies');
+  }
   yield { ...head, choices: [{ ...choice, finish_reason: 'stop' }] };
   yield { ...head, choices: [], usage };
 }
 
 /** Makes a call whose upstream reports this usage; gives what was reserved, charged and spent. */
-async function call(path: string, stream: boolean, usage: Json) {
+async function call(path: string, stream: boolean, usage: Json, breaks = false) {
   const earlier = await service.balance(account);
   service.fake.behave.chat = () =>
     stream
-      ? { outcome: 'stream', chunks: streamed(usage) }
+      ? { outcome: 'stream', chunks: streamed(usage, breaks) }
       : { outcome: 'reply', reply: completion('hi there', usage) };
   const body = { ...doors[path], stream };
   const reply = await service.call('POST', path, { key: account.key, body });
@@ -112,6 +127,16 @@ for (const [how, [usage, charge, cost]] of Object.entries(usages))
       }
   });
 
+test('a stream that breaks off costs the use of the cache that was told by then', async () => {
+  const told = { prompt_tokens: 100, prompt_tokens_details: { cached_tokens: 60 } };
+  for (const early of [told, { ...told, completion_tokens: null }])
+    for (const path of Object.keys(doors)) {
+      const { charged, cost } = await call(path, true, early, true);
+      // The 8 bytes that arrived are two tokens.
+      assert.deepEqual([charged, cost], [60n + 400n + 40n, 30n + 200n + 20n], path);
+    }
+});
+
 test('a caller sees the prices, and the cached tokens that were charged', async () => {
   const { key } = account;
   const card = await service.call('GET', `/v1/models/${model}`, { key });
@@ -126,12 +151,11 @@ test('a caller sees the prices, and the cached tokens that were charged', async 
     cached_input: '1000000',
     cache_write: '12500000',
   });
-  const [usage] = usages['as Anthropic reports it']!;
+  const [usage] = usages['as Anthropic reports it, beside the prompt']!;
   const { reply } = await call('/v1/chat/completions', false, usage);
-  assert.deepEqual(reply.body.usage.prompt_tokens_details, {
-    cached_tokens: 60,
-    cache_write_tokens: 30,
-  });
+  const { prompt_tokens, total_tokens, prompt_tokens_details } = reply.body.usage;
+  assert.deepEqual([prompt_tokens, total_tokens], [100, 110]);
+  assert.deepEqual(prompt_tokens_details, { cached_tokens: 60, cache_write_tokens: 30 });
   const message = await call('/v1/messages', false, usage);
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } =
     message.reply.body.usage;

@@ -1,6 +1,8 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { completion } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
 /** The card of a finished call: tokens, charge, links. */
@@ -28,6 +30,80 @@ test('the card of a chat has its tokens, and nothing of what was said', async ()
   assert.equal(card.usage.cost_usd_micro, card.charged_usd_micro);
   assert.deepEqual(await read(`/v1/requests/${id}/response`), { usage: chat.body.usage });
   assert.ok(!JSON.stringify(card).includes('hello'));
+});
+
+const detailed = {
+  prompt_tokens: 100,
+  completion_tokens: 10,
+  prompt_tokens_details: { cached_tokens: 60 },
+  completion_tokens_details: { reasoning_tokens: 7 },
+};
+const doors: [what: string, path: string, body: object][] = [
+  ['a chat', '/v1/chat/completions', body],
+  ['a streamed chat', '/v1/chat/completions', { ...body, stream: true }],
+  ['a response', '/v1/responses', { model: 'fake/chat', input: 'x' }],
+  ['a streamed response', '/v1/responses', { model: 'fake/chat', input: 'x', stream: true }],
+  ['a message', '/v1/messages', body],
+  ['a streamed message', '/v1/messages', { ...body, stream: true }],
+];
+
+async function* streamed() {
+  const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'chat' };
+  const choice = { index: 0, delta: { role: 'assistant', content: 'hi' } };
+  yield { ...head, choices: [{ ...choice, finish_reason: 'stop' }] };
+  yield { ...head, choices: [], usage: detailed };
+}
+
+/** Deletes the reply of a request, as the sweep does after thirty days. */
+async function clear(id: string): Promise<void> {
+  const old = `completed_at - interval '31 days'`;
+  await service.db.run(
+    rawSql(
+      `update requests set created_at = ${old}, started_at = ${old}, completed_at = ${old},
+        wake_at = null where id = $1`,
+      [id],
+    ),
+  );
+  await service.app.worker!.sweep();
+}
+
+for (const [what, path, sent] of doors)
+  test(`the tokens of ${what} stay on its card when the reply is deleted`, async () => {
+    const own = await service.account();
+    service.fake.behave.chat = ({ stream }) =>
+      stream
+        ? { outcome: 'stream', chunks: streamed() }
+        : { outcome: 'reply', reply: completion('hi', detailed) };
+    const reply = await service.call('POST', path, { key: own.key, body: sent });
+    service.fake.behave = {};
+    assert.equal(reply.status, 200, reply.text);
+    const [line] = (await service.call('GET', '/v1/requests', { key: own.key })).body.data;
+    const card = async () =>
+      (await service.call('GET', `/v1/requests/${line.request_id}`, { key: own.key })).body;
+    const before = await card();
+    const usage = { ...detailed, total_tokens: 110, cost_usd_micro: before.charged_usd_micro };
+    assert.deepEqual(before.usage, usage);
+    await clear(line.request_id);
+    const { usage: left, input, charged_usd_micro } = await card();
+    assert.deepEqual([left, input, charged_usd_micro], [usage, {}, before.charged_usd_micro]);
+    const gone = await service.call('GET', `/v1/requests/${line.request_id}/response`, {
+      key: own.key,
+    });
+    assertRefused(gone, 'expired');
+  });
+
+test('a chat that failed has no tokens, and neither has an image', async () => {
+  service.fake.behave.chat = () => ({ outcome: 'not_accepted', message: 'full' });
+  await service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  service.fake.behave = {};
+  const [line] = (await read('/v1/requests')).data;
+  assert.equal(line.status, 'FAILED');
+  assert.equal('usage' in (await read(`/v1/requests/${line.request_id}`)), false);
+  const [counted] = await service.db.run<{ n: bigint }>(
+    rawSql(`select count(*) as n from request_results s join requests r on r.id = s.request_id
+      where (r.kind = 'text' and r.status = 'COMPLETED') <> (s.input_tokens is not null)`),
+  );
+  assert.equal(Number(counted!.n), 0);
 });
 
 test('a repeated chat says that this call was charged nothing', async () => {

@@ -13,6 +13,7 @@ import {
   type Service,
   type TestAccount,
 } from '../kit/service.ts';
+import { assertTokensCharged } from '../kit/tokens.ts';
 import { until } from '../kit/until.ts';
 
 /**
@@ -44,6 +45,7 @@ before(async () => {
   account = await service.account();
 });
 after(async () => {
+  await assertTokensCharged(service);
   await service.audit();
   await service.stop();
 });

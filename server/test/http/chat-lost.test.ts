@@ -146,6 +146,17 @@ describe('a chat call whose answer was lost', () => {
   });
 });
 
+test('a call that this server cannot prepare goes on, and pauses no upstream', async () => {
+  fake.behave.chat = () => ({ outcome: 'not_accepted', message: 'no disk', unasked: true });
+  other.behave.chat = () => ({ outcome: 'reply', reply: completion('hello', usage) });
+  for (let i = 1; i <= 6; i++) {
+    assert.equal((await say('lost/both')).status, 200);
+    assert.deepEqual(calls(), [i, i]);
+  }
+  const [noted] = await service.db.run(rawSql("select from upstreams where name = 'fake'"));
+  assert.equal(noted, undefined);
+});
+
 describe('first_byte_seconds', () => {
   test('lets a stream that does not begin go on to the next upstream', async () => {
     const given: AbortSignal[] = [];

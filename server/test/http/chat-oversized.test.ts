@@ -97,6 +97,25 @@ describe('a stream', () => {
     });
   }
 
+  for (const begun of ['', `data: ${JSON.stringify(delta('ten bytes '))}\n\n`])
+    test(`with an event that is too long ${begun ? 'after a word' : 'at once'} is charged in full`, async () => {
+      async function* pieces() {
+        yield `${begun}data: {"choices":[{"index":0,"delta":{"content":"`;
+        for (let i = 0; i < 5; i++) yield 'x'.repeat(1024 * 1024);
+        yield `"}}]}\n\n`;
+      }
+      const headers = { 'content-type': 'text/event-stream' };
+      setFront(vendor.url, async () => ({ headers, pieces: pieces() }));
+      try {
+        const { reply, cost, status } = await asked('a/vendor', true);
+        assert.match(reply.text, /submit_failed/);
+        assert.deepEqual([cost, status], [reserved, 'COMPLETED']);
+        assert.equal(other.chats.length, 0);
+      } finally {
+        setFront(vendor.url, null);
+      }
+    });
+
   async function* chunks() {
     yield delta('ten bytes ');
     throw new FetchError('too_large', 'larger than we take', { sent: true });

@@ -5,6 +5,7 @@ import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { openEvents } from '../kit/events.ts';
 import { completion } from '../kit/fake.ts';
 import { lookUps } from '../kit/held.ts';
+import { inLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService } from '../kit/service.ts';
 import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
@@ -98,6 +99,22 @@ describe('a repeat', () => {
     assert.deepEqual((await chat(key, { body: undefined, raw, headers })).body, first.body);
   });
 
+  for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/messages'])
+    test(`at ${path} is the same call with null for a field as without the field`, async () => {
+      const whole = path === '/v1/responses' ? { model: body.model, input: 'hello' } : body;
+      const send = (more: object) =>
+        service.call('POST', path, { key: account.key, body: { ...whole, ...more }, headers });
+      const headers = { 'idempotency-key': newKey() };
+      const first = await send({});
+      assert.equal(first.status, 200, first.text);
+      const earlier = await traces(service);
+      const again = await send({ temperature: null, metadata: null });
+      assert.deepEqual(again.body, first.body);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      assertRefused(await send({ temperature: 0 }), 'idempotency_conflict');
+      assert.deepEqual(await traces(service), earlier);
+    });
+
   test('of a stream is a stream of its whole text, usage where asked', async () => {
     for (const ask of [false, true]) {
       const key = newKey();
@@ -136,7 +153,7 @@ describe('a repeat', () => {
     }
   });
 
-  test('of a reply far larger than what may wait for a reader comes whole', async () => {
+  inLong('of a reply far larger than what may wait for a reader comes whole', async () => {
     const key = newKey();
     const long = 'so on and '.repeat(400_000);
     service.fake.behave.chat = (call) => {

@@ -40,7 +40,11 @@ let other: Fake;
 let account: TestAccount;
 before(async () => {
   other = createFake({ name: 'other' });
-  service = await startService({ catalog, upstreams: [other] });
+  service = await startService({
+    catalog,
+    upstreams: [other],
+    env: { FAREBOX_LOG_LEVEL: 'debug' },
+  });
   ({ fake } = service);
   account = await service.account();
 });
@@ -89,6 +93,12 @@ describe('a call that the first upstream did not take', () => {
       assert.equal(reply.status, 200, reply.text);
       assert.match(reply.text, /hello/);
       assert.doesNotMatch(reply.text, /secret reason|second|other/);
+      const line = service.log.findLast((each) => each.includes('"msg":"start failed"'))!;
+      const { upstream, model, outcome, cause } = JSON.parse(line);
+      assert.deepEqual(
+        [upstream, model, outcome, cause],
+        ['fake', 'first', 'not_accepted', 'the secret reason'],
+      );
       assert.deepEqual(called(), [1, 1]);
       assert.equal(other.chats[0]!.model, 'second');
       assert.equal(before - (await service.balance(account)).available, 12_000n);
@@ -186,6 +196,45 @@ test("an upstream's own figure of its cost is kept, and shown to nobody", async 
   );
   assert.equal((await last()).cost_usd_micro, 4_321n);
 });
+
+test('a stream that an upstream breaks off is counted, and a whole one is not', async () => {
+  const broken_off = async () => {
+    const { values } = await service.app.metrics.upstreamFailures.get();
+    return values.find(({ labels }) => labels.why === 'broke_off')?.value ?? 0;
+  };
+  fake.behave.chat = () => ({ outcome: 'stream', chunks: broken({ message: 'no' }) });
+  const before = await broken_off();
+  await chat({ stream: true });
+  assert.equal(await broken_off(), before + 1);
+  fake.behave.chat = () => ({ outcome: 'stream', chunks: chunks() });
+  await chat({ stream: true });
+  assert.equal(await broken_off(), before + 1);
+});
+
+test("what an upstream repeats of the caller's text is in no log line and in no list of failures", async () => {
+  const secret = 'the patient of ward seventy-seven';
+  const error = { message: `cannot read "${secret}"` };
+  fake.behave.chat = ({ stream }) =>
+    stream
+      ? { outcome: 'stream', chunks: broken(error) }
+      : { outcome: 'unknown', message: error.message };
+  const messages = [{ role: 'user', content: secret }];
+  const broke = await chat({ stream: true, messages });
+  assert.match(broke.text, /submit_failed/);
+  await chat({ messages });
+  const failures = await service.db.run(rawSql('select name, last_error from upstreams'));
+  assert.match(JSON.stringify(failures), /cannot read/);
+  const logged = service.log.filter((line) => line.includes('cannot read'));
+  assert.ok(logged.some((line) => line.includes('chat stream broke')));
+  assert.ok(logged.every((line) => /"model_id":"two\/chat"/.test(line)));
+  for (const text of [...logged, JSON.stringify(failures), broke.text])
+    assert.doesNotMatch(text, /patient|seventy/);
+});
+
+async function* broken(error: object): AsyncGenerator<Record<string, unknown>> {
+  yield* (await Array.fromAsync(chunks())).slice(0, 1);
+  yield { choices: [], error };
+}
 
 async function* chunks(): AsyncGenerator<Record<string, unknown>> {
   const base = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'theirs' };

@@ -12,6 +12,7 @@ import {
   type TestAccount,
 } from '../kit/service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
+import { assertTokensCharged } from '../kit/tokens.ts';
 import { until } from '../kit/until.ts';
 
 /**
@@ -46,6 +47,7 @@ before(async () => {
   account = await service.account();
 });
 after(async () => {
+  await assertTokensCharged(service);
   await service.audit();
   await service.stop();
 });
@@ -385,7 +387,8 @@ describe('a caller who leaves', () => {
         'it is noticed',
         async () => (await app.metrics.streams.get()).values[0]!.value === 0,
       );
-      await app.stop(400);
+      // A quarter of this time is left for the charge.
+      await app.stop(1_600);
       assert.equal((await service.balance(account)).reserved, 0n, model);
       assert.equal(await cost(), countedCost(1));
     }

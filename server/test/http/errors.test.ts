@@ -69,7 +69,7 @@ describe('what a fault of ours tells', () => {
     const { body } = answered.get('a submit that the database refuses')!;
     const line = service.log
       .map((text) => JSON.parse(text))
-      .find(({ reqId }) => reqId === body.error.request_id);
+      .find(({ call_id }) => call_id === body.error.request_id);
     assert.equal(line?.code, 'internal_error');
     assert.match(JSON.stringify(line.err), /violates check constraint/);
   });

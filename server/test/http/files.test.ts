@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
@@ -45,8 +45,10 @@ function upload(
 /** Paths of all stored bytes, temporary ones too. */
 function stored(): string[] {
   const root = join(service.dir, 'media');
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => statSync(join(root, path)).isFile())
+  // A temporary file may go while the folder is read.
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
     .sort();
 }
 

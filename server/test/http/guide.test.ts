@@ -40,7 +40,8 @@ function wordsOf(line: string): string[] {
   return [...line.matchAll(word)].map(([text]) =>
     text.replace(
       /'([^']*)'|"([^"]*)"|\\(.)/g,
-      (_, single, double, escaped) => single ?? double?.replace('$FAREBOX_API_KEY', key) ?? escaped,
+      (_, single, double, escaped) =>
+        single ?? double?.replace('$FAREBOX_API_KEY', key).replace('$(date +%s)', '1') ?? escaped,
     ),
   );
 }
@@ -114,6 +115,17 @@ describe('GET /llms.txt', () => {
     const chat = await run(commandTo(/\/chat\/completions$/));
     assert.equal(chat.body.choices[0].message.content, 'hello');
     assert.match(chat.body.usage.cost_usd_micro, /^[1-9]\d*$/);
+  });
+
+  test('leads to a picture in one call, to the cost of a stream and to the usage', async () => {
+    const images = await run(commandTo(/\/images\/generations$/));
+    assert.equal(images.status, 200, images.text);
+    assert.match(images.body.data[0].url, /^http/);
+    assert.match(guide.text, /"stream_options":\{"include_usage":true\}/);
+    const usage = commandTo(/\/usage\?by=model/);
+    const today = new Date().toISOString().slice(0, 10);
+    const sums = await run({ ...usage, url: usage.url.replace('YYYY-MM-DD', today) });
+    assert.equal(sums.status, 200, sums.text);
   });
 
   test('shows a command for everything that has one, each at the address of this service', () => {

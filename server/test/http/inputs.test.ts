@@ -64,16 +64,26 @@ describe('null is the same as leaving a field out', () => {
 });
 
 describe('fields that the model does not know', () => {
-  const misspelt = { prompt: 'a boat', duration: 1, resolutoin: '480p', zzz: 1 };
+  const misspelt = { prompt: 'a boat', duration: 1, resolutoin: '480p', zzz: 1, metadata: {} };
   const unknown = [
     { field: 'duration', did_you_mean: 'duration_seconds' },
     { field: 'resolutoin', did_you_mean: 'resolution' },
     { field: 'zzz', did_you_mean: null },
+    { field: 'metadata', did_you_mean: 'x-metadata' },
   ];
 
   test('are named by the estimate', async () => {
     const { body } = await call('/v1/estimate', { model_id: film, input: misspelt });
     assert.deepEqual(body.unknown_inputs, unknown);
+  });
+
+  test('and that OpenAI has are named with the field that this model has instead', async () => {
+    const estimate = async (input: object) =>
+      (await call('/v1/estimate', { model_id: 'fake/image', input })).body.unknown_inputs;
+    const n = { field: 'n', did_you_mean: 'num_images' };
+    assert.deepEqual(await estimate({ prompt: 'a boat', n: 2 }), [n]);
+    const both = await estimate({ prompt: 'a boat', n: 2, num_images: 2 });
+    assert.deepEqual(both, [{ field: 'n', did_you_mean: null }]);
   });
 
   test('are named by the submit, and by its repeat to the byte', async () => {

@@ -6,8 +6,10 @@ import type { FastifyReply } from 'fastify';
 import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import { readObject } from '../../src/http/body.ts';
 import type { HttpDeps, KeyedRequest } from '../../src/http/deps.ts';
+import type { Times } from '../../src/http/times.ts';
 import { createBudget } from '../../src/lib/budget.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { inShare } from '../kit/long.ts';
 import { assertErrorShape } from '../kit/refusal.ts';
 import { assertUnharmed, leavingNothing, send } from '../kit/rough.ts';
 import { fakeCatalog, startService, type Service } from '../kit/service.ts';
@@ -33,29 +35,35 @@ import { marker, post, type Row, type World } from './malformed/row.ts';
 let service: Service;
 let world: World;
 before(async () => {
-  service = await startService({
-    catalog: fakeCatalog + numbers.edges,
-    env: {
-      FAREBOX_OPEN_JOBS: '10000',
-      FAREBOX_UPLOAD_MAX_BYTES: String(bodies.uploadMaxBytes),
-    },
-    times: { bodyMs: 4_000, uploadWindowMs: 4_000, headersMs: 1_500, connectionsCheckMs: 50 },
-  });
-  assert.equal(service.app.catalog.current().models.size, 6, service.log.join(''));
-  const account = await service.account({ usd: 10_000 });
-  world = { service, account, done: await requestIn(service, account, 'COMPLETED') };
+  const short = { bodyMs: 4_000, uploadWindowMs: 4_000, headersMs: 1_500, connectionsCheckMs: 50 };
+  world = await openWorld(short);
+  ({ service } = world);
 });
 after(async () => {
   await service.audit();
   await service.stop();
 });
 
+async function openWorld(times: Partial<Times>): Promise<World> {
+  const opened = await startService({
+    catalog: fakeCatalog + numbers.edges,
+    env: {
+      FAREBOX_OPEN_JOBS: '10000',
+      FAREBOX_UPLOAD_MAX_BYTES: String(bodies.uploadMaxBytes),
+    },
+    times,
+  });
+  assert.equal(opened.app.catalog.current().models.size, 6, opened.log.join(''));
+  const account = await opened.account({ usd: 10_000 });
+  return { service: opened, account, done: await requestIn(opened, account, 'COMPLETED') };
+}
+
 const all = [json, chat, numbers, headers, requests, paths, bodies];
 /** So many calls at a time. */
 const concurrency = 8;
 
-async function assertAnswer([, call, answers, more]: Row): Promise<void> {
-  const reply = await call(world);
+async function assertAnswer([, call, answers, more]: Row, at = world): Promise<void> {
+  const reply = await call(at);
   if (answers.length === 0) return;
   assert.ok(reply, 'no reply');
   const { status, text } = reply;
@@ -63,7 +71,7 @@ async function assertAnswer([, call, answers, more]: Row): Promise<void> {
   const isOne = (answer: ErrorCode | number) =>
     answer === status || (answer === code && errors[code].status === status);
   assert.ok(answers.some(isOne), `${status} ${text.slice(0, 300)}`);
-  await more?.(reply, world);
+  await more?.(reply, at);
 }
 
 describe('is refused:', { concurrency }, () => {
@@ -71,7 +79,8 @@ describe('is refused:', { concurrency }, () => {
   before(async () => {
     earlier = await traces(service);
   });
-  for (const row of all.flatMap(({ refused }) => refused)) test(row[0], () => assertAnswer(row));
+  const rows = all.flatMap(({ refused }) => inShare(3, refused));
+  for (const row of rows) test(row[0], () => assertAnswer(row));
   after(async () => {
     await idle();
     assert.deepEqual(await traces(service), earlier, 'a refused call left something behind');
@@ -79,8 +88,17 @@ describe('is refused:', { concurrency }, () => {
 });
 
 describe('is taken:', { concurrency }, () => {
+  /** With the usual limits of time, because large bodies may come slowly. */
+  let patient: World;
+  before(async () => void (patient = await openWorld({})));
+  after(async () => {
+    await assertUnharmed(patient.service, patient.account, marker);
+    await patient.service.audit();
+    await patient.service.stop();
+  });
   const tables = [json, chat, numbers, headers, bodies];
-  for (const row of tables.flatMap(({ taken }) => taken)) test(row[0], () => assertAnswer(row));
+  const rows = tables.flatMap(({ taken }) => inShare(3, taken));
+  for (const row of rows) test(row[0], () => assertAnswer(row, patient));
 });
 
 test('a deep body is answered soon', async () => {

@@ -1,20 +1,33 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { Farebox } from '../../../client/src/index.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 
 /** Metadata is kept with a request of any door, shown and searched by, and reaches no upstream. */
 
 let service: Service;
 let account: TestAccount;
+let receiver: LocalServer;
+let posted = '';
 before(async () => {
-  service = await startService();
+  receiver = await serveHttp((req, res) => {
+    req.on('data', (chunk) => (posted += chunk));
+    req.on('end', () => res.end());
+  });
+  service = await startService({
+    env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` },
+  });
   account = await service.account();
 });
 after(async () => {
   await service.audit();
   await service.stop();
+  await receiver.close();
 });
 
 const header = (metadata: unknown) => ({ 'x-metadata': JSON.stringify(metadata) });
@@ -23,6 +36,7 @@ const prompt = { prompt: 'a cat' };
 const messages = [{ role: 'user', content: 'hello' }];
 const chat = { model: 'fake/chat', messages };
 const response = { model: 'fake/chat', input: 'hello' };
+const picture = { model: 'fake/image', ...prompt };
 const message = { ...chat, max_tokens: 10, metadata: { user_id: 'u' } };
 
 function post(path: string, body: unknown, headers = {}, key = account.key): Promise<Reply> {
@@ -43,6 +57,8 @@ const doors: [what: string, path: string, body: object, headers: object][] = [
   ['chat completions, in the body', '/v1/chat/completions', { ...chat, metadata: pairs }, {}],
   ['responses', '/v1/responses', { ...response, metadata: pairs }, {}],
   ['messages', '/v1/messages', message, header(pairs)],
+  ['images, in the header', '/v1/images/generations', picture, header(pairs)],
+  ['images, in the body', '/v1/images/generations', { ...picture, metadata: pairs }, {}],
 ];
 for (const [what, path, body, headers] of doors)
   test(`of ${what} is on the card and in the list, and nowhere at the upstream`, async () => {
@@ -52,7 +68,14 @@ for (const [what, path, body, headers] of doors)
       name,
       Buffer.from(value as string).toString('latin1'),
     ]);
-    const reply = await post(path, body, Object.fromEntries(raw), own.key);
+    const sent = post(path, body, Object.fromEntries(raw), own.key);
+    if (path.startsWith('/v1/images/')) {
+      await until('it is submitted', async () => (await listed('', own.key)).length > 0);
+      await service.work();
+      await service.wakeAll();
+      await service.work();
+    }
+    const reply = await sent;
     assert.ok(reply.status < 300, reply.text);
     assert.equal(reply.headers.get('x-ignored-fields'), null);
     await service.work();
@@ -84,6 +107,39 @@ test('of a repeat is that of the first call', async () => {
     (await listed('', own.key)).map(({ metadata }) => metadata),
     [{ customer: '1' }],
   );
+});
+
+test('is in the webhook, and stays when the request is cleared', async () => {
+  const own = await service.account();
+  const body = { ...prompt, webhook_url: `${receiver.url}/` };
+  const { request_id } = (await post(image, body, header({ customer: '7' }), own.key)).body;
+  await service.work();
+  assert.deepEqual(JSON.parse(posted).metadata, { customer: '7' });
+  const age = `update requests set created_at = created_at - d, started_at = started_at - d,
+    completed_at = completed_at - d, expires_at = expires_at - d, wake_at = wake_at - d
+    from (select interval '31 days' as d) d where id = $1`;
+  await service.db.run(rawSql(age, [request_id]));
+  await service.work();
+  await service.app.worker!.sweep();
+  const card = await service.call('GET', `/v1/requests/${request_id}`, { key: own.key });
+  assert.deepEqual([card.body.input, card.body.metadata], [{}, { customer: '7' }]);
+  const [found, ...more] = await listed('?metadata.customer=7', own.key);
+  assert.deepEqual([found.request_id, more], [request_id, []]);
+});
+
+test('of the client is sent at the submit, and found by it', async () => {
+  const own = await service.account();
+  const farebox = new Farebox({ apiKey: own.key, baseUrl: `${service.base}/v1` });
+  const { requestId } = await farebox.submit('fake/image', prompt, { metadata: pairs });
+  await farebox.submit('fake/image', prompt);
+  assert.deepEqual((await farebox.requests.get(requestId)).metadata, pairs);
+  const { data } = await farebox.requests.list({ metadata: pairs });
+  assert.deepEqual(
+    data.map(({ request_id }) => request_id),
+    [requestId],
+  );
+  const none = await farebox.requests.list({ metadata: { customer: '4' } });
+  assert.deepEqual(none.data, []);
 });
 
 describe('the list', () => {
@@ -134,12 +190,14 @@ describe('a call is refused, by the name of what is wrong, and leaves nothing', 
       [`${what} in the header`, image, prompt, header(metadata), 'x-metadata'],
       [`${what} in a chat`, '/v1/chat/completions', { ...chat, metadata }, {}, 'metadata'],
       [`${what} in a response`, '/v1/responses', { ...response, metadata }, {}, 'metadata'],
+      [`${what} in Images`, '/v1/images/generations', { ...picture, metadata }, {}, 'metadata'],
     ]),
+    ['Images', '/v1/images/generations', picture, header([]), 'x-metadata'],
     [
-      'Images',
+      'both places of Images',
       '/v1/images/generations',
-      { model: 'fake/image', ...prompt },
-      header([]),
+      { ...picture, metadata: pairs },
+      header({ a: 'b' }),
       'x-metadata',
     ],
     ['no JSON', image, prompt, { 'x-metadata': 'customer=42' }, 'x-metadata'],

@@ -55,6 +55,12 @@ async function newest(): Promise<string> {
   return body.data[0]?.request_id ?? '';
 }
 
+async function finish(id: string): Promise<void> {
+  await service.work();
+  await wake(service, id);
+  await service.work();
+}
+
 function cancel(id: string) {
   return service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
 }
@@ -81,17 +87,31 @@ test('the preference is read as RFC 7240 writes it', () => {
 describe('a submit that waits', () => {
   test('is answered with the output that response_url gives', async () => {
     const { reply, id } = await waiting();
-    await service.work();
-    await wake(service, id);
-    await service.work();
+    await finish(id);
     const { status, headers, body: output } = await reply;
     assert.equal(status, 200);
     assert.equal(headers.get('preference-applied'), 'wait');
     assert.equal(headers.get('idempotent-replayed'), null);
+    assert.equal(headers.get('x-charge-usd-micro'), '10000');
+    assert.equal(headers.get('x-ignored-fields'), null);
     assert.match(headers.get('location') ?? '', new RegExp(`^http.*/v1/requests/${id}/status$`));
     const kept = await service.call('GET', `/v1/requests/${id}/response`, { key: account.key });
     assert.deepEqual(output, kept.body);
     assert.equal((await service.call('GET', output.images[0].url)).status, 200);
+  });
+
+  test('names in a header the inputs that the model does not know', async () => {
+    const misspelt = { ...body, promt: 'x', 'aspect ratio': '1:1', größe: 1, ['x'.repeat(200)]: 1 };
+    const names = 'promt, aspect%20ratio, gr%C3%B6%C3%9Fe';
+    const { reply, id } = await waiting({ body: misspelt });
+    await finish(id);
+    const { status, headers, body: output } = await reply;
+    assert.deepEqual([status, output.unknown_inputs], [200, undefined]);
+    assert.equal(headers.get('x-ignored-fields'), names);
+    const usual = await submit('wait=0', { body: misspelt });
+    assert.equal(usual.headers.get('x-ignored-fields'), names);
+    assert.equal(usual.body.unknown_inputs.length, 4);
+    await cancel(usual.body.request_id);
   });
 
   test('is answered as usual if the request does not end in time, and the job goes on', async () => {
@@ -149,6 +169,7 @@ describe('a submit that waits', () => {
       assert.equal(status, 200);
       assert.equal(told.get('idempotent-replayed'), 'true');
       assert.equal(told.get('preference-applied'), 'wait');
+      assert.equal(told.get('x-charge-usd-micro'), '0');
       assert.deepEqual(output, first.body);
     }
     assert.deepEqual((await submit('wait=0', { headers })).body, usual.body);

@@ -284,8 +284,12 @@ describe('a parameter that is wrong', () => {
     }
   });
 
-  test('is none where nobody knows it', async () => {
-    const reply = await list('?limit=1&unknown=1&__proto__=2&constructor=3');
-    assert.deepEqual(idsOf(reply), [made.at(-1)]);
-  });
+  for (const query of ['customer=42', 'model=fake/image', 'limit=1&__proto__=2', 'metadata=42'])
+    test(`is told that there is none such, and which there are: ${query}`, async () => {
+      const { message, param, details } = assertRefused(await list(`?${query}`), 'bad_request');
+      assert.equal(param, query.split('&').at(-1)!.split('=')[0]);
+      const allowed = 'status, model_id, key_id, from, to, limit, cursor, metadata.NAME';
+      assert.equal(message, `There is no parameter ${param}. Allowed: ${allowed}.`);
+      assert.deepEqual(details.allowed, allowed.split(', '));
+    });
 });

@@ -81,6 +81,34 @@ describe('a page', () => {
   });
 });
 
+test('each call that a signed-in person can make leads to its form', async () => {
+  const html = await textOf('/docs/api');
+  for (const [call, id] of [
+    ['POST /queue/{model_id}', 'submit'],
+    ['POST /chat/completions', 'chatCompletions'],
+    ['GET /requests/{request_id}/status', 'readStatus'],
+    ['GET /balance', 'readBalance'],
+  ]) {
+    const link = `"/dashboard/docs/reference?op=${id}" aria-label="Sign in to try it: ${call}"`;
+    assert.ok(html.includes(`${link}>Sign in to try it</a>`), call);
+  }
+  assert.doesNotMatch(html, /try it: (POST \/responses|POST \/keys|GET \/livez)"/);
+});
+
+test('the diagram of the states has the states and the labels of its source', async () => {
+  const source = await textOf('/docs/states.md');
+  const [, mermaid] = /```mermaid\n([^]*?)```/.exec(source)!;
+  const [svg] = /<svg [^]*<\/svg>/.exec(await textOf('/docs/states'))!;
+  const shown = [...svg.matchAll(/<text [^>]*>([^<]*)</g)].map(([, text]) => text!);
+  const said = [...mermaid!.matchAll(/(\w+|\[\*\]) --> (\w+|\[\*\])(?:: (.+))?/g)];
+  const names = said.flatMap(([, from, to]) => [from!, to!]).filter((name) => name !== '[*]');
+  const labels = said.flatMap(([, , , label]) => label ?? []);
+  assert.deepEqual(shown.toSorted(), [...new Set(names), ...labels].toSorted());
+  assert.equal(svg.match(/<path d=/g)?.length, said.length);
+  for (const name of ['client', 'api'])
+    assert.doesNotMatch(await textOf(`/docs/${name}`), /class="diagram"/);
+});
+
 describe('Markdown', () => {
   test('is the same page with the addresses of this service', async () => {
     const reply = await read('/docs/client.md');
@@ -170,6 +198,9 @@ describe('the search', () => {
   const cases: [what: string, q: string, expected: RegExp][] = [
     ['finds a heading', 'idempotency', /<a href="\/docs\/api#idempotency">Idempotency<\/a>/],
     ['finds all of several words', 'Standard  WEBHOOKS', /href="\/docs\/api#webhooks"/],
+    ['finds other forms of a word', 'streamed chats', /<li><p><a href="\/docs\/client#chat">/],
+    ['finds the quick start', 'quick start', /<li><p><a href="\/docs">Quick start<\/a>/],
+    ['finds a model', 'fake image', /<li><p><a href="\/models\/fake\/image">/],
     ['says that nothing was found', 'xyzzy', /Try fewer words/],
     ['shows what was typed as text', '<b>"x', /value="&lt;b&gt;&quot;x"/],
   ];

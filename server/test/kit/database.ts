@@ -161,6 +161,8 @@ async function serverAddress(): Promise<Server> {
     given.set(address, server);
     // A file's own server has stopped by then.
     atEnd(async () => {
+      // A file that runs alone closes its database after this.
+      server.keeps = false;
       for (const each of server.free) await drop(server, each).catch(() => {});
     });
     return server;

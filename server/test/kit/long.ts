@@ -8,5 +8,10 @@ export function inShort<T>(count: number, rows: readonly T[]): readonly T[] {
   return isLong ? rows : rows.slice(0, count);
 }
 
+/** A share of the rows in the short form: each of a kind comes several times, in turn. */
+export function inShare<T>(every: number, rows: readonly T[]): readonly T[] {
+  return isLong ? rows : rows.filter((_, i) => i % every === 0);
+}
+
 /** A test of the long form only: what it repeats is proved once in the short form. */
 export const inLong = (isLong ? test : () => {}) as typeof test;

@@ -54,11 +54,13 @@ function ours(body: Record<string, any>): Record<string, any> {
   return { ...rest, error: { ...error, type, request_id } };
 }
 
-function assertRetryHeaders({ status, headers, text }: Reply, about: string): void {
+function assertRetryHeaders({ status, headers, text, body }: Reply, about: string): void {
   const after = headers.get('retry-after');
   if (status === 429 || status === 503) assert.match(after ?? 'none', /^[1-9]\d*$/, about);
-  // A program must not retry a call that may have been charged.
-  const isFinal = status === 402 || status === 409 || text.includes('it is unknown whether');
+  // A program must not retry a call that may have been charged, or whose job has failed for good.
+  const hasFailed = status === 502 && body.error.details?.status === 'FAILED';
+  const isFinal =
+    status === 402 || status === 409 || hasFailed || text.includes('it is unknown whether');
   assert.equal(headers.get('x-should-retry'), isFinal ? 'false' : null, about);
   assert.equal(headers.has('allow'), status === 405, about);
 }

@@ -217,7 +217,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...options.env,
       ...overrides,
     });
-    const log = createLog('info', { write: (line) => lines.push(line) });
+    const log = createLog(config.FAREBOX_LOG_LEVEL, { write: (line) => lines.push(line) });
     const opened = { db, embedded, applied: [], close: async () => {} };
     const app = await startApp({
       config,

@@ -15,6 +15,7 @@ import {
   submit,
   type Customer,
 } from '../kit/by-hand.ts';
+import { laws } from '../chaos/guards.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /** Refusals by the schema alone, with every line of the service's own code left out. */
@@ -66,6 +67,16 @@ async function refusal(
   }
   throw new assert.AssertionError({ message: `it was not refused: ${text}` });
 }
+
+test('each law that `npm run sabotage` drops is one of the schema', async () => {
+  for (const { drop } of Object.values(laws)) {
+    const dropped = database.db.tx(async (tx) => {
+      await tx.run(rawSql(drop));
+      throw new Error('dropped');
+    });
+    await assert.rejects(dropped, { message: 'dropped' });
+  }
+});
 
 describe('transfers are never changed', () => {
   const changes = [

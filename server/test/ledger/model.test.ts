@@ -31,7 +31,7 @@ import { LedgerModel, type Ask, type Finish, type Verdict } from './model.ts';
  * LEDGER_RUNS=5000 LEDGER_STEPS=200, and LEDGER_SEED to
  * play one again.
  */
-const numRuns = Number(process.env.LEDGER_RUNS ?? (isLong ? 60 : 15));
+const numRuns = Number(process.env.LEDGER_RUNS ?? (isLong ? 60 : 8));
 const steps = Number(process.env.LEDGER_STEPS ?? 40);
 const seed = Number(process.env.LEDGER_SEED ?? Date.now() % 2 ** 31);
 

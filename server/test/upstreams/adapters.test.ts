@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { adapterNames } from '../../src/core/catalog/upstream-definition.ts';
 import { adapters } from '../../src/upstreams/adapters.ts';
+import { chatWires } from './chat-wires.ts';
 import type { Rig } from './conformance.ts';
 import fileSchema from '../../../catalog/schema.json' with { type: 'json' };
 
@@ -25,7 +26,8 @@ const places: Record<string, (name: string) => boolean> = {
     properties.adapter.enum.includes(name),
   'the form of its options in catalog/schema.json, in allOf of the definition': (name) =>
     withOptions.includes(name),
-  'a rig in server/test/upstreams/rigs/': (name) => rigs.some(({ adapter }) => adapter === name),
+  'a rig in server/test/upstreams/rigs/, or its API among chatWires if it has only chat': (name) =>
+    [...rigs, ...Object.values(chatWires)].some(({ adapter }) => adapter === name),
   'its page in docs/upstreams/': (name) => existsSync(join(root, `docs/upstreams/${name}.md`)),
   'its row in the table of docs/upstreams.md': (name) =>
     pages.includes(`| [${name}](upstreams/${name}.md) |`),

@@ -291,6 +291,8 @@ async function call(
     const early = begun.then(({ status, text: said }) =>
       assert.fail(`answered ${status} before the upstream was asked: ${said}`),
     );
+    // Whichever of them is first says why.
+    for (const each of [gone, early]) each.catch(() => {});
     await Promise.race([played.asked.promise, early]);
     left.abort();
     await gone;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { isLong } from '../kit/long.ts';
+import { inShort, isLong } from '../kit/long.ts';
 import {
   openBench,
   plain,
@@ -69,6 +69,13 @@ describe('what the upstream reports', () => {
     'zero, which is a figure': { usage: tokens(0, 0), charge: 0n },
     'no completion': { usage: tokens(9, 0), charge: 4n },
     'more than was reserved': { usage: tokens(5_000, 90_000), charge: reserved },
+    'more than any model writes': { usage: tokens(9, 100_000_001), charge: counted },
+    'more than any model reads': { usage: tokens(100_000_001, 4), charge: counted },
+    'the most that a model may write': { usage: tokens(9, 100_000_000), charge: reserved },
+    'more reasoning than any model writes': {
+      usage: tokens(9, 4, { completion_tokens_details: { reasoning_tokens: 100_000_001 } }),
+      charge: 11n,
+    },
     'more than a number holds': { usage: tokens(9, 1e300), charge: counted },
     'just what was reserved': { usage: tokens(149, 100), charge: reserved },
     'one token less': { usage: tokens(149, 99), charge: 245n },
@@ -79,6 +86,10 @@ describe('what the upstream reports', () => {
     'a fraction': { usage: tokens(9, 4.5), charge: counted },
     texts: { usage: tokens('9', '4'), charge: counted },
     'a total only': { usage: { total_tokens: 13 }, charge: counted },
+    // 9 tokens, and 5 for the bytes.
+    'a prompt only': { usage: { prompt_tokens: 9 }, charge: 13n },
+    'a prompt, and null': { usage: tokens(9, null), charge: 13n },
+    'a prompt of zero only': { usage: { prompt_tokens: 0 }, charge: counted },
     'no prompt': { usage: { completion_tokens: 4 }, charge: 10n },
     'a prompt of null': { usage: tokens(null, 4), charge: 10n },
     'its kinds of tokens too': {
@@ -87,6 +98,20 @@ describe('what the upstream reports', () => {
         completion_tokens_details: { reasoning_tokens: 3 },
       }),
       charge: 11n,
+    },
+    // 9 and 24 tokens.
+    'reasoning beside the completion': {
+      usage: tokens(9, 4, {
+        total_tokens: 33,
+        completion_tokens_details: { reasoning_tokens: 20 },
+      }),
+      charge: 50n,
+    },
+    'reasoning in the total alone': { usage: tokens(9, 4, { total_tokens: 33 }), charge: 50n },
+    // 9 and 20 tokens.
+    'more reasoning than completion': {
+      usage: tokens(9, 4, { completion_tokens_details: { reasoning_tokens: 20 } }),
+      charge: 42n,
     },
   };
   for (const [what, { usage, charge }] of Object.entries(table)) {
@@ -128,6 +153,16 @@ describe('what the upstream reports', () => {
     });
   });
 
+  test('reasoning that stands beside the completion is shown as part of it', async () => {
+    const details = { completion_tokens_details: { reasoning_tokens: 20 } };
+    const usage = tokens(9, 4, { total_tokens: 33, ...details });
+    const { text } = await bench.play(sceneOf({ status: 200, body: replyOf({ usage }) }));
+    assert.deepEqual(JSON.parse(text).usage, {
+      ...tokens(9, 24, { total_tokens: 33, ...details }),
+      cost_usd_micro: '50',
+    });
+  });
+
   const told: [what: string, more: Json, cost: bigint][] = [
     // 9 and 4 tokens at the row's own cost.
     ['nothing', {}, 7n],
@@ -137,7 +172,13 @@ describe('what the upstream reports', () => {
       4_321n,
     ],
     ['less than a micro-USD', { cost: 0.0000001 }, 1n],
-    ['that it was free', { cost: 0 }, 0n],
+    ['that it was free, which the row denies', { cost: 0 }, 7n],
+    [
+      "its fee, and the provider's bill of the operator's own key",
+      { cost: 0.0001, is_byok: true, cost_details: { upstream_inference_cost: 0.02 } },
+      20_100n,
+    ],
+    ['more than any call costs', { cost: 10_000 }, 7n],
     ['a cost that is none', { cost: -1 }, 7n],
     ['its cost under other names', { estimated_cost: 0.5, cost_in_usd_ticks: 37_756_000 }, 7n],
   ];
@@ -177,7 +218,7 @@ describe('how it ends', () => {
     'what is no chunk': '{"choices":[{"del',
   };
   const begun = [role, ...words, stop];
-  for (const row of ['stop', 'finish'] as Row[]) {
+  for (const row of inShort(1, ['stop', 'finish'] as Row[])) {
     test(`${row}: the upstream dies before each chunk`, async () => {
       for (let at = 0; at <= begun.length; at++)
         await bench.play(sceneOf({ events: begun.slice(0, at), end: 'dies' }, { row }));
@@ -363,28 +404,31 @@ describe('a caller who leaves', () => {
     const figures = usageChunk(tokens(9, 4));
     for (const [where, events] of Object.entries(early)) {
       test(`${where}: what was delivered is counted, and its true figures count`, async () => {
-        // 5 for the prompt, and the bytes of the words so far.
+        // 5 for the prompt, or as many as were told, and the bytes of the words so far.
+        const isTold = events === early['beside the prompt'];
+        const prompt = isTold ? 9 : 5;
         const sizes = words.map((_, i) => Buffer.byteLength(sayings.slice(0, i + 1).join('')));
         for (const [i, bytes] of sizes.entries()) {
-          const exact = 370_000 * 5 + 1_910_000 * Math.ceil(bytes / 4);
+          const exact = 370_000 * prompt + 1_910_000 * Math.ceil(bytes / 4);
           const scene = sceneOf(done(...events, figures), { leaves: i + 2 });
           await assertCharged(scene, BigInt(Math.ceil(exact / 1e6)));
         }
         const atEnd = { leaves: words.length + 2 };
-        await assertCharged(sceneOf(done(...events, figures), atEnd), counted);
+        const all = isTold ? 13n : counted;
+        await assertCharged(sceneOf(done(...events, figures), atEnd), all);
         await assertCharged(sceneOf(done(...events, figures)), 11n);
         await assertCharged(sceneOf(done(...events, figures), { leaves: 2, row: 'finish' }), 1n);
-        await assertCharged(sceneOf({ events, end: 'dies' }), counted);
+        await assertCharged(sceneOf({ events, end: 'dies' }), all);
         // Before any word what was reported stands: the prompt alone, or nothing.
         const wordless = sceneOf(done(...events, figures), { leaves: 1 });
-        await assertCharged(wordless, events === early['beside the prompt'] ? 4n : 0n);
+        await assertCharged(wordless, isTold ? 4n : 0n);
       });
     }
 
     test('and never any figures: counted, unless it said 0 at the end', async () => {
       const [first, own, every, prompt] = Object.values(early) as Sent['events'][];
-      for (const events of [first!, own!, prompt!])
-        await assertCharged(sceneOf(done(...events)), counted);
+      for (const events of [first!, own!]) await assertCharged(sceneOf(done(...events)), counted);
+      await assertCharged(sceneOf(done(...prompt!)), 13n);
       await assertCharged(sceneOf(done(...every!)), 0n);
       await assertCharged(sceneOf(done(...every!.slice(0, -1), stop)), counted);
       await assertCharged(sceneOf(done(...first!, usageChunk(tokens(0, 0)))), 0n);

@@ -74,8 +74,9 @@ const bytesOf = (text: unknown): number =>
   typeof text === 'string' ? new TextEncoder().encode(text).length : 0;
 const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A larger count is none. */
 const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0;
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 100_000_000;
 
 /** The most a prompt can cost: one token for a word's first letter, two thirds for each further. */
 function promptBound(messages: readonly Message[]): number {
@@ -234,27 +235,35 @@ function bill(
   const isZero = readUsage(reported)?.completion === 0;
   const usage = isZero && !isFinal ? undefined : reported;
   const told = costTold(usage);
+  const said = readUsage(usage);
+  const rates = rows[row];
+  const spent = (read: number, written: number) =>
+    up(rates.costInput * BigInt(read) + rates.costOutput * BigInt(written));
+  // A figure of 0 does not count where the row states a cost.
+  const costOf = (rowCost: bigint | null) =>
+    told !== null && told > 0n ? told : (rowCost ?? told);
   if (bytes === 0 && (end === 'broken' || finish === 'error'))
     return {
       status: 'FAILED',
       code: 'upstream_failed',
       quote,
       charge: 0n,
-      cost: told,
+      cost: costOf(said && spent(said.prompt ?? 0, said.completion)),
       counted: false,
     };
   // The bill of an outside service without a report is charged by its bound.
   const isBound = row !== 'stop' && end === 'whole';
+  // A told prompt counts even if the completion has to be counted.
+  const prompted = promptTold(reported);
   const count = (tokens: number) =>
-    isBound ? promptBound(messages) : promptCount(messages, tokens);
+    prompted ?? (isBound ? promptBound(messages) : promptCount(messages, tokens));
   let prompt = 0;
   let completion = 0;
-  const said = readUsage(usage);
   if (said !== null) {
     prompt = said.prompt ?? count(85);
     completion = said.completion;
   } else if (isBound) {
-    prompt = promptBound(messages);
+    prompt = count(0);
     const written = boundTokens(deliveredText(pieces));
     completion = row === 'thinks' ? max_tokens : Math.min(max_tokens, written);
   } else if (bytes > 0 || finish !== null) {
@@ -262,25 +271,52 @@ function bill(
     prompt = count(end === 'whole' || !streamed ? 85 : 4096);
     completion = quarter(bytes);
   }
-  const rates = rows[row];
   const exact = rates.input * BigInt(prompt) + rates.output * BigInt(completion);
   const charge = up(exact) < quote ? up(exact) : quote;
-  const spent = rates.costInput * BigInt(prompt) + rates.costOutput * BigInt(completion);
   const counted = bytes > 0 && said === null;
-  return { status: 'COMPLETED', code: null, quote, charge, cost: told ?? up(spent), counted };
+  return {
+    status: 'COMPLETED',
+    code: null,
+    quote,
+    charge,
+    cost: costOf(spent(prompt, completion)),
+    counted,
+  };
 }
 
 function readUsage(usage: unknown): { prompt: number | null; completion: number } | null {
   if (!isRecord(usage) || !isCount(usage.completion_tokens)) return null;
-  const { prompt_tokens: prompt = null, completion_tokens: completion } = usage;
-  return prompt === null || isCount(prompt) ? { prompt, completion } : null;
+  const { prompt_tokens: prompt = null } = usage;
+  return prompt === null || isCount(prompt) ? { prompt, completion: outputOf(usage) } : null;
 }
 
-/** Dollars with at most nine decimals, as micro-USD, rounded up. */
+/** 0 without a completion may stand for a prompt that is not counted yet. */
+function promptTold(usage: unknown): number | null {
+  if (!isRecord(usage)) return null;
+  const { prompt_tokens: prompt, completion_tokens: completion = null } = usage;
+  if (completion !== null && !isCount(completion)) return null;
+  return isCount(prompt) && prompt > 0 ? prompt : null;
+}
+
+/** The completion with the reasoning that is told beside it. */
+function outputOf(usage: Json): number {
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens;
+  const rest = isCount(prompt) && isCount(total) ? total - prompt : 0;
+  if (!isCount(reasoning)) return Math.max(completion, rest);
+  return rest === completion + reasoning ? rest : Math.max(completion, reasoning);
+}
+
+/**
+ * Dollars with at most nine decimals, as micro-USD, rounded up. With the operator's own key the
+ * provider's bill comes on top. No call costs ten thousand.
+ */
 function costTold(usage: unknown): bigint | null {
-  const cost = isRecord(usage) ? usage.cost : undefined;
+  const { cost, is_byok = false, cost_details = {} } = isRecord(usage) ? usage : {};
   if (typeof cost !== 'number' || cost < 0) return null;
-  const billionths = BigInt(cost.toFixed(9).replace('.', ''));
+  const whole = cost + (is_byok ? (cost_details.upstream_inference_cost ?? 0) : 0);
+  if (whole >= 10_000) return null;
+  const billionths = BigInt(whole.toFixed(9).replace('.', ''));
   return (billionths + 999n) / 1000n;
 }
 

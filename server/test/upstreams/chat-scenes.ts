@@ -45,17 +45,24 @@ export function randomScene(random: Random): RandomScene {
 
   function tokens(): unknown {
     if (chance(0.8)) return below(500);
-    return pick([0, 1, -1, 2.5, '7', null, 1e6, 2 ** 53, 1e300, {}, [], true]);
+    return pick([0, 1, -1, 2.5, '7', null, 1e6, 1e8, 1e9, 2 ** 53, 1e300, {}, [], true]);
   }
 
   function usage(): unknown {
     if (chance(0.05)) return pick([null, 'none', [], {}, 7, { total_tokens: 9 }]);
     const said: Json = { prompt_tokens: tokens(), completion_tokens: tokens() };
     if (chance(0.1)) delete said.prompt_tokens;
+    if (chance(0.1)) delete said.completion_tokens;
     if (chance(0.3)) said.cost = pick(costs);
     if (chance(0.2))
       Object.assign(said, { is_byok: true, cost_details: { a: 1 }, estimated_cost: 1 });
     if (chance(0.2)) said.completion_tokens_details = { reasoning_tokens: below(9) };
+    if (chance(0.1)) said.completion_tokens_details = { reasoning_tokens: tokens() };
+    if (chance(0.2)) said.total_tokens = tokens();
+    if (chance(0.2)) {
+      const { reasoning_tokens = below(500) } = said.completion_tokens_details ?? {};
+      said.total_tokens = said.prompt_tokens + said.completion_tokens + reasoning_tokens;
+    }
     return said;
   }
 

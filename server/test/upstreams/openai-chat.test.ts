@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { gatherChunks, usageOf } from '../../src/core/chat/completion.ts';
 import { createChat } from '../../src/upstreams/openai/chat.ts';
+import { completionForm } from '../../src/upstreams/openai/forms.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { optionsOf } from '../../src/upstreams/openai/options.ts';
 import { createWire } from '../../src/upstreams/openai/wire.ts';
@@ -69,6 +70,28 @@ describe('what is sent', () => {
       messages: [{ role: 'user', content: 'Say hello.' }],
       max_tokens: 50,
     });
+  });
+
+  test('a call that cannot be prepared is not asked, and says so', async () => {
+    const before = stand.fake.calls.length;
+    const unreadable = {
+      content_type: 'image/png',
+      size: 1,
+      open: () => Promise.reject(new Error('the disk is away')),
+    };
+    const content = [{ type: 'image_url', image_url: { url: 'file_1' } }];
+    const call = callOf(false, { messages: [{ role: 'user', content }] });
+    const outcome = await stand.upstream.chat!({ ...call, files: { file_1: unreadable } });
+    assert.equal(outcome.outcome, 'not_accepted');
+    assert.equal((outcome as Json).unasked, true);
+    assert.equal(stand.fake.calls.length, before);
+  });
+
+  test('a server of Responses gets the optional fields that it has a form for', async () => {
+    const pass = ['top_k', 'reasoning', 'prompt_cache_key', 'safety_identifier', 'cache_control'];
+    const passesOf = (api: string) => [...stand.other({ api, pass }).passes!];
+    assert.deepEqual(passesOf('completions'), pass);
+    assert.deepEqual(passesOf('responses'), ['prompt_cache_key', 'safety_identifier']);
   });
 
   test('a stream is asked for its usage', async () => {
@@ -587,7 +610,8 @@ describe('time and leaving', () => {
   ) {
     const settings = { name: 'x', url: stand.fake.url, key: stand.fake.key, secret: null };
     const wire = createWire({ ...settings, concurrency: 1, options: {} }, stand.tools, '');
-    return createChat(wire, { ...optionsOf({}), ...times }, stand.tools, peekMs);
+    const options = { ...optionsOf({}), ...times };
+    return createChat(wire, completionForm(options), options, stand.tools, peekMs);
   }
 
   test('a stream that pauses for too long is a fault', async () => {

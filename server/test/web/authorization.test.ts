@@ -78,7 +78,7 @@ const table: Record<Need, string> = {
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/v1/balance · GET account/v1/deposits
-    POST account/v1/estimate · GET account/v1/requests
+    POST account/v1/estimate · GET account/v1/requests · GET account/v1/usage
     GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
     GET account/v1/requests/:request_id/response · GET account/v1/files/:file_id
@@ -107,6 +107,7 @@ const table: Record<Need, string> = {
     POST /api/operator/accounts/:account_id/credit · POST /api/operator/accounts/:account_id/adjust
     POST /api/operator/accounts/:account_id/suspend · POST /api/operator/accounts/:account_id/resume
     PUT /api/operator/accounts/:account_id/price · PUT /api/operator/accounts/:account_id/operator
+    PUT /api/operator/accounts/:account_id/keys-by-api
     PUT /api/operator/accounts/:account_id/keys/:key_id
     POST /api/operator/accounts/:account_id/invitations
     POST /api/operator/accounts/:account_id/people/:person_id/reset

@@ -12,10 +12,11 @@ import {
   openBrowser,
   picture,
   sizes,
+  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, person, startWebService } from '../kit/web.ts';
+import { originOf, password, person, startWebService } from '../kit/web.ts';
 
 const fare = new URL('../../../client/dist/cli/main.js', import.meta.url).pathname;
 
@@ -89,10 +90,15 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
           scheme,
         });
         const body = { model_id: 'fake/image', input: { prompt: 'a cat', num_images: 2 } };
-        await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify(body));
+        const field = page.getByRole('textbox', { name: 'Body' });
+        await field.fill('{');
+        await page.getByText('This is not valid JSON.').waitFor();
+        assert.ok(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled());
+        await field.fill(JSON.stringify(body));
         await page.getByRole('button', { name: 'Send', exact: true }).click();
         const answer = page.getByRole('status');
         await answer.getByText('"price_usd_micro": "20000"').waitFor();
+        await answer.getByText(/^x-request-id: /).waitFor();
         assert.deepEqual(await barriers(page), []);
         await picture(page, `docs-reference-${size}-${scheme}`);
         assert.deepEqual(faults, []);
@@ -107,6 +113,42 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     await page.getByText('Your role cannot make this call.').waitFor();
     assert.ok(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled());
     assert.equal(await service.transfers(), before);
+    await context.close();
+  });
+
+  test('say what a call costs before it is sent, and show what became of it', async () => {
+    const before = await service.transfers();
+    const { page, context } = await open('/dashboard/docs/reference?op=submit', {});
+    await page.getByText(/^Charges your balance: /).waitFor();
+    assert.equal(await service.transfers(), before);
+    await page.getByLabel('model_id').fill('fake/image');
+    await page.getByRole('textbox', { name: 'Body' }).fill('{"prompt":"a cat"}');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('status').getByText('"request_id"').waitFor();
+    assert.notEqual(await service.transfers(), before);
+    await context.close();
+  });
+
+  test('offer no form for a call that needs a key', async () => {
+    for (const op of ['createResponse', 'createOwnKey']) {
+      const { page, context } = await open(`/dashboard/docs/reference?op=${op}`, {});
+      await page.getByText('Make it with a key.').waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);
+      await context.close();
+    }
+  });
+
+  test('lead from a call of the public page over signing in to its form', async () => {
+    const { email } = await person(service, { [account.account_id]: 'owner' });
+    const { page, context } = await visitor(browser);
+    await page.goto(`${base}/docs/api`);
+    await page.getByRole('link', { name: 'Sign in to try it: GET /balance' }).click();
+    await page.getByLabel('E-mail address').fill(email);
+    await page.locator('input[autocomplete=current-password]').fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(`${base}/dashboard/docs/reference?op=readBalance`);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('status').getByText('"available_usd_micro"').waitFor();
     await context.close();
   });
 

@@ -5,6 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createKey, rotateKey } from '../../src/operations/accounts/key.ts';
 import {
+  assertClear,
   barriers,
   chooseWithKeys,
   desktop,
@@ -181,4 +182,51 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await list.count(), 61);
     await context.close();
   });
+
+  for (const [size, viewport] of sizes) {
+    test(`makes a key that only manages keys, at ${size} width`, async () => {
+      const account = await service.account();
+      const { page, context, faults } = await open(account, { viewport });
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      const form = page.getByRole('dialog');
+      await form.getByLabel('Name').fill('Platform');
+      await form.getByRole('combobox', { name: 'Scope' }).click();
+      await page.getByRole('option', { name: 'Only manage keys' }).click();
+      await form.getByText('spend the whole balance').waitFor();
+      assert.equal(await form.getByLabel('Monthly limit').count(), 0);
+      assert.equal(await form.getByLabel('Open jobs').count(), 0);
+      await assertClear(page, `keys-manager-create-${size}`);
+      await form.getByRole('button', { name: 'Create a key' }).click();
+      const shown = page.getByRole('dialog', { name: /Platform/ });
+      const line = await shown.getByRole('region', { name: 'curl' }).innerText();
+      const [, url, key] = /^curl (\S+) [^]*Key (fbx_\w+)'$/.exec(line)!;
+      assert.equal(url, `${service.app.baseUrl}/keys`);
+      await assertClear(page, `keys-manager-shown-${size}`);
+      const body = { name: 'Customer 42', monthly_limit_usd_micro: '5000000' };
+      const made = await service.call('POST', '/v1/keys', { key: key!, body });
+      assert.equal(made.status, 201, made.text);
+      await shown.getByRole('button', { name: "I've saved it" }).click();
+      await page.reload();
+      const row = (name: string) =>
+        page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) });
+      await row('Customer 42').getByText('Created by “Platform”').waitFor();
+      await row('Platform').getByText('spends nothing itself').waitFor();
+      await assertClear(page, `keys-manager-list-${size}`);
+      assert.ok(await fits(page));
+
+      await menu(page, 'Platform', 'Edit');
+      await form.getByLabel('Calls a minute').fill('30');
+      await assertClear(page, `keys-manager-edit-${size}`);
+      await form.getByRole('button', { name: 'Save' }).click();
+      await row('Platform').getByText('30 calls a minute').waitFor();
+      await menu(page, 'Platform', 'Revoke');
+      await form.getByText('The keys it created keep working').waitFor();
+      await form.getByRole('button', { name: 'Revoke' }).click();
+      await row('Platform').waitFor({ state: 'detached' });
+      assert.equal(await statusOf(key!), 401);
+      assert.equal(await statusOf(made.body.key), 200);
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
 });

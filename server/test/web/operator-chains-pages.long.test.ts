@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { playWorld } from '../chains/play-kit.ts';
+import { numbered, playWorld } from '../chains/play-kit.ts';
 import { liveChain } from '../chains/scene.ts';
 import { assertClear, enter, openBrowser, sizes, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
@@ -15,9 +15,10 @@ const explorer = { tx: 'https://play.example/tx/', address: 'https://play.exampl
 const tokens = chain.tokens.map((token) => ({ ...token, decimals: 6 }));
 const file = { ...chain, start_height: null, explorer, tokens };
 const world = playWorld(45_000_100, file);
+const lonely = { ...file, name: 'lonely', title: 'Lonely chain', chain_id: file.chain_id + 1 };
 const live = [
   liveChain({ ...file, title: 'Play chain' }, [world.play.rpc, world.play.rpc]),
-  liveChain({ ...file, name: 'lonely', title: 'Lonely chain' }, [world.play.rpc]),
+  liveChain(lonely, [numbered(world.play.rpc, lonely.chain_id)]),
 ];
 
 describe('the console’s chains', { skip: withoutBrowser() ?? false }, () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { liveChain } from '../chains/scene.ts';
-import { playWorld, withFaults, type Faults } from '../chains/play-kit.ts';
+import { numbered, playWorld, withFaults, type Faults } from '../chains/play-kit.ts';
 import { RpcError } from '../../src/chains/rpc.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, startWebService, type Person } from '../kit/web.ts';
@@ -14,11 +14,11 @@ const tokens = chain.tokens.map((token) => ({ ...token, decimals: 6 }));
 const file = { ...chain, start_height: null, explorer, tokens };
 const world = playWorld(100, file);
 const faults: Faults = {};
+const faulty = withFaults(world.play.rpc, faults);
+const lonely = { ...file, name: 'lonely', title: 'Lonely chain', chain_id: file.chain_id + 1 };
 const live = [
-  liveChain(file, [world.play.rpc, withFaults(world.play.rpc, faults)]),
-  liveChain({ ...file, name: 'lonely', title: 'Lonely chain' }, [
-    withFaults(world.play.rpc, faults),
-  ]),
+  liveChain(file, [world.play.rpc, faulty]),
+  liveChain(lonely, [numbered(faulty, lonely.chain_id)]),
 ];
 
 let service: Service;

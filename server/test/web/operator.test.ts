@@ -51,6 +51,7 @@ const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   'account.resume': async () => [{}, {}],
   'account.price': async () => [{}, { price_ppm: 900_000 }],
   'account.operator': async () => [{}, { is_operator: false }],
+  'account.keys_by_api': async () => [{}, { keys_by_api: false }],
   'key.limits': async () => [
     { key_id: customer.key_id },
     { monthly_limit_usd_micro: null, rpm: 60, open_jobs: null },

@@ -89,6 +89,33 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     });
   }
 
+  test('show metadata, and lead to all requests that have it', async () => {
+    const { page, context, faults, account } = await comes({ viewport: phone });
+    const headers = { 'x-metadata': JSON.stringify({ customer: 'Zoe & co' }) };
+    const call = { key: account.key, body: { prompt: 'a cat' }, headers };
+    const id = (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
+    const other = await submit(account);
+    await page.goto(`${base}/dashboard/requests/${id}`);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'request-metadata');
+    await page.getByRole('link', { name: 'All requests with customer=Zoe & co' }).click();
+    await lineOf(page, id).waitFor();
+    assert.equal(await lineOf(page, other).count(), 0);
+    await page.getByRole('button', { name: 'Remove the filter Metadata: customer=Zoe' }).waitFor();
+    const same = (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
+    await lineOf(page, same).waitFor();
+    await service.work();
+    await lineOf(page, id).getByText('Completed').waitFor();
+    assert.equal(await lineOf(page, other).count(), 0);
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await page.getByRole('textbox', { name: 'Metadata' }).fill('customer=42');
+    await page.getByRole('heading', { name: 'No matches' }).waitFor();
+    assert.deepEqual(await barriers(page), []);
+    assert.equal(await overflowOf(page), 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
   test('keep their filters through a reload and the way back', async () => {
     const { page, context, faults, account } = await comes();
     const failed = await requestIn(service, account, 'FAILED');

@@ -32,9 +32,11 @@ before(async () => {
   for (const state of ['COMPLETED', 'FAILED', 'CANCELLED'] as const)
     made.push(await requestIn(service, account, state));
   for (let i = 0; i < 12; i++) {
+    const headers: Record<string, string> =
+      i < 2 ? { 'x-metadata': JSON.stringify({ customer: `4${i}`, env: 'a=b' }) } : {};
     const { key } = i < 8 ? account : second;
     const model = i % 2 === 0 ? 'fake/image' : 'fake/film/text-to-video';
-    const call = { key, body: { prompt: 'x' } };
+    const call = { key, body: { prompt: 'x' }, headers };
     made.push((await service.call('POST', `/v1/queue/${model}`, call)).body.request_id);
   }
 });
@@ -82,6 +84,9 @@ describe('the list', () => {
       () => `model_id=fake/image&key_id=${second.key_id}`,
       () => [made[13]!, made[11]!],
     ],
+    ['metadata', () => 'metadata=customer%3D41', () => [made[4]!]],
+    ['metadata of several', () => 'metadata=env%3Da%3Db', () => [made[4]!, made[3]!]],
+    ['metadata that none has', () => 'metadata=customer%3D4', () => []],
     ['a whole id', () => `id=${made[5]}`, () => [made[5]!]],
     ['an id in capitals', () => `id=${made[5]!.toUpperCase()}`, () => [made[5]!]],
     ['how ids begin', () => `id=${made[0]!.slice(0, 4)}`, newest],
@@ -97,6 +102,8 @@ describe('the list', () => {
   for (const [param, value] of [
     ['status', 'DONE'],
     ['key_id', 'x'],
+    ['metadata', 'customer'],
+    ['metadata', '=42'],
     ['id', 'not-an-id'],
     ['id', `${'0'.repeat(36)}0`],
     ['from', 'yesterday'],

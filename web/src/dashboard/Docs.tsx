@@ -36,7 +36,14 @@ export function Docs() {
   const tab = pathname.endsWith('/reference') ? 'reference' : 'start';
   return (
     <>
-      <PageTitle title={t('common:nav.docs')} text={t('text')} />
+      <PageTitle title={t('common:nav.docs')} text={t('text')}>
+        <PlainButton component="a" href="/docs">
+          {t('all')}
+        </PlainButton>
+        <PlainButton component="a" href="/models">
+          {t('models')}
+        </PlainButton>
+      </PageTitle>
       <Tabs
         value={tab}
         onChange={(next) =>

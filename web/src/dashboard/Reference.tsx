@@ -157,13 +157,14 @@ function Try({ operation }: { operation: Operation }) {
     file: null,
   }));
   const send = useMutation({ mutationFn: () => perform(operation, filled, path) });
-  if (operation.isForOthers) {
+  if (operation.isForOthers || operation.needsKey) {
     return (
       <Alert variant="light" color="gray">
-        {t('not_here')}
+        {t(operation.isForOthers ? 'not_here' : 'key_only')}
       </Alert>
     );
   }
+  const isBad = operation.body !== null && !isJson(filled.body);
   const changes = operation.method !== 'GET' && operation.id !== 'estimate';
   const spends = operation.id === 'submit' || operation.id === 'chatCompletions';
   return (
@@ -188,6 +189,7 @@ function Try({ operation }: { operation: Operation }) {
         {operation.body !== null && (
           <Textarea
             label={t('body')}
+            error={isBad && t('bad_json')}
             autosize
             minRows={3}
             maxRows={16}
@@ -208,7 +210,11 @@ function Try({ operation }: { operation: Operation }) {
           />
         )}
         <Group>
-          <Button onClick={() => send.mutate()} loading={send.isPending} disabled={changes && !may}>
+          <Button
+            onClick={() => send.mutate()}
+            loading={send.isPending}
+            disabled={isBad || (changes && !may)}
+          >
             {t('common:send')}
           </Button>
           {spends && may && <Text size="sm">{t('spends')}</Text>}
@@ -224,6 +230,11 @@ function Try({ operation }: { operation: Operation }) {
             <Text size="sm" fw={500} mb={4}>
               {t('answer')} · {send.data.status} · {send.data.ms} ms
             </Text>
+            {send.data.headers.map((line) => (
+              <Code key={line} display="block" className="wrap" mb={4}>
+                {line}
+              </Code>
+            ))}
             <Snippet what={t('answer')} code={send.data.text} />
           </Box>
         )}
@@ -231,6 +242,17 @@ function Try({ operation }: { operation: Operation }) {
     </Card>
   );
 }
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const shownHeaders = /^(x-request-id|x-ignored-fields|retry-after|(x-)?ratelimit.*)$/;
 
 const shownMax = 20_000;
 
@@ -251,7 +273,6 @@ async function perform(
   const address = operation.isKeyed ? path(`/v1${target}`) : `/v1${target}`;
   const headers = new Headers(given('header').map(({ name }) => [name, values[name]!]));
   if (operation.body !== null) headers.set('content-type', 'application/json');
-  if (operation.body !== null) JSON.parse(body);
   if (file) headers.set('content-type', file.type);
   const begun = performance.now();
   const reply = await reached(
@@ -262,7 +283,13 @@ async function perform(
     }),
   );
   const text = await reached(readSome(reply));
-  return { status: reply.status, ms: Math.round(performance.now() - begun), text };
+  const shown = [...reply.headers].filter(([name]) => shownHeaders.test(name));
+  return {
+    status: reply.status,
+    ms: Math.round(performance.now() - begun),
+    headers: shown.map(([name, value]) => `${name}: ${value}`),
+    text,
+  };
 }
 
 async function readSome(reply: Response): Promise<string> {

@@ -3,6 +3,8 @@ import { addWords } from '../words.ts';
 addWords('docs', {
   en: {
     text: 'From a key to your first image, and a reference of every call.',
+    all: 'All docs',
+    models: 'Models and prices',
     start: 'Quick start',
     reference: 'API reference',
     key: 'Your key',
@@ -39,7 +41,10 @@ addWords('docs', {
     body: 'Body',
     replies: 'Replies',
     required: 'required',
-    spends: 'This call spends the balance of this account.',
+    spends:
+      'Charges your balance: the price is reserved when you press Send, then the actual cost is charged.',
+    bad_json: 'This is not valid JSON. Nothing is sent until it is.',
+    key_only: 'The pages have no form for this call. Make it with a key.',
     file: 'File',
     answer: 'Answer',
     not_here:
@@ -49,6 +54,8 @@ addWords('docs', {
   },
   ru: {
     text: 'От ключа до готовой картинки, и все вызовы.',
+    all: 'Вся документация',
+    models: 'Модели и цены',
     start: 'Быстрый старт',
     reference: 'Справочник API',
     key: 'Ваш ключ',
@@ -83,7 +90,10 @@ addWords('docs', {
     body: 'Тело',
     replies: 'Ответы',
     required: 'обязательно',
-    spends: 'Этот вызов тратит баланс этого аккаунта.',
+    spends:
+      'Списывает с баланса: при отправке цена резервируется, затем списывается фактическая стоимость.',
+    bad_json: 'Это неверный JSON. Пока он не исправлен, вызов не отправится.',
+    key_only: 'На страницах нет формы для этого вызова. Сделайте его с ключом.',
     file: 'Файл',
     answer: 'Ответ',
     not_here:

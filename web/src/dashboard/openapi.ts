@@ -19,6 +19,7 @@ interface RawOperation {
   >;
   security?: object[];
   servers?: unknown[];
+  'x-by-session'?: true;
 }
 
 interface RawParameter {
@@ -59,6 +60,8 @@ export interface Operation {
   isKeyed: boolean;
   /** Called by upstreams, supervisors or the operator's programs, not by customers. */
   isForOthers: boolean;
+  /** The session of a person cannot make it. */
+  needsKey: boolean;
 }
 
 export function operationsOf(document: Document): Operation[] {
@@ -78,6 +81,8 @@ function operationOf(
   const contents = Object.entries(raw.requestBody?.content ?? {});
   const json = contents.find(([type]) => type === 'application/json');
   const isKeyed = (raw.security ?? document.security).some((each) => Object.keys(each).length > 0);
+  // Outputs and files are read by their signed links, without a key.
+  const isSigned = raw.parameters?.some(({ name }) => name === 'sig') ?? false;
   return {
     id: raw.operationId,
     method: method.toUpperCase(),
@@ -92,8 +97,8 @@ function operationOf(
       text: (pointed(document, reply).description ?? '').replaceAll('`', ''),
     })),
     example: successOf(document, raw),
-    // Outputs and files are read by their signed links, without a key.
-    isKeyed: isKeyed && !raw.parameters?.some(({ name }) => name === 'sig'),
+    isKeyed: isKeyed && !isSigned,
+    needsKey: isKeyed && !isSigned && !raw['x-by-session'],
     isForOthers:
       raw.operationId === 'receiveCallback' ||
       raw.servers !== undefined ||

@@ -1,4 +1,4 @@
-import { Card, Center, Group, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Card, Center, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../components/styles.ts';
@@ -29,6 +29,14 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
             {children}
           </Stack>
         </Card>
+        <Group justify="center" gap="lg">
+          <Anchor href="/docs" size="sm">
+            {t('docs')}
+          </Anchor>
+          <Anchor href="/models" size="sm">
+            {t('models')}
+          </Anchor>
+        </Group>
       </Stack>
     </Center>
   );

@@ -27,7 +27,7 @@ import {
   useSettings,
 } from './signing-in.ts';
 import { Problem } from '../components/Form.tsx';
-import { useQueryOf } from '../address.ts';
+import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 
 export function SignIn() {
@@ -132,7 +132,7 @@ export function SignIn() {
         // Its space is reserved while the settings load, so that nothing jumps.
         <Text size="sm" ta="center" style={{ visibility: settings ? 'visible' : 'hidden' }}>
           {t('no_account')}{' '}
-          <Anchor component={Link} to="/sign-up" size="sm">
+          <Anchor component={QueryLink} to="/sign-up" search={{ to }} size="sm">
             {t('sign_up')}
           </Anchor>
         </Text>

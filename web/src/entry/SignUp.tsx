@@ -1,5 +1,4 @@
 import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
@@ -7,7 +6,7 @@ import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
 import { Form } from '../components/Form.tsx';
 import { typed } from '../components/typed.ts';
-import { useQueryOf } from '../address.ts';
+import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 
 export function SignUp() {
@@ -31,7 +30,7 @@ export function SignUp() {
       )}
       <Text size="sm" ta="center">
         {t('have_account')}{' '}
-        <Anchor component={Link} to="/sign-in" size="sm">
+        <Anchor component={QueryLink} to="/sign-in" search={{ to }} size="sm">
           {t('sign_in')}
         </Anchor>
       </Text>

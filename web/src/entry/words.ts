@@ -51,6 +51,8 @@ addWords('entry', {
     closed_invited: 'Sign-up is closed, but you can accept with an existing account.',
     taken:
       'Could not sign you in. If this address already has an account, use its password or reset it.',
+    docs: 'Docs',
+    models: 'Models and prices',
     tagline: 'One key, one balance, every model. The price is fixed before the job starts.',
   },
   ru: {
@@ -103,6 +105,8 @@ addWords('entry', {
     closed_invited: 'Новых людей здесь не регистрируют, но принять может тот, у кого есть аккаунт.',
     taken:
       'Войти не удалось. Если у вас уже есть аккаунт с этим адресом, введите его пароль или сбросьте его.',
+    docs: 'Документация',
+    models: 'Модели и цены',
     tagline: 'Один ключ, один баланс, все модели. Цена известна до запуска.',
   },
 });

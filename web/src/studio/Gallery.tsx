@@ -45,7 +45,11 @@ export function Gallery() {
 
   return (
     <>
-      <PageTitle title={t('gallery.title')} text={t('gallery.text')} />
+      <PageTitle title={t('gallery.title')} text={t('gallery.text')}>
+        <PlainButton component="a" href="/models">
+          {t('gallery.prices')}
+        </PlainButton>
+      </PageTitle>
       <Filters models={models.data ?? []} wish={wish} change={change} first={shown[0]} />
       {models.error && <Failure error={models.error} retry={() => void models.refetch()} />}
       {models.isPending && (

@@ -4,6 +4,7 @@ addWords('studio', {
   en: {
     gallery: {
       title: 'Models',
+      prices: 'Price list',
       text: 'Try any model here. Runs spend the same balance as your keys, and you see the price before you press Run.',
       search: 'Search models, tasks, owners…',
       sort_by: 'Sort by',
@@ -206,6 +207,7 @@ addWords('studio', {
   ru: {
     gallery: {
       title: 'Модели',
+      prices: 'Все цены',
       text: 'Здесь можно попробовать любую модель. Тратится тот же баланс, что и у ваших ключей, а цена известна до запуска.',
       search: 'Искать модели, задачи, владельцев…',
       sort_by: 'Сортировка',

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { open } from '../account.ts';
 import { usage } from '../exits.ts';
-import { keptJobs } from '../jobs.ts';
+import { keptJobs } from '../jobs/jobs.ts';
 import type { Context } from '../verb.ts';
 import { stateFolder, writePrivately } from '../settings.ts';
 import { print } from '../terminal/terminal.ts';

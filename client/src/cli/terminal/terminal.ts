@@ -174,14 +174,16 @@ function padded(text: string, columns: number): string {
 
 /** Prints `label  value` lines on stdout; long values wrap within their column. */
 export function printFields(fields: [string, string | null | undefined][]): void {
-  const shown = fields.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const shown = fields.flatMap(([label, value]): [string, string][] =>
+    value ? [[oneLine(label), oneLine(value)]] : [],
+  );
   if (!process.stdout.isTTY) {
-    for (const [label, value] of shown) print(`${label}\t${oneLine(value!)}`);
+    for (const field of shown) print(field.join('\t'));
     return;
   }
   const indent = Math.max(...shown.map(([label]) => widthOf(label))) + 2;
   for (const [label, value] of shown) {
-    const [first, ...rest] = wrap(oneLine(value!), columnsOf(process.stdout) - indent);
+    const [first, ...rest] = wrap(value, columnsOf(process.stdout) - indent);
     print(paint(process.stdout, 'dim', label.padEnd(indent)) + first);
     for (const line of rest) print(' '.repeat(indent) + line);
   }

@@ -5,6 +5,7 @@ import type { App } from '../../app.ts';
 import { openPlayChain } from '../../chains/play-chain.ts';
 import { dataDir, type Config } from '../../config.ts';
 import { hashKey } from '../../core/account/key.ts';
+import { trialAccounts } from '../../core/account/trial.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as keys from '../../db/accounts/keys.ts';
@@ -19,7 +20,6 @@ import { createKey } from '../../operations/accounts/key.ts';
 import { createOwner } from '../../operations/accounts/person.ts';
 import { print, type Context } from '../output.ts';
 import { live } from '../serve.ts';
-import { trialAccounts } from './trial-accounts.ts';
 import { command, headline, offerOf, type Offer } from './trial-offer.ts';
 
 const demo = { email: trialAccounts.demo, amount: 100_000_000n, reference: 'demo balance' };

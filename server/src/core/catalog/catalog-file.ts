@@ -187,15 +187,29 @@ function formFaults(row: RowForm, file: FileForm): Fault[] {
     faults.push({ path: `/${field}`, message });
   }
   (row.upstreams ?? [row]).forEach((form, i) => {
+    const path = row.upstreams ? `/upstreams/${i}` : '';
     if (form.cost_usd !== undefined && form.cost_usd_by_resolution !== undefined) {
       const message = 'cost_usd is never used beside cost_usd_by_resolution; leave it out.';
-      faults.push({ path: `${row.upstreams ? `/upstreams/${i}` : ''}/cost_usd`, message });
+      faults.push({ path: `${path}/cost_usd`, message });
     }
+    if (row.kind === 'text') faults.push(...lonelyCosts(form, path));
     if (form.upstream !== undefined || file.upstream !== undefined) return;
     const message = 'upstream is missing; name it in the row or once at the top of the file.';
-    faults.push({ path: row.upstreams ? `/upstreams/${i}` : '', message });
+    faults.push({ path, message });
   });
   return faults;
+}
+
+/** Other costs of a chat than that of its prompt; a request without the latter books no cost. */
+function lonelyCosts(form: UpstreamForm, path: string): Fault[] {
+  if ((form.cost_usd ?? form.cost_input_usd) !== undefined) return [];
+  const others = ['cost_output_usd', 'cost_cached_input_usd', 'cost_cache_write_usd'] as const;
+  const field = others.find((name) => form[name] !== undefined);
+  if (field === undefined) return [];
+  const message =
+    `${field} is never used without cost_input_usd; add cost_input_usd, ` +
+    'or requests book no cost.';
+  return [{ path: `${path}/${field}`, message }];
 }
 
 function modelOf(row: RowForm, file: FileForm): Model {

@@ -592,6 +592,18 @@ describe('what is wrong with a file', () => {
       /output_usd is missing/,
     ],
     [
+      'chat that costs something only from the cache',
+      { ...chat, cost_cache_write_usd: '0.1', cost_cached_input_usd: '0.01' },
+      '/models/0/cost_cached_input_usd',
+      /cost_cached_input_usd is never used without cost_input_usd; add cost_input_usd/,
+    ],
+    [
+      'of several upstreams of a chat one that costs something only for its replies',
+      { ...chat, upstreams: [{ cost_input_usd: '1' }, { upstream: 'a', cost_output_usd: '2' }] },
+      '/models/0/upstreams/1/cost_output_usd',
+      /cost_output_usd is never used without cost_input_usd/,
+    ],
+    [
       'chat by the image',
       { ...chat, price: { unit: 'image', usd: '1' } },
       '/models/0/price/unit',

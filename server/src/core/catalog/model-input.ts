@@ -12,6 +12,7 @@ import { fieldForm, formed } from './field-form.ts';
 import type { Why } from '../reasons.ts';
 import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
+import { metadataHeader } from '../request/metadata.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { pricedFields } from '../price/priced-fields.ts';
 import { boundTokens } from '../chat/tokens.ts';
@@ -139,7 +140,16 @@ export function unknownInputs(
   return Object.keys(input)
     .filter((field) => !known.includes(field))
     .slice(0, UNKNOWN_MAX)
-    .map((field) => ({ field: cut(field), did_you_mean: nearest(field, free) }));
+    .map((field) => ({ field: cut(field), did_you_mean: meant(field, free) }));
+}
+
+/**
+ * The body of a submit is the model's input, so `metadata` comes in a header. OpenAI's `n` is too
+ * short to be similar to our name.
+ */
+function meant(field: string, free: readonly string[]): string | null {
+  if (field === 'metadata') return metadataHeader;
+  return nearest(field === 'n' ? 'num_images' : field, free);
 }
 
 /** A copy without null fields, at any depth, because null means the same as omitting a field. */

@@ -3,7 +3,14 @@
  * needs no code. Pure.
  */
 
-export const adapterNames = ['openai', 'fal', 'replicate', 'comfyui', 'http-job'] as const;
+export const adapterNames = [
+  'openai',
+  'anthropic',
+  'fal',
+  'replicate',
+  'comfyui',
+  'http-job',
+] as const;
 export type AdapterName = (typeof adapterNames)[number];
 
 export interface UpstreamDefinition {

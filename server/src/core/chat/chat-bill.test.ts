@@ -69,6 +69,36 @@ const cases: [what: string, said: Said, failed: boolean, bill: Expected][] = [
     counted(5),
   ],
   [
+    'a usage of the prompt alone has the completion counted',
+    { content: text, finish: 'stop', usage: { prompt_tokens: 900 } },
+    false,
+    { prompt_tokens: 900, completion_tokens: 4 },
+  ],
+  [
+    'a usage of a prompt of zero alone is none',
+    { content: text, finish: 'stop', usage: { prompt_tokens: 0 } },
+    false,
+    counted(4),
+  ],
+  [
+    'a stream that broke after the usage of its prompt costs that and what came',
+    { content: text, usage: { prompt_tokens: 900, completion_tokens: null } },
+    true,
+    { prompt_tokens: 900, completion_tokens: 4 },
+  ],
+  [
+    'a caller who left after the usage of the prompt pays that and what came',
+    { content: text, usage: { prompt_tokens: 900 }, left: true },
+    false,
+    { prompt_tokens: 900, completion_tokens: 4 },
+  ],
+  [
+    'a caller who left before any word pays nothing for a told prompt',
+    { content: '', usage: { prompt_tokens: 900 }, left: true },
+    false,
+    { prompt_tokens: 0, completion_tokens: 0 },
+  ],
+  [
     'a usage that is none is not believed',
     { content: text, finish: 'stop', usage: { prompt_tokens: -1, completion_tokens: 5 } },
     false,
@@ -200,6 +230,11 @@ describe('chargeableUsage', () => {
     const bound = { prompt_tokens, completion_tokens: boundTokens(text) };
     const whole = { prompt_tokens, completion_tokens: max_tokens };
     const early = { prompt_tokens: 9, completion_tokens: 1 };
+    const told = {
+      prompt_tokens: 9_000,
+      prompt_tokens_details: { cached_tokens: 8_000, cache_write_tokens: 500 },
+    };
+    const read = { prompt_tokens: 9_000, cached_tokens: 8_000, cache_write_tokens: 500 };
     const rows: [what: string, row: typeof outside, said: Said, end: DeliveryEnd, bill: Bill][] = [
       [
         'whole, with usage',
@@ -218,7 +253,35 @@ describe('chargeableUsage', () => {
         thinks,
         { content: text, usage: early },
         'given_up',
-        whole,
+        { ...whole, prompt_tokens: 9, ...notCached },
+      ],
+      [
+        'whole, with usage of the prompt alone',
+        outside,
+        { content: text, finish: 'stop', usage: told },
+        'complete',
+        { ...read, completion_tokens: boundTokens(text) },
+      ],
+      [
+        'whole, with usage of the prompt alone, may think',
+        thinks,
+        { content: text, finish: 'stop', usage: told },
+        'complete',
+        { ...read, completion_tokens: max_tokens },
+      ],
+      [
+        'given up after usage of the prompt',
+        outside,
+        { content: text, usage: told },
+        'given_up',
+        { ...read, completion_tokens: boundTokens(text) },
+      ],
+      [
+        'broken after usage of the prompt',
+        thinks,
+        { content: text, usage: told },
+        'broken',
+        { ...read, completion_tokens: 4 },
       ],
       [
         'given up after the last report',

@@ -12,6 +12,7 @@ import {
   unfinishedRule,
   type StoredSizes,
 } from './tokens.ts';
+import { promptUsageOf } from './usage.ts';
 
 /** The result of a chat call: the completion as far as it arrived, and how the reply ended. */
 export interface ChatDelivery {
@@ -42,7 +43,8 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
 /**
  * The tokens to charge; null: nothing is charged, because the reply broke off before any output.
  *
- * The upstream's own usage counts if it reported one, even 0. Without it, there are two cases. A
+ * The upstream's own usage counts if it reported one, even 0. If it reported the prompt alone, or
+ * the completion is not all of it, the prompt's part counts. Without it, there are two cases. A
  * reply of an outside service (`on_disconnect: finish`) is charged by an upper bound, because the
  * service bills more than can be seen; if it was oversized, all reserved completion tokens are
  * charged. A reply of the operator's own server, or one that broke off through no fault of the
@@ -69,9 +71,12 @@ export function chargeableUsage(
   // A caller who leaves before the operator's own server has sent anything pays nothing.
   if (!isBound && text === '' && !hasFinished)
     return { prompt_tokens: 0, completion_tokens: 0, ...notCached };
+  const told = promptUsageOf(objectOf(completion.usage));
   return {
-    prompt_tokens: promptTokens(chat, model, end, isBound),
-    ...(!isBound && notCached),
+    ...(told ?? {
+      prompt_tokens: promptTokens(chat, model, end, isBound),
+      ...(!isBound && notCached),
+    }),
     completion_tokens: !isBound
       ? countTokens(text)
       : end === 'oversized'

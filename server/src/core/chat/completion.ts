@@ -1,6 +1,6 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
-import type { CacheUse } from '../price/prompt-prices.ts';
 import { growDetails } from './reasoning-details.ts';
+import { promptUsageOf, readUsage, type Usage } from './usage.ts';
 
 /**
  * Reads the replies of a chat upstream, OpenAI's `chat.completion` and its chunks, as untrusted
@@ -12,15 +12,6 @@ export interface CompletionIdentity {
   id: string;
   created: number;
   model: string;
-}
-
-export interface Usage {
-  /** Null if the upstream counted only the completion. */
-  prompt_tokens: number | null;
-  completion_tokens: number;
-  /** The part of the prompt that the upstream read from its cache, and the part it wrote to it. */
-  cached_tokens: number;
-  cache_write_tokens: number;
 }
 
 /** Assembles one stream, chunk by chunk. */
@@ -45,32 +36,10 @@ const grownTexts = ['content', 'refusal', 'reasoning_content', 'reasoning'];
  */
 export const toolCallsMax = 1_024;
 
-/**
- * The usage of a reply or chunk. Zero is a valid count. Anything but safe integers ≥ 0 makes the
- * whole report unusable (null), except that `prompt_tokens` may be missing.
- */
+/** The usage of a reply or chunk; null if it has none that can be used. */
 export function usageOf(reply: unknown): Usage | null {
   const usage = isObject(reply) ? reply.usage : undefined;
-  if (!isObject(usage) || !isCount(usage.completion_tokens)) return null;
-  const { prompt_tokens = null, completion_tokens } = usage;
-  if (prompt_tokens !== null && !isCount(prompt_tokens)) return null;
-  return { prompt_tokens, completion_tokens, ...cacheUseOf(usage, prompt_tokens ?? Infinity) };
-}
-
-/**
- * OpenAI and OpenRouter report the use of the cache in `prompt_tokens_details`, DeepSeek and
- * servers that pass on Anthropic's own usage in fields beside the tokens.
- */
-function cacheUseOf(usage: Json, prompt_tokens: number): Required<CacheUse> {
-  const details = objectOf(usage.prompt_tokens_details);
-  const count = (...reports: unknown[]) => reports.find(isCount) ?? 0;
-  const { cache_read_input_tokens: read, prompt_cache_hit_tokens: hit } = usage;
-  const cached_tokens = Math.min(prompt_tokens, count(details.cached_tokens, read, hit));
-  const written = count(details.cache_write_tokens, usage.cache_creation_input_tokens);
-  return {
-    cached_tokens,
-    cache_write_tokens: Math.min(prompt_tokens - cached_tokens, written),
-  };
+  return isObject(usage) ? readUsage(usage) : null;
 }
 
 /** The completion that the chunks of a whole stream add up to. */
@@ -115,6 +84,16 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
     if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
   }
 
+  /** A report that is pending tells the prompt alone, and no cost. */
+  function gathered(ended: boolean): { usage?: Json } {
+    if (usage === undefined) return {};
+    if (!isPending(ended)) return { usage };
+    const prompt = promptUsageOf(usage);
+    if (prompt === null) return {};
+    const { prompt_tokens, ...prompt_tokens_details } = prompt;
+    return { usage: { prompt_tokens, prompt_tokens_details } };
+  }
+
   /** Some servers report 0 until they have counted, so 0 is not a count while text is arriving. */
   function isPending(ended: boolean): boolean {
     return usageOf({ usage })?.completion_tokens === 0 && (isOutrun || (hasWritten && !ended));
@@ -135,7 +114,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
           finish_reason,
         },
       ],
-      ...(usage === undefined || isPending(ended) ? {} : { usage }),
+      ...gathered(ended),
       ...rest,
     };
   }

@@ -15,7 +15,7 @@ import { badField } from './images-refusal.ts';
 const ratioTolerance = 0.02;
 
 /** @throws ApiError `bad_request` if the model cannot make this size. */
-export function sizeFields(value: unknown, model: Model, given: Json): Json {
+export function sizeFields(value: unknown, model: Model): Json {
   const size = typeof value === 'string' && /^\d+x\d+$/.test(value) ? sizeOf(value) : undefined;
   if (size === undefined || size.width === 0 || size.height === 0)
     throw badField('size', 'auto or WIDTHxHEIGHT in pixels, such as 1024x1024');
@@ -23,7 +23,7 @@ export function sizeFields(value: unknown, model: Model, given: Json): Json {
   if (takes(model, 'image_size'))
     return { image_size: chosen('image_size', imageSizes(size), model) };
   if (takes(model, 'size')) return { size: chosen('size', sizeTexts(size), model) };
-  if (takes(model, 'aspect_ratio')) return ratioFields(size, model, given);
+  if (takes(model, 'aspect_ratio')) return ratioFields(size, model);
   if (model.upstreams.every(({ input_defaults }) => input_defaults.size === value)) return {};
   throw badField('size', `left out: ${model.id} makes images of one size`);
 }
@@ -61,9 +61,9 @@ function chosen(field: string, forms: unknown[], model: Model): unknown {
   );
 }
 
-function ratioFields(size: Size, model: Model, given: Json): Json {
+function ratioFields(size: Size, model: Model): Json {
   const aspect_ratio = ratioOf(size, model);
-  if (!takes(model, 'resolution') || given.resolution !== undefined) return { aspect_ratio };
+  if (!takes(model, 'resolution')) return { aspect_ratio };
   const offered = optionsOf(model, 'resolution').values.filter((each): each is Resolution =>
     isOneOf(resolutions, each),
   );

@@ -2,6 +2,7 @@ import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
 import { ApiError } from '../errors.ts';
+import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 import { badField, badRequest } from './images-refusal.ts';
@@ -43,6 +44,8 @@ const options: Readonly<Record<string, unknown[]>> = {
   frame_duration_ms: [],
   markup: [],
 };
+/** Inputs that say the same as `size`. Beside it, each model would believe another one. */
+const otherSizes = ['resolution', 'aspect_ratio', 'image_size', 'width', 'height'];
 const imagesMax = 16;
 const imageLists = ['image_urls', 'reference_image_urls'];
 const masks = ['mask_url', 'mask_image_url'];
@@ -99,13 +102,15 @@ function readImage(value: unknown, field: string): string {
 export interface ImagesInput {
   input: Json;
   from: Readonly<Record<string, string>>;
+  metadata: Metadata | null;
 }
 
 /** @throws ApiError that names the field which the model cannot take */
 export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
   demandDoor(call, model);
+  const isOurs = (field: string) => field === 'metadata' && !takes(model, field);
   const rest = Object.entries(call.body).filter(
-    ([field, value]) => isGiven(value) && !own.has(field) && !ignored.has(field),
+    ([field, value]) => isGiven(value) && !own.has(field) && !ignored.has(field) && !isOurs(field),
   );
   const { n, size, mask: _mask, ...given } = Object.fromEntries(rest);
   const input: Json = {};
@@ -123,10 +128,15 @@ export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
     else input[field] = value;
   }
   if (n !== undefined) set('n', countField(n, model));
-  if (size !== undefined && size !== 'auto') set('size', sizeFields(size, model, given));
+  if (size !== undefined && size !== 'auto') {
+    const other = otherSizes.find((field) => Object.hasOwn(given, field));
+    if (other !== undefined) throw badRequest('size', `Send size or ${other}, not both.`);
+    set('size', sizeFields(size, model));
+  }
   if (call.images.length > 0) set('image', imageFields(call.images, model));
   if (call.mask !== null) set('mask', maskField(call.mask, model));
-  return { input, from };
+  const metadata = isOurs('metadata') ? readMetadata(call.body.metadata, 'metadata') : null;
+  return { input, from, metadata };
 }
 
 function demandDoor({ door }: ImagesCall, model: Model): void {
@@ -134,10 +144,11 @@ function demandDoor({ door }: ImagesCall, model: Model): void {
   if (model.kind !== 'image')
     throw badRequest('model', `${model.id} makes videos. Send it to POST /v1/queue/${model.id}.`);
   const edits = takes(model, 'image_url') || imageLists.some((field) => takes(model, field));
-  if (!takes(model, 'prompt') || (door === 'edits' && !edits))
+  const missing = !takes(model, 'prompt') ? 'prompt' : door === 'edits' && !edits ? 'image' : null;
+  if (missing !== null)
     throw badRequest(
       'model',
-      `${model.id} cannot ${door === 'edits' ? 'edit images' : 'make images from words'} in this call. Its inputs are in GET /v1/models/${model.id}.`,
+      `${model.id} takes no ${missing}, which this call needs. Send the inputs that GET /v1/models/${model.id} lists to POST /v1/queue/${model.id}.`,
     );
   const { required } = model.input_schema;
   const needsImage =
@@ -205,10 +216,20 @@ export function formValue(field: string, text: string, model: Model | undefined)
     output_compression: 'integer',
   };
   const type = known[field] ?? (model && typeOf(model, field));
+  if (field === 'metadata' && type !== 'string') return objectIn(text) ?? text;
   if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,9})?$/.test(text))
     return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
+}
+
+function objectIn(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The error with the call's own field in place of the input's. */

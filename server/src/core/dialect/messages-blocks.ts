@@ -1,4 +1,5 @@
-import { isObject, type Json } from '../../lib/json.ts';
+import type { Json } from '../../lib/json.ts';
+import { isOneFormat } from '../chat/reasoning-details.ts';
 import { deltaReader, type CallDelta, type Delta, type ReasoningDelta } from './deltas.ts';
 import { packed } from './messages-signature.ts';
 import { inOrder, type Entry } from './order.ts';
@@ -76,14 +77,17 @@ function text(index: number): Entry<Json> {
 /** Nothing follows a signature. */
 function thinking(index: number): Entry<Json> {
   let thought: number | null = null;
+  let format: string | null = null;
   let isSigned = false;
   const takes = (delta: Delta) => {
     if (delta.type !== 'reasoning' || delta.kind === 'encrypted' || isSigned) return false;
+    if (!isOneFormat(format, delta.format)) return false;
     return thought === null || delta.index === null || thought === delta.index;
   };
   return block(index, { type: 'thinking', thinking: '', signature: '' }, takes, (delta) => {
     if (delta.type !== 'reasoning') return [];
     thought ??= delta.index;
+    format ??= delta.format;
     const said = delta.text === '' ? [] : [{ type: 'thinking_delta', thinking: delta.text }];
     if (delta.signature === null) return said;
     isSigned = true;
@@ -107,14 +111,4 @@ function toolUse({ call, id, name }: CallDelta, index: number, requestId: string
   return block(index, { type: 'tool_use', id: own, name, input: {} }, takes, (delta) =>
     delta.type === 'input' ? [{ type: 'input_json_delta', partial_json: delta.text }] : [],
   );
-}
-
-/** The input of a tool call; null if it is not a JSON object. */
-export function toolInput(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,9 +1,10 @@
 import { objectOf, type Json } from '../../lib/json.ts';
 import { chunksFromCompletion } from '../chat/completion.ts';
 import { errors, type ErrorCode } from '../errors.ts';
-import { countsOf } from './counts.ts';
+import { countsOf } from '../chat/counts.ts';
+import { toolInput } from '../chat/tool-input.ts';
 import type { ReplyEvents, SentEvent, ShownError, StreamedCall } from './dialect.ts';
-import { openBlocks, toolInput } from './messages-blocks.ts';
+import { openBlocks } from './messages-blocks.ts';
 
 /** Writes a chat completion as a message of Anthropic's Messages, whole or as events. */
 
@@ -99,8 +100,7 @@ function contentOf(events: Json[]): Json[] {
       block.signature = `${block.signature}${signature}`;
     }
   }
-  // A client finds that a broken input does not fit its tool, and can show the model why.
-  for (const [block, text] of inputs) block.input = toolInput(text) ?? { INVALID_JSON: text };
+  for (const [block, text] of inputs) block.input = toolInput(text);
   return content;
 }
 

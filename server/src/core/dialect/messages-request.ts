@@ -4,6 +4,7 @@ import { boolean, integer, isFilled, isGiven, object, oneOf, text } from '../che
 import { badField, badRequest } from '../chat/chat.ts';
 import { rebuilt, type Shape } from '../chat/known-fields.ts';
 import { cacheMark, cacheMarkShape } from '../chat/optional-fields.ts';
+import { effortOfBudget } from '../chat/reasoning-effort.ts';
 import { ApiError } from '../errors.ts';
 import { readTurns } from './messages-content.ts';
 import { pathIn } from './turn.ts';
@@ -146,7 +147,7 @@ function effortOf({ thinking, output_config }: Json): string | null {
   const { effort } = objectOf(output_config);
   if (typeof effort === 'string') return efforts.indexOf(effort) > 2 ? 'high' : effort;
   if (type !== 'enabled') return null;
-  return Number(budget) <= 4_096 ? 'low' : Number(budget) <= 16_384 ? 'medium' : 'high';
+  return effortOfBudget(Number(budget));
 }
 
 function formatOf({ output_config, output_format: older }: Json): Json | null {

@@ -1,5 +1,6 @@
 import type { Json } from '../../lib/json.ts';
 import { isFilled } from '../check.ts';
+import { claudeFormat } from '../chat/reasoning-details.ts';
 import { pack, unpack } from './packed.ts';
 
 /**
@@ -12,10 +13,8 @@ interface Origin {
   format: string | null;
 }
 
-const claude = 'anthropic-claude-v1';
-
 export function packed(proof: string, { id, format }: Origin): string {
-  if (id === null && (format ?? claude) === claude) return proof;
+  if (id === null && (format ?? claudeFormat) === claudeFormat) return proof;
   return pack({ proof, id, format });
 }
 
@@ -32,6 +31,6 @@ export function encryptedDetail(data: string, at: string): Json {
 
 function unpacked(text: string, at: string): Json {
   const { proof, id, format } = unpack(text, at) ?? {};
-  if (!isFilled(proof)) return { proof: text, format: claude };
+  if (!isFilled(proof)) return { proof: text, format: claudeFormat };
   return { proof, ...(isFilled(id) && { id }), ...(isFilled(format) && { format }) };
 }

@@ -17,6 +17,8 @@ interface Turns {
   media: Part[];
   /** Pieces of reasoning so far. */
   details: number;
+  /** Those of items that were not written here. */
+  foreign: Set<Json>;
 }
 
 const kinds: Readonly<Record<string, (item: Json, at: string, turns: Turns) => void>> = {
@@ -42,7 +44,7 @@ const kinds: Readonly<Record<string, (item: Json, at: string, turns: Turns) => v
  * @throws ApiError `bad_messages`, which names the item or its field
  */
 export function readInput({ input, instructions }: Json): Turn[] {
-  const turns: Turns = { all: [], media: [], details: 0 };
+  const turns: Turns = { all: [], media: [], details: 0, foreign: new Set() };
   if (isFilled(instructions)) addSystem(turns, instructions, 'instructions');
   if (typeof input === 'string') {
     turns.all.push({ message: { role: 'user', content: input }, at: 'input', parts: [] });
@@ -129,14 +131,19 @@ function grow(target: Json, field: string, piece: string): void {
 function addReasoning(item: Json, at: string, turns: Turns): void {
   const { message } = assistantTurn(turns, at);
   const kept = itemsOf(message.reasoning_details).map(objectOf);
-  const { details, text: plain } = reasoningOf(item, at, nextIndex(kept));
+  const { details, text: plain, isOurs } = reasoningOf(item, at, nextIndex(kept));
   if (plain !== '') addText(message, 'reasoning_content', plain);
   if (details.length === 0) return;
   turns.details += details.length;
   if (turns.details > detailsMax)
     throw badMessages(at, `has reasoning of more than ${detailsMax} pieces in one call`);
-  growDetails(kept, details);
-  message.reasoning_details = kept;
+  // A signature of ours must not get to a foreign text, whose index may be the same.
+  const open = isOurs ? kept.filter((detail) => !turns.foreign.has(detail)) : [];
+  const known = open.length;
+  growDetails(open, details);
+  const added = open.slice(known);
+  if (!isOurs) for (const detail of added) turns.foreign.add(detail);
+  message.reasoning_details = [...kept, ...added];
 }
 
 function nextIndex(details: Json[]): number {
@@ -158,7 +165,7 @@ function addOutput(item: Json, at: string, turns: Turns): void {
       ? [{ part: { type: 'text', text: output }, at }]
       : readParts(output, `${at}.output`);
   const texts = parts.filter(({ part }) => part.type === 'text');
-  turns.media.push(...parts.filter(({ part }) => part.type !== 'text'));
+  for (const each of parts) if (each.part.type !== 'text') turns.media.push(each);
   const message = { role: 'tool', tool_call_id, content: joined(texts) };
   turns.all.push({ message, at, parts: [] });
 }

@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { isFilled, isGiven } from '../check.ts';
 import { badMessages } from '../chat/chat-messages.ts';
-import { growDetails } from '../chat/reasoning-details.ts';
+import { growDetails, responsesFormat } from '../chat/reasoning-details.ts';
 import type { ReasoningDelta } from './deltas.ts';
 import { pack, unpack } from './packed.ts';
 
@@ -16,8 +16,10 @@ export interface Reasoning {
   text: string;
 }
 
-/** The form of items that were not written here. */
-const format = 'openai-responses-v1';
+/** `isOurs`: the item was written here. */
+interface ReadReasoning extends Reasoning {
+  isOurs: boolean;
+}
 
 export function growReasoning(reasoning: Reasoning, delta: ReasoningDelta): void {
   const { type, kind, text, signature, id, format: form, index } = delta;
@@ -40,13 +42,13 @@ export function packed({ details, text }: Reasoning): string {
  *
  * @throws ApiError `bad_messages`
  */
-export function reasoningOf(item: Json, at: string, from: number): Reasoning {
+export function reasoningOf(item: Json, at: string, from: number): ReadReasoning {
   const { encrypted_content: data } = item;
   if (isGiven(data) && typeof data !== 'string')
     throw badMessages(`${at}.encrypted_content`, 'must be a string');
   const own = isFilled(data) ? unpack(data, `${at}.encrypted_content`) : null;
-  if (own) return ownReasoning(own, `${at}.encrypted_content`);
-  const origin = { ...(isFilled(item.id) && { id: item.id }), format };
+  if (own) return { ...ownReasoning(own, `${at}.encrypted_content`), isOurs: true };
+  const origin = { ...(isFilled(item.id) && { id: item.id }), format: responsesFormat };
   const written = [
     ...textsIn(item.summary, `${at}.summary`).map((summary) => ({
       type: 'reasoning.summary',
@@ -56,7 +58,7 @@ export function reasoningOf(item: Json, at: string, from: number): Reasoning {
     ...(isFilled(data) ? [{ type: 'reasoning.encrypted', data }] : []),
   ];
   const details = written.map((detail, i) => ({ ...detail, ...origin, index: from + i }));
-  return { details, text: '' };
+  return { details, text: '', isOurs: false };
 }
 
 function ownReasoning({ details, text }: Json, at: string): Reasoning {

@@ -1,5 +1,5 @@
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
-import { countsOf } from './counts.ts';
+import { countsOf } from '../chat/counts.ts';
 import type { ShownError } from './dialect.ts';
 
 /** The object `response` of OpenAI's Responses. */

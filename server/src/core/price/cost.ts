@@ -1,4 +1,6 @@
+import type { Json } from '../../lib/json.ts';
 import { hasKey } from '../../lib/records.ts';
+import { fieldOf } from '../../lib/unknown.ts';
 import { highestPrice, promptAmount, promptPrices, type CacheUse } from './prompt-prices.ts';
 import type { ModelUpstream, PriceRules } from '../catalog/catalog.ts';
 import { extraTimes } from './rates.ts';
@@ -64,9 +66,23 @@ export function chatCost(
   return microOf(Number(prompt + output) / 1e6);
 }
 
-/** The cost that the upstream reported, in USD; null if the value is not usable. */
+/**
+ * The cost that the upstream reported, in USD; null if the value is not usable. Nothing costs ten
+ * thousand USD, and one such report would hide the margin of everything else.
+ */
 export function statedCost(usd: unknown): bigint | null {
-  return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
+  return typeof usd === 'number' && usd >= 0 && usd < 1e4 ? microOf(usd * 1e6) : null;
+}
+
+/**
+ * The cost in the usage that an upstream reported, as OpenRouter writes it. With the operator's own
+ * key at the provider (`is_byok`), `cost` is only OpenRouter's fee, and the provider's bill comes
+ * on top.
+ */
+export function costInUsage({ cost, is_byok, cost_details }: Json): bigint | null {
+  const billed = is_byok === true ? fieldOf(cost_details, 'upstream_inference_cost') : 0;
+  const provider = typeof billed === 'number' ? billed : 0;
+  return typeof cost === 'number' ? statedCost(cost + provider) : null;
 }
 
 /** A billion USD: no single request costs more. */

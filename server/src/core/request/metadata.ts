@@ -54,6 +54,15 @@ export function metadataIn(headers: readonly string[]): Metadata | null {
   return readMetadata(parsed(header), metadataHeader);
 }
 
+/** @throws ApiError `bad_request` if both are given */
+export function eitherMetadata(inBody: Metadata | null, inHeader: Metadata | null) {
+  if (inBody === null || inHeader === null) return inBody ?? inHeader;
+  throw new ApiError('bad_request', {
+    message: `Send metadata either in the body or in ${metadataHeader}, not in both.`,
+    param: metadataHeader,
+  });
+}
+
 function parsed(header: string): unknown {
   try {
     // Node reads each byte of a header as one character.
@@ -69,9 +78,20 @@ const filterPrefix = 'metadata.';
 /** The pairs that a query asks for as `metadata.NAME=VALUE`, or null if it asks for none. */
 export function metadataAsked(query: Json): Metadata | null {
   const asked = Object.entries(query).filter(([name]) => name.startsWith(filterPrefix));
-  for (const [name, value] of asked) readMetadata({ [nameIn(name)]: value }, name.slice(0, 80));
+  for (const [name, value] of asked) {
+    const param = name.slice(0, 80);
+    if (Array.isArray(value)) throw badMetadata(param, 'given once');
+    readMetadata({ [nameIn(name)]: value }, param);
+  }
   const pairs = asked.map(([name, value]) => [nameIn(name), value]);
   return readMetadata(Object.fromEntries(pairs), 'metadata');
+}
+
+/** The NAME of the group `metadata.NAME`, or null if it is another one or has no valid name. */
+export function nameAsked(group: string): string | null {
+  if (!group.startsWith(filterPrefix)) return null;
+  const name = nameIn(group);
+  return metadataCheck.test({ [name]: '' }) ? name : null;
 }
 
 /** The NAME of `metadata.NAME`. */

@@ -1,3 +1,4 @@
+import type { TokenCounts } from '../chat/token-counts.ts';
 import type { FailureCode } from '../errors.ts';
 
 /** States of a request, the next step when it is due, and the allowed transitions. Pure. */
@@ -181,6 +182,8 @@ export type End = {
       output: unknown;
       outputs: Output[];
       quantity: number | null;
+      /** A chat has them. */
+      tokens?: TokenCounts;
       cost_usd_micro: bigint | null;
       ttl_seconds: number;
     }

@@ -58,6 +58,7 @@ const queued: CardRow & StatusRow = {
   webhook_state: null,
   webhook_status: null,
   quantity: null,
+  tokens: null,
 };
 const running = { ...queued, status: 'IN_PROGRESS' as const, started_at: started };
 const done = {

@@ -1,5 +1,6 @@
 import type { Output, Progress, Status } from './request.ts';
 import { isFinal } from './request.ts';
+import { usageOfTokens, type TokenCounts } from '../chat/token-counts.ts';
 import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
 import { failures, type FailureCode } from '../errors.ts';
 import { fileId } from './id.ts';
@@ -56,6 +57,8 @@ export interface CardRow extends Row {
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   webhook_status: number | null;
   quantity: number | null;
+  /** Null unless a chat was completed. */
+  tokens: TokenCounts | null;
 }
 
 /** The usage that a chat call was charged for. */
@@ -159,7 +162,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
       unit_price_usd_micro,
       quantity: completed ? (row.quantity ?? quantity) : quantity,
     },
-    ...(row.kind === 'text' && row.output?.usage !== undefined && { usage: row.output.usage }),
+    ...usageIn(row),
     output_urls: completed ? outputs.map((output) => outputUrl(row, output.index, links)) : [],
     error: failureOf(row),
     input: row.input,
@@ -179,6 +182,13 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
     key_id: row.key_id,
     metadata: row.metadata ?? {},
   };
+}
+
+/** The usage of a chat: the upstream's own details too, until the reply is deleted. */
+function usageIn({ kind, output, tokens, charged_usd_micro }: CardRow): { usage?: Usage } {
+  if (kind !== 'text') return {};
+  if (output?.usage !== undefined) return { usage: output.usage };
+  return tokens === null ? {} : { usage: usageOfTokens(tokens, charged_usd_micro ?? 0n) };
 }
 
 /** The body of a webhook: the request's view without its input. */

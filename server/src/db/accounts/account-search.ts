@@ -76,7 +76,8 @@ export async function findWithFigures(db: Connection, id: string): Promise<Found
 
 function withFigures(page: string, values: unknown[]): Statement {
   const text = `
-    select a.id, a.email, a.status, a.is_operator, a.name, a.price_ppm, a.created_at,
+    select a.id, a.email, a.status, a.is_operator, a.name, a.price_ppm, a.keys_by_api,
+      a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro,
       (select coalesce(sum(u.pending_usd_micro + u.posted_usd_micro), 0)::bigint

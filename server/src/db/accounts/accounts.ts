@@ -10,6 +10,8 @@ export interface AccountRow {
   name: string | null;
   /** The account's share of every rate, in millionths. */
   price_ppm: number;
+  /** Whether its keys of scope `keys` work and its people may make such keys. */
+  keys_by_api: boolean;
   created_at: Date;
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
@@ -39,7 +41,7 @@ export async function find(db: Connection, emailOrId: string): Promise<AccountRo
   const id = isUuid(name) ? name : null;
   const rows = await db.run<AccountRow>(sql`
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
-      a.price_ppm, a.created_at,
+      a.price_ppm, a.keys_by_api, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
     from accounts a join balances b on b.account_id = a.id
@@ -54,7 +56,7 @@ export function list(
 ): Promise<AccountRow[]> {
   return db.run<AccountRow>(sql`
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
-      a.price_ppm, a.created_at,
+      a.price_ppm, a.keys_by_api, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
     from (
@@ -100,12 +102,17 @@ export interface Switches {
   status: 'active' | 'suspended';
   price_ppm: number;
   is_operator: boolean;
+  keys_by_api: boolean;
 }
 
-/** Locks the account until the transaction ends, and returns what an operator may change. */
+/**
+ * Locks the account, its list of members and its number of keys until the transaction ends, and
+ * returns what an operator may change.
+ */
 export async function lock(db: Connection, id: string): Promise<Switches> {
   const [row] = await db.run<Switches>(sql`
-    select status, price_ppm, is_operator from accounts where id = ${id} for no key update`);
+    select status, price_ppm, is_operator, keys_by_api
+    from accounts where id = ${id} for no key update`);
   return row!;
 }
 
@@ -115,6 +122,16 @@ export async function setOperator(db: Connection, id: string, is_operator: boole
 
 export async function setPrice(db: Connection, id: string, price_ppm: number): Promise<void> {
   await db.run(sql`update accounts set price_ppm = ${price_ppm} where id = ${id}`);
+}
+
+export async function setKeysByApi(db: Connection, id: string, allowed: boolean): Promise<void> {
+  await db.run(sql`update accounts set keys_by_api = ${allowed} where id = ${id}`);
+}
+
+export async function hasKeysByApi(db: Connection, id: string): Promise<boolean> {
+  const [row] = await db.run<{ keys_by_api: boolean }>(sql`
+    select keys_by_api from accounts where id = ${id}`);
+  return row!.keys_by_api;
 }
 
 /**

@@ -1,9 +1,11 @@
+import type { KeyScope } from '../../core/account/scope.ts';
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** A key as needed for a call: its account, its limits, and its calls in the present minute. */
 export interface Caller {
   key_id: string;
   account_id: string;
+  scope: KeyScope;
   /** False: the account is suspended. */
   active: boolean;
   /** The account's share of every rate, in millionths. */
@@ -41,6 +43,7 @@ interface AuthRow {
   n: number;
   key_id: string;
   account_id: string;
+  scope: KeyScope;
   active: boolean;
   price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
@@ -163,6 +166,7 @@ function callerOf(row: AuthRow, rate: Rate): Caller {
   return {
     key_id: row.key_id,
     account_id: row.account_id,
+    scope: row.scope,
     active: row.active,
     price_ppm: row.price_ppm,
     monthly_limit_usd_micro: row.monthly_limit_usd_micro,
@@ -182,7 +186,7 @@ function countCalls(db: Connection, shown: PresentedKey[], quotas: Quotas): Prom
   }));
   return db.run<AuthRow>(sql`
     with known as (
-      select c.n, c.asked, c.previous, k.id as key_id, k.account_id,
+      select c.n, c.asked, c.previous, k.id as key_id, k.account_id, k.scope,
         a.status = 'active' as active, a.price_ppm, k.models,
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
           ${quotas.key}::int) as quota
@@ -230,7 +234,7 @@ function countCalls(db: Connection, shown: PresentedKey[], quotas: Quotas): Prom
         asked = excluded.asked
       returning account_id, calls, granted, started_at
     )
-    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
+    select k.n, k.key_id, k.account_id, k.scope, k.active, k.price_ppm, k.monthly_limit_usd_micro,
       k.open_jobs, k.models, k.open_requests, k.quota, c.calls, c.granted,
       -- Another process may have begun the minute slightly after now() of this transaction.
       least(60, greatest(1, ceil(extract(epoch

@@ -1,3 +1,4 @@
+import type { KeyScope } from '../../core/account/scope.ts';
 import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 
 /** Changes of a key by an account's people, except changes of its limits. */
@@ -5,6 +6,7 @@ import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 export interface KeyHead {
   last4: string;
   is_studio: boolean;
+  scope: KeyScope;
   rpm: number | null;
   open_jobs: number | null;
   /** Ceilings set by an operator. */
@@ -18,7 +20,7 @@ export interface KeyHead {
 /** Locks a key and returns what the checks of its changes need. */
 export async function lock(tx: Transaction, id: string): Promise<KeyHead | null> {
   const [row] = await tx.run<KeyHead>(sql`
-    select last4, is_studio, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
+    select last4, is_studio, scope, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
       open_jobs_ceiling,
       revoked_at is not null as revoked, coalesce(expires_at <= now(), false) as expired
     from keys where id = ${id} for update`);

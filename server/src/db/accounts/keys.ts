@@ -1,3 +1,4 @@
+import type { KeyScope } from '../../core/account/scope.ts';
 import { fragment, rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 import { monthEnd, monthStart, spentThisMonth } from './month.ts';
 import type { Ceilings } from './key-ceilings.ts';
@@ -29,6 +30,7 @@ export interface KeyRow {
   prefix: string;
   last4: string;
   is_studio: boolean;
+  scope: KeyScope;
   state: 'active' | 'expired' | 'revoked';
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
@@ -39,6 +41,9 @@ export interface KeyRow {
   open_jobs_ceiling: number | null;
   models: string[] | null;
   created_at: Date;
+  /** The key of scope `keys` that made it; null: a person or an operator. */
+  created_by: string | null;
+  created_by_name: string | null;
   expires_at: Date | null;
   revoked_at: Date | null;
   /** Until when the previous secret (replaced at the last rotation) works; null if it does not. */
@@ -61,6 +66,8 @@ export interface NewKey extends Ceilings {
   hash: Buffer;
   prefix: string;
   last4: string;
+  scope: KeyScope;
+  created_by: string | null;
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
@@ -71,12 +78,13 @@ export interface NewKey extends Ceilings {
 export async function insert(db: Connection, key: NewKey): Promise<void> {
   await db.run(sql`
     with k as (
-      insert into keys (id, account_id, name, hash, prefix, last4, monthly_limit_usd_micro, rpm,
-        open_jobs, expires_at, models, monthly_ceiling_usd_micro, rpm_ceiling, open_jobs_ceiling)
+      insert into keys (id, account_id, name, hash, prefix, last4, scope, created_by,
+        monthly_limit_usd_micro, rpm, open_jobs, expires_at, models, monthly_ceiling_usd_micro,
+        rpm_ceiling, open_jobs_ceiling)
       values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
-        ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}, ${key.expires_at},
-        ${key.models}, ${key.monthly_ceiling_usd_micro}, ${key.rpm_ceiling},
-        ${key.open_jobs_ceiling})
+        ${key.scope}, ${key.created_by}, ${key.monthly_limit_usd_micro}, ${key.rpm},
+        ${key.open_jobs}, ${key.expires_at}, ${key.models}, ${key.monthly_ceiling_usd_micro},
+        ${key.rpm_ceiling}, ${key.open_jobs_ceiling})
       returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
@@ -93,7 +101,7 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
 /** An account's studio key, read without counting a call; null before its first use. */
 export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
   const [row] = await db.run<Spender>(sql`
-    select k.id as key_id, k.account_id, a.status = 'active' as active, a.price_ppm,
+    select k.id as key_id, k.account_id, k.scope, a.status = 'active' as active, a.price_ppm,
       k.monthly_limit_usd_micro, k.open_jobs, k.models, u.open_requests
     from keys k join accounts a on a.id = k.account_id join key_usage u on u.key_id = k.id
     where k.account_id = ${accountId} and k.is_studio`);
@@ -176,7 +184,8 @@ export async function insertStudio(
 }
 
 const columns = `
-  select k.id, k.account_id, k.name, k.prefix, k.last4, k.is_studio,
+  select k.id, k.account_id, k.name, k.prefix, k.last4, k.is_studio, k.scope, k.created_by,
+    (select name from keys where id = k.created_by) as created_by_name,
     case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
       else 'active' end as state, k.monthly_limit_usd_micro,
     k.rpm, k.open_jobs, k.monthly_ceiling_usd_micro, k.rpm_ceiling, k.open_jobs_ceiling, k.models,
@@ -251,6 +260,20 @@ export async function hasLiving(db: Connection, accountId: string, count: number
     select from keys where account_id = ${accountId} and revoked_at is null
     offset ${count - 1} limit 1`);
   return rows.length > 0;
+}
+
+/**
+ * Seconds until fewer than `count` keys of an account are younger than a day; 0 if that is so now.
+ */
+export async function secondsUntilOlder(
+  db: Connection,
+  accountId: string,
+  count: number,
+): Promise<number> {
+  const [row] = await db.run<{ seconds: number }>(sql`
+    select ceil(extract(epoch from created_at + interval '24 hours' - now()))::int as seconds
+    from keys where account_id = ${accountId} order by id desc offset ${count - 1} limit 1`);
+  return Math.max(0, row?.seconds ?? 0);
 }
 
 /** Revokes a key. Returns false if there is no such unrevoked key, or if it is a studio key. */

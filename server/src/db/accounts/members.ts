@@ -19,11 +19,6 @@ export function list(db: Connection, accountId: string): Promise<Member[]> {
     where m.account_id = ${accountId} order by m.created_at, m.person_id`);
 }
 
-/** Locks the list of an account's members until the transaction ends. */
-export async function lock(db: Connection, accountId: string): Promise<void> {
-  await db.run(sql`select from accounts where id = ${accountId} for no key update`);
-}
-
 /** One member, or null. */
 export async function find(
   db: Connection,

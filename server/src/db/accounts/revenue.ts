@@ -23,26 +23,34 @@ const keptDays = 100;
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
- * Requests that ended, starts that were left and refunds that were booked in a period. `done` is
- * null for the latter two, so that they count neither as completed nor as failed.
+ * Requests that ended, starts that were left and refunds that were booked in a period, of one
+ * account if its id is given. `done` is null for the latter two, so that they count neither as
+ * completed nor as failed.
  */
-export const entries = (during: (at: string) => string, more = '') => `
-  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.key_id, r.kind,
-    r.model_id, r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
-    s.cost_usd_micro as cost, ${ran} as ran
+export const entries = (during: (at: string) => string, more = '', account?: string) => {
+  // Each table has an index of its own for the rows of an account.
+  const own = (table: string) =>
+    account === undefined ? more : `and ${table}.account_id = ${account} ${more}`;
+  return `
+  select r.id as request_id, (s.created_at at time zone 'utc')::date as day, r.account_id,
+    r.key_id, r.kind, r.model_id, r.upstream, r.status = 'COMPLETED' as done,
+    r.charged_usd_micro as charged, s.cost_usd_micro as cost, ${ran} as ran, s.input_tokens,
+    s.output_tokens, s.cached_tokens, s.reasoning_tokens
   from request_results s join requests r on r.id = s.request_id
-  where ${during('s.created_at')} ${more}
+  where ${during('s.created_at')} ${own('s')}
   union all
-  select (a.left_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind, r.model_id,
+  select r.id, (a.left_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind, r.model_id,
     a.upstream, -- guard: left-start-costs-there (off: null)
-    null, null, a.cost_usd_micro, true
+    null, null, a.cost_usd_micro, true, null, null, null, null
   from attempts a join requests r on r.id = a.request_id
-  where a.left_at is not null and ${during('a.left_at')} ${more}
+  where a.left_at is not null and ${during('a.left_at')} ${own('r')}
   union all
-  select (t.created_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind, r.model_id,
-    r.upstream, null, -t.amount_usd_micro, null, false
+  select r.id, (t.created_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind,
+    r.model_id, r.upstream, null, -t.amount_usd_micro, null, false, null, null, null, null
   from transfers t join requests r on r.id = t.refunded_id
-  where t.kind = 'deposit' and t.refunded_id is not null and ${during('t.created_at')} ${more}`;
+  where t.kind = 'deposit' and t.refunded_id is not null and ${during('t.created_at')}
+    ${own('t')}`;
+};
 
 /** Any number will do, as long as every version of the service uses the same one. */
 const rollUpLock = 770_219_011;
@@ -87,8 +95,9 @@ export async function rollUp(tx: Transaction): Promise<number> {
 /** The number of jobs that ran, or may have run, at an unknown cost. */
 const uncosted = `count(*) filter (where ran and cost is null)`;
 
-export const sums = `count(*) filter (where done), count(*) filter (where not done),
-  coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
+export const chargeSums = `count(*) filter (where done), count(*) filter (where not done),
+  coalesce(sum(charged), 0)::bigint`;
+export const sums = `${chargeSums}, coalesce(sum(cost), 0)::bigint`;
 
 /** Columns that add up the stored sums of past days and the requests of newer days. */
 const totals = `sum(completed)::bigint as completed, sum(failed)::bigint as failed,

@@ -1,8 +1,13 @@
+import type { Metadata } from '../../core/request/metadata.ts';
 import { entriesOf } from '../../lib/records.ts';
 import { rawSql, type Connection } from '../../lib/sql/sql.ts';
-import { boundary, entries, sums } from './revenue.ts';
+import { hasPairs } from '../requests/metadata.ts';
+import { boundary, chargeSums, entries, sums } from './revenue.ts';
 
-/** Sums over all accounts by day, model, account or key, for the operator. */
+/**
+ * Sums by day, model, account, key or metadata: over all accounts for the operator, or those of
+ * one account. Requests count on the day they ended.
+ */
 
 export const groups = ['day', 'model', 'account', 'key'] as const;
 export type Group = (typeof groups)[number];
@@ -20,65 +25,167 @@ export interface UsageRow {
 }
 
 /** Each as text, by which the rows are sorted. */
-const columns: Record<Group, [name: keyof UsageRow, text: string]> = {
+const columns: Record<Group, Column> = {
   day: ['day', `to_char(day, 'YYYY-MM-DD')`],
   model: ['model_id', 'model_id'],
   account: ['account_id', 'account_id::text'],
   key: ['key_id', 'key_id::text'],
 };
+type Column = [name: string, text: string];
 
-const totals = ['completed', 'failed', 'charged_usd_micro', 'cost_usd_micro'] as const;
+const totals = ['completed', 'failed', 'charged_usd_micro', 'cost_usd_micro'];
 
 /** Whether stored sums of past days have these groups; otherwise all requests are read. */
 export function isStored(by: readonly Group[]): boolean {
   return !by.includes('key') && !(by.includes('model') && by.includes('account'));
 }
 
-export interface UsageQuery {
-  /** At least one, each once. */
-  by: readonly Group[];
+interface Page {
   /** Days (UTC), such as 2027-01-31: `from` is included, `to` is not. */
   from: string;
   to: string;
   /** The values of the last row of the page before, in the order of `by`. */
-  above: string[] | null;
+  above: (string | null)[] | null;
   limit: number;
 }
 
-/** Sorted by the values of the groups, in their order. Requests count on the day they ended. */
+export interface UsageQuery extends Page {
+  /** At least one, each once. */
+  by: readonly Group[];
+}
+
+/** Sorted by the values of the groups, in their order. */
 export function usageBy(db: Connection, query: UsageQuery): Promise<UsageRow[]> {
-  const { by, from, to, above, limit } = query;
-  const made = entriesOf(columns).map(
-    ([group, [name, text]]) => `${by.includes(group) ? text : 'null::text'} as ${name}`,
-  );
-  const names = by.map((group) => columns[group][0]);
-  const sorted = names.map((name) => `${name} collate "C"`).join(', ');
-  const after = above && `where (${sorted}) > (${above.map((_, i) => `$${i + 4}`).join(', ')})`;
+  const { by, from, to, limit } = query;
+  const values: unknown[] = [from, to, limit];
+  const of = { parts: partsOf(by), by: by.map((group) => columns[group][0]), totals };
+  const all = entriesOf(columns).map(([, column]) => column);
+  const page = pageSql(of, all, query.above, values);
   return db.run<UsageRow>(
     rawSql(
-      `select day, model_id, account_id, key_id, sum(completed)::bigint as completed,
-        sum(failed)::bigint as failed, sum(charged_usd_micro)::bigint as charged_usd_micro,
-        sum(cost_usd_micro)::bigint as cost_usd_micro
-      from (select ${made.join(', ')}, ${totals.join(', ')}
-        from (${partsOf(by)}) parts (${names.join(', ')}, ${totals.join(', ')})) u
-      ${after ?? ''} group by day, model_id, account_id, key_id order by ${sorted} limit $3`,
-      [from, to, limit, ...(above ?? [])],
+      `select day, model_id, account_id, key_id, completed, failed, charged_usd_micro,
+        cost_usd_micro from (${page}) page`,
+      values,
     ),
   );
 }
 
+/** Parts of sums, which have the columns `by` and then `totals`. */
+interface Parts {
+  parts: string;
+  by: string[];
+  totals: readonly string[];
+}
+
+/** Adds up the parts. $3 is the limit; further values are added. */
+function pageSql(
+  { parts, by, totals: added }: Parts,
+  all: Column[],
+  above: Page['above'],
+  values: unknown[],
+): string {
+  const made = all.map(([name, text]) => `${by.includes(name) ? text : 'null::text'} as ${name}`);
+  const names = all.map(([name]) => name).join(', ');
+  const summed = added.map((name) => `sum(${name})::bigint as ${name}`).join(', ');
+  // Null, a request without this metadata, comes first.
+  const sortable = (text: string) => `coalesce('=' || ${text}, '') collate "C"`;
+  const sorted = by.map(sortable).join(', ');
+  const last = above?.map((value) => sortable(`$${values.push(value)}::text`)).join(', ');
+  return `select ${names}, ${summed}
+    from (select ${made.join(', ')}, ${added.join(', ')}
+      from (${parts}) parts (${[...by, ...added].join(', ')})) u
+    ${last === undefined ? '' : `where (${sorted}) > (${last})`}
+    group by ${names} order by ${sorted} limit $3`;
+}
+
+const inPeriod = (from: string) => (at: string) =>
+  `${at} >= ${from} at time zone 'utc' and ${at} < $2::date::timestamp at time zone 'utc'`;
+const firstDay = '$1::date::timestamp';
+
 function partsOf(by: readonly Group[]): string {
   const plain = by.map((group) => columns[group][0]).join(', ');
   const live = (from: string) => `
-    select ${plain}, ${sums}
-    from (${entries(
-      (at) => `${at} >= ${from} at time zone 'utc'
-      and ${at} < $2::date::timestamp at time zone 'utc'`,
-    )}) e group by ${plain}`;
-  if (!isStored(by)) return live('$1::date::timestamp');
+    select ${plain}, ${sums} from (${entries(inPeriod(from))}) e group by ${plain}`;
+  if (!isStored(by)) return live(firstDay);
   const table = by.includes('account') ? 'spending' : 'revenue';
   return `
     select ${plain}, ${totals.join(', ')}
     from ${table} where day >= $1::date and day < least($2::date, ${boundary})
-    union all ${live(`greatest(${boundary}, $1::date::timestamp)`)}`;
+    union all ${live(`greatest(${boundary}, ${firstDay})`)}`;
+}
+
+/** `names` are of metadata. */
+export interface AccountGroups {
+  by: readonly ('day' | 'model' | 'key')[];
+  names: readonly string[];
+}
+
+/** At least one group; the values of `above` are those of `by` and then of `names`. */
+export interface AccountUsageQuery extends AccountGroups, Page {
+  account_id: string;
+  model_id: string | null;
+  key_id: string | null;
+  /** Only requests that have all these pairs. */
+  metadata: Metadata | null;
+}
+
+export interface AccountUsageRow {
+  day: string | null;
+  model_id: string | null;
+  key_id: string | null;
+  /** By name; null: the requests without a value. */
+  metadata: Record<string, string | null>;
+  completed: bigint;
+  failed: bigint;
+  charged_usd_micro: bigint;
+  input_tokens: bigint;
+  output_tokens: bigint;
+  cached_tokens: bigint;
+  reasoning_tokens: bigint;
+}
+
+const tokens = ['input_tokens', 'output_tokens', 'cached_tokens', 'reasoning_tokens'] as const;
+const accountTotals = ['completed', 'failed', 'charged_usd_micro', ...tokens];
+const tokenSums = tokens.map((name) => `coalesce(sum(${name}), 0)::bigint`).join(', ');
+
+/** One account's usage, sorted by its groups. Reads all its requests of the period. */
+export function usageOf(db: Connection, query: AccountUsageQuery): Promise<AccountUsageRow[]> {
+  const { by, names, from, to, limit } = query;
+  const values: unknown[] = [from, to, limit];
+  const inMetadata = names.map((_, i): Column => [`metadata_${i}`, `metadata_${i}`]);
+  const grouped = [...by.map((group) => columns[group]), ...inMetadata].map(([name]) => name);
+  const parts = accountParts(query, grouped, values);
+  const of = { parts, by: grouped, totals: accountTotals };
+  const all = [columns.day, columns.model, columns.key, ...inMetadata];
+  const page = pageSql(of, all, query.above, values);
+  const pairs = names.map((name, i) => `$${values.push(name)}::text, metadata_${i}`).join(', ');
+  return db.run<AccountUsageRow>(
+    rawSql(
+      `select day, model_id, key_id, json_build_object(${pairs}) as metadata, completed, failed,
+        charged_usd_micro, input_tokens, output_tokens, cached_tokens, reasoning_tokens
+      from (${page}) page`,
+      values,
+    ),
+  );
+}
+
+function accountParts(query: AccountUsageQuery, grouped: string[], values: unknown[]): string {
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const account = `${bind(query.account_id)}::uuid`;
+  const { model_id, key_id, metadata, names } = query;
+  const filters = [
+    ...(model_id === null ? [] : [`r.model_id = ${bind(model_id)}`]),
+    ...(key_id === null ? [] : [`r.key_id = ${bind(key_id)}`]),
+    ...(metadata === null ? [] : [hasPairs(metadata, { id: 'r.id', account }, bind)]),
+  ];
+  const more = filters.map((filter) => `and ${filter}`).join(' ');
+  const read = names.map((name, i) => `, i.metadata ->> ${bind(name)}::text as metadata_${i}`);
+  const joined = names.length === 0 ? '' : 'left join request_inputs i using (request_id)';
+  const plain = grouped.join(', ');
+  // A left start is neither a request nor a charge.
+  return `select ${plain}, ${chargeSums}, ${tokenSums}
+    from (select e.*${read.join('')}
+      from (${entries(inPeriod(firstDay), more, account)}) e ${joined}
+      where done is not null or charged is not null) e
+    group by ${plain}`;
 }

@@ -13,7 +13,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeFolders } from '../../lib/make-folders.ts';
+import { makeFolders } from '../../lib/files/make-folders.ts';
 import { maxSocketPathBytes, shortFolder } from './files.ts';
 import { fromJson } from '../../lib/json.ts';
 

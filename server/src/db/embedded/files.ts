@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { codeOf } from '../../lib/unknown.ts';
-import { writeAtomically } from '../../lib/write-atomically.ts';
+import { writeAtomically } from '../../lib/files/write-atomically.ts';
 import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
 
 export interface ClusterPaths {

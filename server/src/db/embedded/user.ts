@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolders } from '../../lib/make-folders.ts';
+import { makeFolders } from '../../lib/files/make-folders.ts';
 
 /** User of a process to start; null: the same user as this process. */
 export type User = { uid: number; gid: number } | null;

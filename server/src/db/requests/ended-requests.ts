@@ -1,3 +1,4 @@
+import type { TokenCounts } from '../../core/chat/token-counts.ts';
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf, sql, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutputRow } from './requests.ts';
@@ -38,6 +39,8 @@ export interface EndedRequest {
   /** JSON as a string, or null. */
   output: string | null;
   quantity: number | null;
+  /** Null unless a chat was completed. */
+  tokens: TokenCounts | null;
   cost_usd_micro: bigint | null;
   outputs: Output[];
   /** The request failed, so the call may be made again with the same Idempotency-Key. */
@@ -89,21 +92,28 @@ function freeKeys(tx: Transaction, requestIds: string[]): void {
 }
 
 function insertResults(tx: Transaction, rows: EndedRequest[]): void {
+  const flat = rows.map((row) => ({ ...row, ...row.tokens }));
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, error_cause,
-      quantity, cost_usd_micro, loss_usd_micro, doubt_upstream)
-    select id, account_id, output, error_message, error_cause, quantity, cost_usd_micro,
+      quantity, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
+      loss_usd_micro, doubt_upstream)
+    select id, account_id, output, error_message, error_cause, quantity, input_tokens,
+      output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
       case when status = 'COMPLETED' and cost_usd_micro > charged_usd_micro
         then cost_usd_micro - charged_usd_micro end,
       case when error_code in ('outcome_unknown', 'timeout') and cost_usd_micro is null
         then (select r.upstream from requests r where r.id = d.id) end
-    from ${rowsOf(rows, {
+    from ${rowsOf(flat, {
       id: 'uuid',
       account_id: 'uuid',
       output: 'json',
       error_message: 'text',
       error_cause: 'text',
       quantity: 'float8',
+      input_tokens: 'int',
+      output_tokens: 'int',
+      cached_tokens: 'int',
+      reasoning_tokens: 'int',
       cost_usd_micro: 'bigint',
       error_code: 'text',
       status: 'text',

@@ -2,6 +2,7 @@ import type { Metadata } from '../../core/request/metadata.ts';
 import type { AttemptOutcome, Status } from '../../core/request/request.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
+import { hasPairs } from './metadata.ts';
 import type { RequestRow } from './requests.ts';
 
 export interface ListFilter {
@@ -36,12 +37,11 @@ export function list(db: Connection, filter: ListFilter): Promise<ListedRow[]> {
     status === null || status === 'COMPLETED'
       ? '($9::text is null or status = $9)'
       : `status = $9 and status <> 'COMPLETED'`;
-  const hasPairs =
-    filter.metadata === null
-      ? '$11::jsonb is null'
-      : `id in (select request_id from request_inputs
-          where account_id = $1 and metadata is not null and metadata @> $11::jsonb)`;
-  const values = [account_id, from_id, filter.below_id, to_id, from_ms, to_ms, model_id, key_id];
+  const period = [from_id, filter.below_id, to_id, from_ms, to_ms];
+  const values: unknown[] = [account_id, ...period, model_id, key_id, status, limit];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const wanted = filter.metadata;
+  const paired = wanted === null ? 'true' : hasPairs(wanted, { id: 'id', account: '$1' }, bind);
   return db.run<ListedRow>(
     rawSql(
       `select id, account_id, key_id, model_id, kind, upstream, status, slot, attempt,
@@ -58,9 +58,9 @@ export function list(db: Connection, filter: ListFilter): Promise<ListedRow[]> {
         and ($7::text is null or model_id = $7)
         and ($8::uuid is null or key_id = $8)
         and ${inState}
-        and ${hasPairs}
+        and ${paired}
       order by id desc limit $10`,
-      [...values, status, limit, filter.metadata && JSON.stringify(filter.metadata)],
+      values,
     ),
   );
 }

@@ -1,6 +1,8 @@
+import type { Metadata } from '../../core/request/metadata.ts';
 import type { Status } from '../../core/request/request.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
+import { hasPairs } from './metadata.ts';
 import type { RequestRow } from './requests.ts';
 
 /**
@@ -12,6 +14,7 @@ import type { RequestRow } from './requests.ts';
 export interface EntryRow extends RequestRow {
   /** Progress of a running request; null: not reported. */
   progress: number | null;
+  metadata: Metadata | null;
   /** The number of outputs that are still kept, and the index of the first. */
   outputs: number;
   output_index: number | null;
@@ -38,6 +41,7 @@ export function findEntries(
         from attempts a where a.request_id = r.id order by a.attempt desc limit 1) end as progress,
       case when r.expires_at > now() then (
         select count(*)::int from outputs o where o.request_id = r.id) else 0 end as outputs,
+      (select i.metadata from request_inputs i where i.request_id = r.id) as metadata,
       o.index as output_index, o.content_type as output_type,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro
@@ -52,6 +56,8 @@ export interface PageFilter {
   status: Status | null;
   model_id: string | null;
   key_id: string | null;
+  /** Only requests of the account that have all these pairs; left out: all. */
+  metadata?: Metadata | null;
   /** Left out: all upstreams. */
   upstream?: string | null;
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
@@ -89,6 +95,11 @@ function ofAccount({ account_id }: PageFilter): Fragment {
   return account_id === null ? () => 'true' : (bind) => `account_id = ${bind(account_id)}`;
 }
 
+function paired({ account_id, metadata = null }: PageFilter): Fragment {
+  if (metadata === null) return () => 'true';
+  return (bind) => hasPairs(metadata, { id: 'id', account: bind(account_id) }, bind);
+}
+
 /** Matching ids, newest first. */
 export async function idsBelow(
   db: Connection,
@@ -106,6 +117,7 @@ export async function idsBelow(
     where (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
       and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
+      and ${paired(filter)}
       and (${filter.upstream ?? null}::text is null or upstream = ${filter.upstream ?? null})
       and created_at >= coalesce('epoch'::timestamptz
         + ${filter.from_ms}::float8 * interval '1 ms', '-infinity')
@@ -132,6 +144,7 @@ export async function idsAbove(
     where (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
       and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
+      and ${paired(filter)}
       and (${filter.upstream ?? null}::text is null or upstream = ${filter.upstream ?? null})
       and created_at >= coalesce('epoch'::timestamptz
         + ${filter.from_ms}::float8 * interval '1 ms', '-infinity')

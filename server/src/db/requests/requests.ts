@@ -1,4 +1,5 @@
 import type { UnknownInput } from '../../core/catalog/model-input.ts';
+import type { TokenCounts } from '../../core/chat/token-counts.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
@@ -232,6 +233,8 @@ export interface CardRow extends RequestRow {
   quantity: number | null;
   webhook_status: number | null;
   cleared_at: Date | null;
+  /** Null unless a chat was completed. */
+  tokens: TokenCounts | null;
 }
 
 /** Requests with their input, output and messages, for the request view, responses and webhooks. */
@@ -244,6 +247,9 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
       r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, i.metadata,
         s.output,
         s.error_message, s.quantity,
+      case when s.input_tokens is not null then json_build_object('input_tokens', s.input_tokens,
+        'output_tokens', s.output_tokens, 'cached_tokens', s.cached_tokens,
+        'reasoning_tokens', s.reasoning_tokens) end as tokens,
       (select w.status from webhook_deliveries w
         where w.request_id = r.id order by w.attempt desc nulls first, w.created_at desc limit 1)
         as webhook_status

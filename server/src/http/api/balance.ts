@@ -1,5 +1,15 @@
 import * as keys from '../../db/accounts/keys.ts';
-import { choice, id, list, microUsd, named, nullable, object, text, time } from '../schema.ts';
+import {
+  choice,
+  id,
+  list,
+  microUsd,
+  named,
+  nullable,
+  object,
+  text,
+  time,
+} from '../schemas/schema.ts';
 import { unspentBonuses } from '../../operations/accounts/bonus.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { TopUp, topUp } from './top-up.ts';

@@ -24,13 +24,14 @@ import {
   microUsd,
   named,
   nullable,
+  form,
   object,
   pageOf,
   pageQuery,
   text,
   time,
   type Static,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { keyedEndpoint } from './endpoint.ts';
 
 /** Where an account sends USDT, and what arrived. */
@@ -131,7 +132,7 @@ const sightingsMax = 100;
 
 /** GET /deposits */
 export const list = keyedEndpoint(
-  { query: object(pageQuery(20)), reply: named('DepositList', pageOf(Deposit)) },
+  { query: form(pageQuery(20)), reply: named('DepositList', pageOf(Deposit)) },
   async ({ req, query }, { db, chains: { live } }) =>
     depositPage(db, req.caller.account_id, query, live),
 );

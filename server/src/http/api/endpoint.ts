@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import type { At, ParamsOf } from '../path.ts';
-import type { Static, TObject, TSchema } from '../schema.ts';
-import { bodyOf, type Sendable } from '../serialize.ts';
-import { readQuery } from '../validate.ts';
+import type { Static, TObject, TSchema } from '../schemas/schema.ts';
+import { bodyOf, type Sendable } from '../schemas/serialize.ts';
+import { readQuery } from '../schemas/validate.ts';
 
 /** Request and reply of an API call; the OpenAPI document is made from it. */
 export interface ApiShapes {
@@ -67,7 +67,7 @@ function endpointOf<S extends ApiShapes, Request extends FastifyRequest>(
   return {
     shapes,
     handle: async (req, reply, deps) => {
-      const query = shapes.query && readQuery(shapes.query, req.query);
+      const query = shapes.query && readQuery(shapes.query, req.query, shapes.rawQuery);
       // Whether a query was read follows from the shapes, which TypeScript does not see here.
       const call = { req, reply, query } as ApiCall<S, Request>;
       return bodyOf(reply, shapes.reply, await work(call, deps));

@@ -9,8 +9,8 @@ import { newId } from '../../lib/id.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
 import { agrees, sniff, sniffBytes } from '../../storage/media.ts';
 import type { HttpDeps } from '../deps.ts';
-import { integer, named, object, text, time, type Static } from '../schema.ts';
-import type { Sendable } from '../serialize.ts';
+import { integer, named, object, text, time, type Static } from '../schemas/schema.ts';
+import type { Sendable } from '../schemas/serialize.ts';
 import { keyedEndpoint, openEndpoint } from './endpoint.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 

@@ -23,7 +23,7 @@ import {
   record,
   text,
   url,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 
 /** The catalog, its prices, and the input of a model. */
 
@@ -208,7 +208,12 @@ const UnknownInput = named(
   'UnknownInput',
   object({
     field: text('The name of the field as it was sent.'),
-    did_you_mean: nullable(text('The field that was likely meant; null if none is similar.')),
+    did_you_mean: nullable(
+      text(
+        'The field that was likely meant; null if none is similar. For `metadata` the header ' +
+          '`x-metadata`.',
+      ),
+    ),
   }),
 );
 

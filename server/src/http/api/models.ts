@@ -9,7 +9,7 @@ import { findModels } from '../../db/accounts/keys.ts';
 import { keyHeaders } from '../auth.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from '../deps.ts';
-import { object, optional, type Static } from '../schema.ts';
+import { object, optional, type Static } from '../schemas/schema.ts';
 import { openEndpoint } from './endpoint.ts';
 import { KindName, Model, ModelList } from './model-schema.ts';
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { anything, choice, named, object } from '../schema.ts';
+import { anything, choice, named, object } from '../schemas/schema.ts';
 import { openEndpoint } from './endpoint.ts';
 
 /** For supervisors: outside /v1, without a key. */

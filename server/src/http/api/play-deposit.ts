@@ -32,6 +32,7 @@ export function trialCalls(deps: HttpDeps): Call[] {
       path: '/play-deposits',
       prefixed: true,
       who: 'key',
+      scope: 'spend',
       handler: ({ caller }) => payPlayMoney(deps, caller.account_id),
     },
   ];

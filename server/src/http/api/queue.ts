@@ -3,16 +3,17 @@ import { ApiError } from '../../core/errors.ts';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
 import { submittedView } from '../../core/request/views.ts';
+import type { CardRow } from '../../db/requests/requests.ts';
 import { objectOf } from '../../lib/json.ts';
-import { headerValues } from '../../lib/outbound/headers.ts';
+import { headerValues, namesInHeader } from '../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../operations/requests/admit.ts';
 import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { mayHold } from '../event-streams.ts';
 import { preferredWait } from '../prefer.ts';
-import { object, optional, text } from '../schema.ts';
-import { bodyOf } from '../serialize.ts';
+import { object, optional, text } from '../schemas/schema.ts';
+import { bodyOf } from '../schemas/serialize.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { ModelInput } from './model-schema.ts';
 import { Notification, QueuedRequest } from './request-schema.ts';
@@ -23,9 +24,10 @@ const webhook_url = text(
   'A public http or https address that gets one POST when the request is final.',
   { format: 'uri', example: 'https://example.com/hooks/farebox' },
 );
+export const webhookQuery = object({ webhook_url: optional(webhook_url) });
 const shapes = {
   params: ['*'],
-  rawQuery: object({ webhook_url: optional(webhook_url) }),
+  rawQuery: webhookQuery,
   body: ModelInput,
   written: QueuedRequest,
   webhook: Notification,
@@ -41,32 +43,42 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const waitSeconds = preferredWait(req.raw.rawHeaders);
   const submitted = await enqueue(asked, req, reply, deps);
   reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
-  const output = await outputWithin(waitSeconds, submitted.request_id, req, deps);
-  if (output !== null) {
+  const done = await doneWithin(waitSeconds, submitted.request_id, req, deps);
+  if (done !== null) {
     reply.header('preference-applied', 'wait');
-    return output;
+    tellCharge(reply, done.row, submitted);
+    return done.output;
   }
   reply.code(submitted.replayed ? 200 : 202);
   return bodyOf(reply, QueuedRequest, submittedView(submitted, deps.links));
 });
 
+/** The charge of this call: a repeat of an earlier one costs nothing. */
+export function tellCharge(
+  reply: FastifyReply,
+  { charged_usd_micro }: CardRow,
+  { replayed }: SubmitResult,
+): void {
+  reply.header('x-charge-usd-micro', replayed ? '0' : String(charged_usd_micro ?? 0n));
+}
+
 /**
- * The output if the request is COMPLETED in time, otherwise null. Does not throw: the request is
- * reserved, so its caller must get at least its id.
+ * The request and its output if it is COMPLETED in time, otherwise null. Does not throw: the
+ * request is reserved, so its caller must get at least its id.
  */
-async function outputWithin(
+async function doneWithin(
   waitSeconds: number,
   requestId: string,
   req: KeyedRequest,
   deps: HttpDeps,
-): Promise<Record<string, unknown> | null> {
+): Promise<{ row: CardRow; output: Record<string, unknown> } | null> {
   if (waitSeconds === 0 || !mayHold(req.grant, deps)) return null;
   try {
     const { status } = await inWaitingSlot(req, deps, (over) =>
       ended(requestId, { waitSeconds, over, stop: deps.draining }, req, deps),
     );
     const row = status === 'COMPLETED' ? await deps.operations.card(requestId) : null;
-    return row && (await outputOf(row, deps));
+    return row && { row, output: await outputOf(row, deps) };
   } catch (error) {
     if (!(error instanceof ApiError))
       deps.log.warn({ err: error, request_id: requestId }, 'could not wait for a request');
@@ -87,6 +99,14 @@ export async function enqueue(
   demandFreeJob({ caller, idempotency_key }, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const submitted = await submitJob({ ...asked, caller, idempotency_key, metadata, body }, deps);
-  if (submitted.replayed) reply.header('idempotent-replayed', 'true');
+  req.made = submitted.request_id;
+  tellSubmit(reply, submitted);
   return submitted;
+}
+
+/** In headers, because the body may be an output by itself, or an error. */
+export function tellSubmit(reply: FastifyReply, { replayed, unknown_inputs }: SubmitResult): void {
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  const ignored = namesInHeader((unknown_inputs ?? []).map(({ field }) => field));
+  if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
 }

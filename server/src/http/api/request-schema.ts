@@ -18,8 +18,8 @@ import {
   text,
   time,
   url,
-} from '../schema.ts';
-import { ChatUsage } from './chat-schema.ts';
+} from '../schemas/schema.ts';
+import { ChatUsage } from './chat/chat-schema.ts';
 import { KindName, UnitName, unknownInputs } from './model-schema.ts';
 
 /** A request as its callers see it: when it is submitted, while it runs, and afterwards. */

@@ -25,6 +25,7 @@ import type { At } from '../path.ts';
 import {
   choice,
   either,
+  form,
   id,
   moment,
   number,
@@ -33,9 +34,9 @@ import {
   pageQuery,
   text,
   type Static,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { mayTry } from '../session/throttle.ts';
-import { badField } from '../validate.ts';
+import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import {
   Cancelled,
@@ -251,7 +252,7 @@ const momentForms =
   'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
   '`2026-01-31T00:00:00Z`.';
 
-const ListQuery = object({
+const ListQuery = form({
   status: optional(StatusName),
   model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
   key_id: optional(id('Only requests made with this key.')),
@@ -260,7 +261,7 @@ const ListQuery = object({
   ...pageQuery(20),
 });
 
-const rawQuery = object({
+export const metadataQuery = object({
   'metadata.NAME': optional(
     text('Only requests whose metadata has this value under NAME; several names may be given.', {
       maxLength: 512,
@@ -270,7 +271,7 @@ const rawQuery = object({
 
 /** GET /requests */
 export const list = keyedEndpoint(
-  { query: ListQuery, rawQuery, reply: RequestList },
+  { query: ListQuery, rawQuery: metadataQuery, reply: RequestList },
   async ({ req, query }, deps) => {
     const { limit, status: state = null, model_id = null, key_id = null } = query;
     if (model_id === '')

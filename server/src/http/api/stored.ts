@@ -5,7 +5,7 @@ import { objectOf } from '../../lib/json.ts';
 import { authenticate, challenge, keyHeaders } from '../auth.ts';
 import { turnOf } from '../connections.ts';
 import type { HttpDeps } from '../deps.ts';
-import { integer, object, optional, text } from '../schema.ts';
+import { integer, object, optional, text } from '../schemas/schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
@@ -54,7 +54,7 @@ export async function holder(
 ): Promise<string | null> {
   const { exp, sig } = objectOf(req.query);
   const byKey = async () => {
-    const { account_id } = (await authenticate(req, reply, deps)).caller;
+    const { account_id } = (await authenticate(req, reply, deps, 'spend')).caller;
     req.belongsTo(account_id);
     return account_id;
   };

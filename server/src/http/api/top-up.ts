@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { accountAddresses } from '../../operations/deposits/deposit-address.ts';
 import type { HttpDeps } from '../deps.ts';
-import { list, microUsd, named, object, text, type Static } from '../schema.ts';
+import { list, microUsd, named, object, text, type Static } from '../schemas/schema.ts';
 
 /** Tells programs where to send money, so that they can top up by themselves. */
 

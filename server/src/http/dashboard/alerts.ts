@@ -14,7 +14,7 @@ import {
   optional,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
@@ -50,7 +50,8 @@ export const write = endpoint(
   async ({ visit, body }, deps) => {
     const { low_balance_usd_micro: threshold = null, emails } = body;
     const webhook_url = body.webhook_url || null;
-    if (webhook_url !== null) await judgeWebhook(webhook_url, 'webhook_url', deps);
+    if (webhook_url !== null)
+      await judgeWebhook(webhook_url, 'webhook_url', visit.account_id, deps);
     const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
     await alerts.put(deps.db, visit.account_id, { low_balance_usd_micro, emails, webhook_url });
     return settingsOf(visit.account_id, deps);

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { renewAddress } from '../../operations/deposits/deposit-address.ts';
-import { form, object, text } from '../schema.ts';
+import { form, object, text } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
 /** POST /deposit-addresses: a new address on this chain and those of its family. */

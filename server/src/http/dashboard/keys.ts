@@ -1,18 +1,16 @@
-import { ApiError } from '../../core/errors.ts';
-import { unseen, unseenWords } from '../../core/account/name.ts';
+import { keyScopes } from '../../core/account/scope.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import {
   ceilingsOf,
-  changeKey,
   endOverlap,
-  makeKey,
   overlapMaxHours,
   revokeKey,
   rotateKey,
   studioKey,
 } from '../../operations/accounts/key.ts';
-import { idOf, pageFrom, timeToCome } from '../form.ts';
+import { pageFrom } from '../form.ts';
+import { Ceilings, changeFrom, KeyChange, makeFrom, name, need, settings, view } from '../keys.ts';
 import {
   boolean,
   choice,
@@ -29,28 +27,11 @@ import {
   pageQuery,
   text,
   time,
-  type Static,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { keyBounds } from '../session/studio.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
-import { badField } from '../validate.ts';
 
 /** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
-
-const perMinuteMax = 1_000_000;
-
-export const Ceilings = named(
-  'KeyCeilings',
-  object(
-    {
-      monthly_ceiling_usd_micro: nullable(microUsd()),
-      rpm_ceiling: nullable(integer()),
-      open_jobs_ceiling: nullable(integer()),
-    },
-    { description: "The operator's limits; people may set lower ones. Null: unlimited." },
-  ),
-);
 
 const Key = named(
   'Key',
@@ -60,6 +41,7 @@ const Key = named(
     hint: text('First and last characters.'),
     last4: text(),
     is_studio: boolean(),
+    scope: choice(keyScopes, 'spend: runs models. keys: only manages the keys of scope spend.'),
     state: choice(['active', 'expired', 'revoked']),
     monthly_limit_usd_micro: nullable(microUsd()),
     ...Ceilings.properties,
@@ -71,6 +53,7 @@ const Key = named(
     open_requests: integer(),
     models: nullable(listOf(text())),
     created_at: time(),
+    created_by_name: nullable(text('The key of scope keys that made it; null: a person.')),
     expires_at: nullable(time()),
     revoked_at: nullable(time()),
     previous_until: nullable(
@@ -89,18 +72,6 @@ export const RefusedCalls = named(
 );
 
 const NewKey = named('NewKey', object({ key: text('The secret.'), ...Key.properties }));
-
-/** Settings that can change; null removes a limit. */
-const settings = {
-  monthly_limit_usd_micro: optional(nullable(microUsd())),
-  expires_at: optional(nullable(time())),
-  models: optional(nullable(listOf(text(), undefined, { minItems: 1, maxItems: 200 }))),
-  rpm: optional(nullable(integer(undefined, { minimum: 1, maximum: perMinuteMax }))),
-  open_jobs: optional(nullable(integer(undefined, { minimum: 1, maximum: perMinuteMax }))),
-};
-const name = text(undefined, { minLength: 1, maxLength: 100 });
-export const KeySettings = form(settings);
-export const NewKeySettings = form({ name, ...settings });
 
 /**
  * GET /keys: newest first. `defaults` are the limits of a key that has none of its own, `ceilings`
@@ -142,22 +113,12 @@ export const read = endpoint({ params: ['key_id'], reply: Key }, async ({ visit,
 
 /** POST /keys */
 export const create = endpoint(
-  { body: NewKeySettings, reply: NewKey },
-  async ({ visit, body, reply }, deps) => {
-    const limits = limitsOf(body, null, deps);
-    const bounds = keyBounds(deps);
-    const wanted = {
-      account_id: visit.account_id,
-      name: checkName(body.name),
-      monthly_limit_usd_micro: limits.monthly_limit_usd_micro ?? null,
-      rpm: atMost('rpm', limits.rpm, bounds.rpm),
-      open_jobs: atMost('open_jobs', limits.open_jobs, bounds.open_jobs),
-      expires_at: limits.expires_at ?? null,
-      models: limits.models ?? null,
-    };
-    const { key, key_id } = await makeKey(deps.db, wanted, bounds);
+  { body: form({ name, ...settings, scope: optional(choice(keyScopes)) }), reply: NewKey },
+  async ({ visit, body: { scope = 'spend', ...body }, reply }, deps) => {
+    const { account_id } = visit;
+    const made = await makeFrom(body, { account_id, scope, created_by: null }, deps);
     reply.code(201);
-    return { key, ...view((await keys.find(deps.db, visit.account_id, key_id))!) };
+    return made;
   },
 );
 
@@ -166,17 +127,8 @@ export const create = endpoint(
  * set.
  */
 export const change = endpoint(
-  { params: ['key_id'], body: form({ name: optional(name), ...settings }), reply: Key },
-  async ({ visit, params, body }, deps) => {
-    const now = await need(visit, params, deps);
-    await changeKey(deps.db, {
-      key_id: now.id,
-      bounds: keyBounds(deps),
-      limits: limitsOf(body, now, deps),
-      ...(body.name !== undefined && { name: checkName(body.name) }),
-    });
-    return view(await need(visit, params, deps));
-  },
+  { params: ['key_id'], body: KeyChange, reply: Key },
+  async ({ visit, params, body }, deps) => changeFrom(body, await need(visit, params, deps), deps),
 );
 
 /** POST /keys/{key_id}/rotate: `last4` are the last characters of the secret to be replaced. */
@@ -215,69 +167,3 @@ export const revoke = endpoint(
     return view(await need(visit, params, deps));
   },
 );
-
-/** Throws `not_found` both for a key of another account and for one that never existed. */
-async function need(
-  visit: Visit,
-  { key_id }: { key_id: string },
-  { db }: WebDeps,
-): Promise<keys.KeyRow> {
-  const row = await keys.find(db, visit.account_id, idOf(key_id));
-  if (!row) throw new ApiError('not_found');
-  return row;
-}
-
-function view({ id: key_id, month, prefix, ...row }: keys.KeyRow) {
-  const [year, monthOfYear] = month.split('-').map(Number);
-  const resets_at = new Date(Date.UTC(year!, monthOfYear!));
-  return { key_id, hint: `${prefix}…${row.last4}`, ...row, resets_at };
-}
-
-export function checkName(given: string): string {
-  const trimmed = given.trim();
-  if (trimmed !== '' && !unseen.test(trimmed)) return trimmed;
-  throw badField('name', `1 to 100 characters on one line, ${unseenWords}`, {
-    reason: 'name_invalid',
-    max_length: 100,
-  });
-}
-
-/** The limits that a call gives: undefined leaves a limit unchanged, null removes it. */
-export function limitsOf(
-  given: Static<typeof KeySettings>,
-  now: keys.KeyRow | null,
-  deps: Pick<WebDeps, 'catalog'>,
-): keys.Limits {
-  const { monthly_limit_usd_micro: limit, expires_at, models, ...counts } = given;
-  return {
-    ...counts,
-    ...(limit !== undefined && { monthly_limit_usd_micro: limit === null ? null : BigInt(limit) }),
-    ...(expires_at !== undefined && { expires_at: timeToCome(expires_at, 'expires_at') }),
-    ...(models !== undefined && { models: models && checkModels(models, now?.models ?? [], deps) }),
-  };
-}
-
-/** Returns the value if it is within the limit; only the operator can give more. */
-function atMost(field: string, value: number | null | undefined, most: number): number | null {
-  if (value === undefined || value === null) return null;
-  if (value <= most) return value;
-  throw badField(field, `at most ${most}; ask the operator for more`, {
-    reason: 'limit_too_high',
-    field,
-    maximum: most,
-  });
-}
-
-/**
- * Each id must be in the catalog or already allowed for the key: a model may be away for a while.
- */
-function checkModels(models: string[], kept: string[], deps: Pick<WebDeps, 'catalog'>): string[] {
-  const known = deps.catalog().models;
-  for (const [i, model] of models.entries())
-    if (!known.has(model) && !kept.includes(model))
-      throw badField(`models[${i}]`, 'the id of a model, as GET /v1/models lists it', {
-        reason: 'model_unknown',
-        model,
-      });
-  return [...new Set(models)];
-}

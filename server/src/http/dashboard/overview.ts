@@ -17,7 +17,7 @@ import {
   optional,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { RefusedCalls } from './keys.ts';
 import { Funds } from './views.ts';

@@ -1,5 +1,5 @@
 import { payPlayMoney } from '../api/play-deposit.ts';
-import { object } from '../schema.ts';
+import { object } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
 /** POST /play-deposits: sends play money to the account's address; in the trial only. */

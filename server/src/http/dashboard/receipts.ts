@@ -3,7 +3,7 @@ import { receiptNumber } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { receiptOf, type Issuer } from '../../operations/accounts/receipt.ts';
 import { idOf } from '../form.ts';
-import { id, microUsd, named, nullable, object, text, time, url } from '../schema.ts';
+import { id, microUsd, named, nullable, object, text, time, url } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { SourceName } from './views.ts';

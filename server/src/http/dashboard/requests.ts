@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
+import { readMetadata, type Metadata } from '../../core/request/metadata.ts';
 import * as sent from '../../db/requests/deliveries.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as pages from '../../db/requests/request-pages.ts';
@@ -20,10 +21,10 @@ import {
   text,
   time,
   type Static,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { badField } from '../validate.ts';
+import { badField } from '../schemas/validate.ts';
 import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
 
 /** Maximum number of requests that one call searches. If too few match, the page asks for more. */
@@ -33,6 +34,7 @@ const PageQuery = object({
   status: optional(StatusName),
   model_id: optional(text(undefined, { maxLength: 300 })),
   key_id: optional(id()),
+  metadata: optional(text('Only requests with this pair: NAME=VALUE.', { maxLength: 600 })),
   from: optional(moment()),
   to: optional(moment()),
   id: optional(text('A request id, or its beginning.', { maxLength: 300 })),
@@ -117,7 +119,15 @@ function filterOf(query: Static<typeof PageQuery>, account_id: string): pages.Pa
   const { status = null, model_id = null, key_id = null, from, to } = query;
   const from_ms = from === undefined ? null : Date.parse(from);
   const to_ms = to === undefined ? null : Date.parse(to);
-  return { account_id, status, model_id, key_id, from_ms, to_ms, ...idsOf(query.id) };
+  const metadata = pairOf(query.metadata);
+  return { account_id, status, model_id, key_id, metadata, from_ms, to_ms, ...idsOf(query.id) };
+}
+
+function pairOf(given: string | undefined): Metadata | null {
+  if (given === undefined) return null;
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(given) ?? [];
+  if (name === undefined) throw badField('metadata', 'NAME=VALUE');
+  return readMetadata({ [name]: value }, 'metadata');
 }
 
 /** The range of all ids that begin with the given text. */

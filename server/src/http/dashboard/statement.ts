@@ -36,11 +36,11 @@ import {
   type Static,
   text,
   time,
-} from '../schema.ts';
-import { serialize } from '../serialize.ts';
+} from '../schemas/schema.ts';
+import { serialize } from '../schemas/serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { badField } from '../validate.ts';
+import { badField } from '../schemas/validate.ts';
 import { ChainTransaction, issuerOf, transactionOf } from './receipts.ts';
 import { SourceName, SourceSum } from './views.ts';
 

@@ -26,7 +26,7 @@ import {
   text,
   time,
   url,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { throttle } from '../session/throttle.ts';

@@ -4,7 +4,7 @@ import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
 import { matches } from '../api/cached.ts';
-import { choice, object, optional, text } from '../schema.ts';
+import { choice, object, optional, text } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
 /** Browsers ask each time, so that they show nothing after a sign-out. */

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import { parseVoucherCode } from '../../core/account/voucher.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { redeemVoucher } from '../../operations/accounts/voucher.ts';
-import { boolean, form, id, microUsd, nullable, object, text } from '../schema.ts';
+import { boolean, form, id, microUsd, nullable, object, text } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { throttle } from '../session/throttle.ts';
 import { Funds } from './views.ts';

@@ -19,10 +19,11 @@ import {
   nullable,
   number,
   object,
+  record,
   text,
   time,
   url,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 
 /** Schemas that several calls of the pages, or their events, share. */
 
@@ -46,6 +47,9 @@ export const SourceSum = named(
 
 const webhookState = nullable(choice(['pending', 'delivered', 'failed']));
 
+/** The caller's own pairs of texts. */
+const Pairs = record(text());
+
 const facts = {
   request_id: id(),
   model_id: text(),
@@ -58,6 +62,7 @@ const facts = {
   started_at: nullable(time()),
   completed_at: nullable(time()),
   key_id: id(),
+  metadata: Pairs,
 };
 
 /** One request in the list of requests. */
@@ -78,7 +83,7 @@ export function entryOf(row: EntryRow, links: Links) {
   const { id: request_id, output_index: index, output_type: content_type } = row;
   const hasPreview = index !== null && content_type !== null;
   const preview = hasPreview ? { url: outputUrl(row, index, links), content_type } : null;
-  return { ...row, request_id, preview };
+  return { ...row, request_id, metadata: row.metadata ?? {}, preview };
 }
 
 const RequestOutput = named(
@@ -154,6 +159,7 @@ export function detailOf(row: CardRow, beside: Beside, links: Links) {
   return {
     ...row,
     request_id: row.id,
+    metadata: row.metadata ?? {},
     progress: progress?.progress ?? null,
     logs: progress?.logs ?? [],
     queue_position,

@@ -12,6 +12,7 @@ import { isUuid, newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accounts/account.ts';
 import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
+import { webhookFetch } from '../../operations/requests/webhook-fetch.ts';
 import { pageFrom } from '../form.ts';
 import {
   boolean,
@@ -28,7 +29,7 @@ import {
   pageQuery,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
@@ -72,7 +73,7 @@ export const test = endpoint(
     reply: SendResult,
   },
   async ({ visit, body: { url } }, deps) => {
-    await judgeWebhook(url, 'url', deps);
+    await judgeWebhook(url, 'url', visit.account_id, deps);
     const request_id = newId();
     const response_url = `${deps.links.baseUrl}/requests/${request_id}/response`;
     const body = JSON.stringify({ type: 'test', request_id, status: 'COMPLETED', response_url });
@@ -112,7 +113,7 @@ export const resend = endpoint(
 
 async function send(
   { account_id }: Visit,
-  { db, webhooks: fetch, settings }: WebDeps,
+  { db, fetches, settings }: WebDeps,
   what: { id: string; url: string; body: string },
 ): Promise<SentNotification> {
   const key = `webhook ${account_id}`;
@@ -125,7 +126,7 @@ async function send(
     });
   }
   const account = await accounts.find(db, account_id);
-  const how = { fetch, timeoutMs: settings.times.webhookMs };
+  const how = { fetch: webhookFetch(account!, fetches), timeoutMs: settings.times.webhookMs };
   return sendNotification({ ...what, secrets: account!.webhook_secrets }, how);
 }
 

@@ -17,7 +17,8 @@ const description = [
     'or 431 and code `bad_request`.',
   '## Compatibility\n\nThe version is in the path. Fields, codes and enumeration members ' +
     'may be added, but are never removed, so ignore those you do not know. `HEAD` works ' +
-    'wherever `GET` does. Paths outside `/v1` are for monitoring by the operator.',
+    'wherever `GET` does. Paths outside `/v1` are ' +
+    "for monitoring by the operator, and for fal's clients.",
 ].join('\n\n');
 
 export const about = {
@@ -36,6 +37,11 @@ export const tags = [
   { name: 'Requests', description: 'Status, output and cancel of submitted requests.' },
   { name: 'Files', description: 'Uploads of your own media, for use as inputs.' },
   { name: 'Chat', description: 'Text models.' },
+  {
+    name: 'Keys',
+    description:
+      'The keys of the account, for platforms that give each customer a key. These calls need a key of scope `keys`, which people create in the dashboard and which can do nothing else.',
+  },
   { name: 'Companions', description: 'This documentation for machines, and the client.' },
   {
     name: 'Operator',

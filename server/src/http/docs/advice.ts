@@ -34,7 +34,9 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   bad_webhook_url: {
     when: '`webhook_url` is not a public http or https address, or differs between query and body.',
-    do: 'Give one address that is reachable from the internet, either in the query or in the body.',
+    do:
+      'Give one address that the internet reaches, in the query or in the body. ' +
+      'The demo account of a trial may also give one of its own computer.',
   },
   bad_messages: {
     when:
@@ -63,11 +65,12 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   forbidden: {
     when:
-      'The key is limited to other models; an operator key does not have the scope of the call; or ' +
-      'metrics were asked for from another machine without their token.',
+      'The key is limited to other models; a key, or an operator key, does not have the scope of the ' +
+      'call; a key of scope `keys` was to be changed; the operator does not let the account manage keys ' +
+      'by API; or metrics were asked for from another machine without their token.',
     do:
-      'Use one of `details.models`, or another key; an operator key needs `details.scope`. For ' +
-      'metrics ask the operator.',
+      'Use one of `details.models`, or a key that has `details.scope`. Keys of scope `keys` are changed ' +
+      'in the dashboard. For metrics and for keys by API ask the operator.',
   },
   not_found: {
     when: 'The address, model, request or output does not exist or belongs to another account.',
@@ -117,10 +120,10 @@ export const advice: Record<ErrorCode, Advice> = {
   rate_limited: {
     when:
       'The key or its account has reached a limit: calls a minute, open jobs, open chat calls, ' +
-      'open uploads, or its share of what all accounts use together (`details.held`).',
+      'open uploads, sums of usage, or its share of what all accounts use together (`details.held`).',
     do:
-      'Wait as long as `Retry-After` says. At `details.open_jobs_limit`, `open_chats_limit` or ' +
-      '`open_uploads_limit`, wait until one has ended.',
+      'Wait as long as `Retry-After` says. At `details.open_jobs_limit`, `open_chats_limit`, ' +
+      '`open_uploads_limit` or `usage_sums_limit`, wait until one has ended.',
   },
   internal_error: {
     when: 'The service failed.',
@@ -134,8 +137,8 @@ export const advice: Record<ErrorCode, Advice> = {
       'middle of a stream the same code is the last chunk, and what was delivered before it is ' +
       'charged.',
     do:
-      'Send it again. Nothing was charged, unless the message says that the reply was too large, ' +
-      'or part of a stream was delivered: then the same `Idempotency-Key` repeats that part and ' +
+      "Send it again, a failed request of OpenAI's Images with a new `Idempotency-Key`. Nothing " +
+      'was charged, unless the message says that the reply was too large, or part of a stream was delivered: then the same `Idempotency-Key` repeats that part and ' +
       'this error without a second charge, and a new key gets a new reply.',
   },
   capacity_unavailable: {

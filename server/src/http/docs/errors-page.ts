@@ -40,7 +40,8 @@ const head = [
   '',
   'Headers that come with errors: `Retry-After` (whole seconds) on 429 and 503, `x-should-retry: ' +
     'false` on 402,',
-  '409 and a 503 that may have been charged, `Allow` on 405, `WWW-Authenticate` on 401.',
+  "409, the 502 of a failed request of OpenAI's Images and a 503 that may have been charged, " +
+    '`Allow` on 405, `WWW-Authenticate` on 401.',
   '',
   'A call that is not valid HTTP gets `bad_request` with 400, 408 (it came too slowly) or 431 ' +
     '(headers above 16 KiB).',

@@ -2,7 +2,7 @@ import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { Model } from '../../core/catalog/catalog.ts';
 import { requiredByChoice } from '../../core/catalog/input-choice.ts';
 import type { Model as ModelSchema } from '../api/model-schema.ts';
-import type { Static } from '../schema.ts';
+import type { Static } from '../schemas/schema.ts';
 
 type Entry = Static<typeof ModelSchema>;
 

@@ -20,12 +20,16 @@ export interface GuideSettings {
 export function guideText(catalog: Catalog, settings: GuideSettings): string {
   const models = [...catalog.models.values()];
   const { image, media, chat } = cheapestOf(models);
+  // fal's client refuses ids without a slash.
+  const fal = cheapest(models.filter(({ id, kind }) => kind !== 'text' && id.includes('/')));
   const { baseUrl, site } = settings;
   const parts = [
-    intro(baseUrl),
+    intro(settings),
     media && queueSteps(baseUrl, media),
     media && besides(baseUrl, media),
-    image && oneCall(baseUrl),
+    fal && falClient(baseUrl, fal),
+    media && webhooks(settings, media),
+    image && oneCall(baseUrl, image),
     chat && chatSteps(baseUrl, chat),
     moneyAndLimits(settings),
     errorLines(),
@@ -56,14 +60,15 @@ function sampleCost(model: Model): bigint {
 const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
 const jsonType = "-H 'Content-Type: application/json'";
 
-function intro(baseUrl: string): string {
+function intro({ baseUrl, site }: GuideSettings): string {
+  const readable = site === null ? '' : ` ${site}/docs/api.md is the form to read.`;
   return `# Farebox
 
 > A prepaid gateway to text, image and video models: one API key, one USDT balance, and a price
 > that is fixed before the job starts. This page is all you need to get a finished job.
 
 Base address: ${baseUrl}
-The same as OpenAPI 3.0: ${baseUrl}/openapi.json
+The same as OpenAPI 3.0: ${baseUrl}/openapi.json. It is large.${readable}
 
 ## Authentication
 
@@ -75,6 +80,10 @@ GET /farebox-client.tgz needs the key:
 "Bearer <API_KEY>" works too. Keys begin with fbx_. The commands below read the key from a variable:
 
     export FAREBOX_API_KEY=fbx_...
+
+POST /keys makes further keys, such as one for each customer, with limits. It needs a key of scope
+keys, which a person makes on the Keys page of the dashboard. Every other key of an account can read
+all of its requests, files, usage and balance.
 
 ## Choose a model
 
@@ -106,11 +115,12 @@ function queueSteps(baseUrl: string, model: Model): string {
    only with the same call: the job then runs and costs once. 202 means reserved and queued.
 
     curl -s ${baseUrl}/queue/${model.id} ${auth} \\
-      ${jsonType} -H 'Idempotency-Key: job-0001' -d ${input}
+      ${jsonType} -H "Idempotency-Key: job-$(date +%s)" -d ${input}
 
    The reply has request_id, status_url, response_url, cancel_url, quoted_usd_micro and
    queue_position. With the header "Prefer: wait=60" (at most 120) a job that is done in time is
-   answered with 200, "Preference-Applied: wait" and the output of step 4; otherwise as usual.
+   answered with 200, "Preference-Applied: wait" and the output of step 4; otherwise as usual. The
+   Location header is the status_url, and GET ${request} has the charge.
 
 3. Wait until status is COMPLETED, FAILED or CANCELLED; before that it is IN_QUEUE or IN_PROGRESS.
    The first call waits for the end, at most 60 seconds: repeat it until the status is final. Or
@@ -139,14 +149,22 @@ function queueSteps(baseUrl: string, model: Model): string {
     curl -s -o output '<URL>'`;
 }
 
-function oneCall(baseUrl: string): string {
+function oneCall(baseUrl: string, model: Model): string {
+  const prompt = 'a lighthouse at dusk';
+  const body = shellJson({ model: model.id, prompt, response_format: 'url' });
   return `## Images in one call, as OpenAI makes them
 
 POST ${baseUrl}/images/generations (model, prompt, n, size, response_format) and /images/edits (also
 image, in JSON or as a form) submit to the same queue at the same price, and answer with the images
 when they are done, within 290 seconds. data[] has url and b64_json. usage.cost_usd_micro is the
 charge. A field that the model cannot take is 400, and param names it. 409 request_not_ready: it
-still runs; poll details.status_url.`;
+still runs; poll details.status_url.
+
+    curl -s ${baseUrl}/images/generations ${auth} \\
+      ${jsonType} -d ${body}
+
+Leave size out where the catalog has no choice. Where it has one, a call without size makes the most
+expensive resolution, and is charged for it.`;
 }
 
 function besides(baseUrl: string, model: Model): string {
@@ -173,7 +191,12 @@ Possible while the status is IN_QUEUE; the reservation is released. Later: 409 n
     curl -s ${request} ${auth}
 
 The card of one request has status, quoted_usd_micro, charged_usd_micro, output_urls and error.
-cursor=<next_cursor> gives the next page of a list.
+cursor=<next_cursor> gives the next page of a list. What was spent since a day (UTC), by model:
+
+    curl -s '${baseUrl}/usage?by=model&from=YYYY-MM-DD' ${auth}
+
+by also takes day, key and metadata.customer, which is what your header x-metadata named. An unknown
+parameter of these lists is 400.
 
 ## The command and the library
 
@@ -187,9 +210,11 @@ waits and retries by itself. This service serves it. Both read FAREBOX_API_KEY a
 
     import { Farebox } from '@farebox/client';
     const input = ${JSON.stringify(model.example)};
-    const { output, card } = await new Farebox().run('${model.id}', input);
+    const { output, card } = await new Farebox().run('${model.id}', input);`;
+}
 
-## Code written for fal
+function falClient(baseUrl: string, model: Model): string {
+  return `## Code written for fal
 
 @fal-ai/client works here with your key as its credentials and this in its config. subscribe, run,
 queue.* and storage.upload are supported:
@@ -201,9 +226,13 @@ queue.* and storage.upload are supported:
 
 It retries submits by itself, so give each an Idempotency-Key in its headers:
 
-    fal.subscribe('${model.id}', { input, headers: { 'Idempotency-Key': 'job-0001' } })
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    fal.subscribe('${model.id}', { input, headers })`;
+}
 
-## Webhook instead of polling
+function webhooks({ baseUrl, site }: GuideSettings, model: Model): string {
+  const page = site === null ? 'the Webhooks page of the dashboard' : `${site}/dashboard/webhooks`;
+  return `## Webhook instead of polling
 
 Send webhook_url, in the body or in the query:
 
@@ -211,10 +240,16 @@ Send webhook_url, in the body or in the query:
       ${auth} ${jsonType} -d ${shellJson(model.example)}
 
 When the request is final, Farebox sends the request card there in one POST, signed as in Standard
-Webhooks (webhook-id, webhook-timestamp, webhook-signature). The account's secret whsec_... is on
-the Webhooks page of the dashboard; the HMAC key is the part after whsec_, decoded from base64. The
-POST is sent once and is only a signal: fetch response_url with your key, and poll now and then in
-case it gets lost.`;
+Webhooks: webhook-signature has "v1," and the base64 of the HMAC-SHA256 of
+"<webhook-id>.<webhook-timestamp>.<body as it came>". The account's secret whsec_... is on
+${page}; the HMAC key is the part after whsec_, decoded from base64.
+
+The POST is sent once, and rarely again with the same webhook-id. It is only a signal: fetch
+response_url with your key, and poll now and then in case it gets lost. The address must be public.
+
+"fare webhook listen --forward-to http://localhost:3000/hook" brings the same to your computer. It
+signs each card itself, with FAREBOX_WEBHOOK_SECRET or a new secret that it prints, so you can test
+your verification without the dashboard.`;
 }
 
 function chatSteps(baseUrl: string, model: Model): string {
@@ -227,7 +262,8 @@ usage.cost_usd_micro is the charge.
     curl -s ${baseUrl}/chat/completions ${auth} \\
       ${jsonType} -d ${shellJson({ model: model.id, messages, max_tokens: 100 })}
 
-"stream": true sends server-sent events: each "data:" is a chunk, the last is "data: [DONE]". A
+"stream": true sends server-sent events: each "data:" is a chunk, the last is "data: [DONE]". Add
+"stream_options":{"include_usage":true}: the chunk before [DONE] then has usage.cost_usd_micro. A
 chunk with a top-level error reports a failure in the middle. Without max_tokens, 4096 completion
 tokens are reserved and allowed.
 
@@ -270,7 +306,8 @@ function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
 
 - Each key has limits of calls a minute, open jobs and open chat calls; each account has a limit of
   open uploads. The RateLimit-* headers show the calls left; 429 has Retry-After.
-- A JSON body: 1 MiB, for the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
+- A JSON body: 1 MiB, for chat and /images/edits 10 MiB.
+- An uploaded file: ${sizeWords(uploadMaxBytes)}.
 - An Idempotency-Key: 1 to 255 visible ASCII characters, kept 30 days.`;
 }
 
@@ -288,7 +325,8 @@ function errorLines(): string {
 An error reply: {"error":{"code","message","type","param","request_id","details"?}}. Decide by code;
 message says what is wrong with this call. 429, 500, 502, 503, and 409 with Retry-After: send the
 call again with the same Idempotency-Key, after the time in Retry-After, waiting longer each time.
-All others: change the call before you send it again.
+But with "x-should-retry: false" a 502 is a request of /images that FAILED, and stays so under its
+Idempotency-Key: take a new one. All others: change the call before you send it again.
 
 ${codeLines.join('\n')}
 

@@ -1,4 +1,4 @@
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../schemas/schema.ts';
 
 /** A reply header. `headers` has each by its name in the document. */
 interface Header {
@@ -53,6 +53,12 @@ export const headers = {
     { type: 'string', format: 'uri' },
     'http://localhost:8080/v1/requests/0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10/status',
   ),
+  FalRequestId: h(
+    'x-fal-request-id',
+    'The id of the request.',
+    str(),
+    '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
+  ),
   PreferenceApplied: h(
     'Preference-Applied',
     'The request was completed in the time of `Prefer: wait`, and the body is its output.',
@@ -67,13 +73,14 @@ export const headers = {
   ),
   Charge: h(
     'x-charge-usd-micro',
-    'Cost of this call in micro-USD; the same as `usage.cost_usd_micro`.',
+    'Cost of this call in micro-USD; 0 for a repeat that gets the reply of an earlier call.',
     str('^(0|[1-9][0-9]*)$'),
     '5',
   ),
   Ignored: h(
     'x-ignored-fields',
-    'Fields of the call that the model does not get, at most 20 unknown ones; missing if there are none.',
+    'Fields of the call that the model does not get, and inputs that it does not know, percent-' +
+      'encoded: at most 20 unknown ones; missing if there are none.',
     str(),
     'top_k, messages[].foo',
   ),

@@ -1,15 +1,16 @@
 /** The OpenAPI documentation of every route, by the names that the table of routes uses. */
 
 export type { RouteDocs } from './route-docs.ts';
-export { balance } from './balance.ts';
-export { callback } from './callbacks.ts';
-export { chat } from './chat.ts';
-export { depositAddresses, listDeposits } from './deposits.ts';
-export { readFile, upload } from './files.ts';
-export { editImages, generateImages } from './images.ts';
-export { countTokens, messages } from './messages.ts';
-export { estimate, listModels, readModel } from './models.ts';
-export { client, guide, livez, metrics, openapi, readyz } from './ops.ts';
+export { balance } from './routes/balance.ts';
+export { callback } from './routes/callbacks.ts';
+export { chat } from './routes/chat.ts';
+export { depositAddresses, listDeposits } from './routes/deposits.ts';
+export { falRun } from './routes/fal.ts';
+export { readFile, upload } from './routes/files.ts';
+export { editImages, generateImages } from './routes/images.ts';
+export { countTokens, messages } from './routes/messages.ts';
+export { estimate, listModels, readModel } from './routes/models.ts';
+export { client, guide, livez, metrics, openapi, readyz } from './routes/ops.ts';
 export {
   adjust,
   changeKey,
@@ -26,9 +27,16 @@ export {
   resume,
   revokeKey,
   suspend,
-} from './operator.ts';
-export { output } from './outputs.ts';
-export { submit } from './queue.ts';
+} from './routes/operator.ts';
+export {
+  changeOwnKey,
+  createOwnKey,
+  listOwnKeys,
+  readOwnKey,
+  revokeOwnKey,
+} from './routes/keys.ts';
+export { output } from './routes/outputs.ts';
+export { submit } from './routes/queue.ts';
 export {
   cancel,
   cancelPut,
@@ -37,5 +45,6 @@ export {
   response,
   status,
   statusStream,
-} from './requests.ts';
-export { createResponse } from './responses.ts';
+} from './routes/requests.ts';
+export { createResponse } from './routes/responses.ts';
+export { usage } from './routes/usage.ts';

@@ -1,4 +1,4 @@
-import type { Schema, TSchema } from '../schema.ts';
+import type { Schema, TSchema } from '../schemas/schema.ts';
 
 /** Named schemas are written once and referred to elsewhere. */
 

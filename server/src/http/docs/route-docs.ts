@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Schema, TSchema } from '../schema.ts';
+import type { Schema, TSchema } from '../schemas/schema.ts';
 import type { HeaderUse } from './headers.ts';
 
 /**

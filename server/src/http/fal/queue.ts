@@ -4,12 +4,12 @@ import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { objectOf } from '../../lib/json.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
-import { enqueue } from '../api/queue.ts';
+import { enqueue, tellCharge } from '../api/queue.ts';
 import * as requests from '../api/requests.ts';
 import { ended, inWaitingSlot } from '../api/waiting.ts';
 import type { At } from '../path.ts';
 import { preferredMaxSeconds } from '../prefer.ts';
-import { readQuery } from '../validate.ts';
+import { readQuery } from '../schemas/validate.ts';
 import { falOffer } from './refusal.ts';
 
 /** fal's queue and `run`: each call is an ordinary request, answered in fal's format. */
@@ -21,7 +21,7 @@ export async function submit(
   deps: HttpDeps,
 ): Promise<unknown> {
   const model_id = req.params['*'];
-  const { fal_webhook: webhook_url } = objectOf(req.query);
+  const webhook_url = webhookOf(req);
   const submitted = await enqueue({ model_id, webhook_url }, req, reply, deps);
   const { request_id, queue_position } = submitted;
   name(reply, request_id);
@@ -33,23 +33,29 @@ export async function submit(
   };
 }
 
-/** POST https://fal.run/{model_id}: submits, and answers with the output itself. */
+/** POST https://fal.run/{model_id}?fal_webhook= : submits, and answers with the output itself. */
 export async function run(
   req: At<{ '*': string }, KeyedRequest>,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const asked = { model_id: req.params['*'], webhook_url: undefined };
+  const asked = { model_id: req.params['*'], webhook_url: webhookOf(req) };
   const isStream = asked.model_id.endsWith('/stream');
   if (isStream && !deps.catalog().models.has(asked.model_id))
     throw new ApiError('not_found', { message: falOffer });
   // Without a free slot nothing is submitted, because this caller gets no id to poll.
   return inWaitingSlot(req, deps, async (over) => {
-    const { request_id, model_id } = await enqueue(asked, req, reply, deps);
+    const submitted = await enqueue(asked, req, reply, deps);
+    const { request_id, model_id } = submitted;
     name(reply, request_id);
     const patience = { waitSeconds: preferredMaxSeconds, over, stop: deps.cutoff };
     const { status } = await ended(request_id, patience, req, deps);
-    if (isFinal(status)) return requests.outputOf((await deps.operations.card(request_id))!, deps);
+    if (isFinal(status)) {
+      const row = (await deps.operations.card(request_id))!;
+      const output = await requests.outputOf(row, deps);
+      tellCharge(reply, row, submitted);
+      return output;
+    }
     throw new ApiError('request_not_ready', {
       message: `The request ${request_id} is still running. Do not send it again: poll its status_url, then fetch its response_url.`,
       details: { status, request_id, ...falAddresses(request_id, model_id, deps.links) },
@@ -107,6 +113,11 @@ export async function cancel(
   await requests.cancelRequest(req, deps);
   reply.code(202);
   return { status: 'CANCELLATION_REQUESTED' };
+}
+
+/** The unchecked address for a notification. */
+function webhookOf(req: KeyedRequest): unknown {
+  return objectOf(req.query).fal_webhook;
 }
 
 function wantsLogs(req: KeyedRequest): boolean {

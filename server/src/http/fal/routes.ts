@@ -40,7 +40,6 @@ function row<const Path extends string>(
 const keyed: Row[] = [
   row('POST', '/queue.fal.run/*', queue.submit),
   row('POST', '/fal.run/*', queue.run),
-  row('POST', '/run/*', queue.run),
   ...apps.flatMap((app): Row[] => [
     row('GET', `/queue.fal.run${app}/requests/:request_id`, queue.result),
     row('GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status, statusAhead),
@@ -54,7 +53,8 @@ export function falCalls(deps: HttpDeps): Call[] {
   return [
     ...keyed.map(([method, path, call, ahead]): Call => {
       const handler = (req: KeyedRequest, reply: FastifyReply) => call(req, reply, deps);
-      return { method, path: `/fal${path}`, prefixed: false, who: 'key', handler, ahead };
+      const about = { prefixed: false, who: 'key', scope: 'spend' } as const;
+      return { method, path: `/fal${path}`, ...about, handler, ahead };
     }),
     {
       method: 'PUT',

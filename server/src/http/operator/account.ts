@@ -1,4 +1,5 @@
 import { hasReceipt } from '../../core/account/receipt.ts';
+import { keyScopes } from '../../core/account/scope.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
@@ -9,6 +10,7 @@ import { depositSums, movements as movementsOf, type Movement } from '../../ledg
 import type { Database } from '../../lib/sql/sql.ts';
 import {
   changeAccount,
+  changeKeysByApi,
   changePrice,
   changeStatus,
   ppmMax,
@@ -18,7 +20,7 @@ import { ceilingsOf } from '../../operations/accounts/key.ts';
 import { changeLimits } from '../../operations/accounts/key-actions.ts';
 import { invite, resetLink } from '../../operations/accounts/person.ts';
 import { Refused } from '../../operations/refused.ts';
-import { Ceilings, limitsOf } from '../dashboard/keys.ts';
+import { Ceilings, limitsOf } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -42,7 +44,7 @@ import {
   signedMicroUsd,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { emailChangedLetter } from '../session/letters.ts';
 import { keyBounds } from '../session/studio.ts';
@@ -75,11 +77,16 @@ export const AccountKey = named(
     monthly_limit_usd_micro: nullable(microUsd()),
     rpm: nullable(integer()),
     open_jobs: nullable(integer()),
+    scope: choice(keyScopes, 'spend: it runs models. keys: it only manages keys.'),
     models: nullable(list(text(), 'The only models that it may use; null: all.')),
     month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
     open_requests: integer('Open jobs.'),
     state: choice(['active', 'expired', 'revoked']),
     created_at: time(),
+    created_by: nullable(
+      id('The key of scope keys that made it. Null: a person or an operator did.'),
+    ),
+    created_by_name: nullable(text('Its name.')),
     expires_at: nullable(time()),
     revoked_at: nullable(time()),
   }),
@@ -248,6 +255,17 @@ export const operator = action(
       changeAccount(db, account, { is_operator }, () =>
         accounts.setOperator(db, account.id, is_operator),
       );
+  },
+);
+
+const KeysByApi = object({ keys_by_api: boolean() });
+
+/** PUT /keys-by-api: whether keys of scope `keys` may manage the account's keys. */
+export const keysByApi = action(
+  { params: ['account_id'], body: form(KeysByApi.properties), reply: KeysByApi },
+  async ({ params, body: { keys_by_api } }, deps) => {
+    const account = await need(deps.db, params);
+    return (db) => changeKeysByApi(db, account, keys_by_api);
   },
 );
 

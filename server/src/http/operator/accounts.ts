@@ -26,9 +26,9 @@ import {
   text,
   time,
   type Static,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import { badField } from '../validate.ts';
+import { badField } from '../schemas/validate.ts';
 import { action } from './action.ts';
 
 /** Finds accounts and makes them. */
@@ -41,6 +41,7 @@ export const accountFields = {
   status: choice(['active', 'suspended']),
   is_operator: boolean('Its owners run the service.'),
   price_ppm: integer('The factor, in millionths, by which every list price is multiplied for it.'),
+  keys_by_api: boolean('Whether its keys of scope keys work and its people may make such keys.'),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
   debt_usd_micro: microUsd('Paid first by what comes in next.'),

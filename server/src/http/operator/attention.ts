@@ -19,9 +19,18 @@ import * as operatorEvents from '../../db/operator-events.ts';
 import { differingKeys } from '../../operations/deposits/deposit-address.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
-import { choice, integer, list as listOf, named, object, optional, text, time } from '../schema.ts';
-import type { Static } from '../schema.ts';
-import type { Sendable } from '../serialize.ts';
+import {
+  choice,
+  integer,
+  list as listOf,
+  named,
+  object,
+  optional,
+  text,
+  time,
+} from '../schemas/schema.ts';
+import type { Static } from '../schemas/schema.ts';
+import type { Sendable } from '../schemas/serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 

@@ -28,8 +28,8 @@ import {
   text,
   time,
   type Static,
-} from '../schema.ts';
-import type { Sendable } from '../serialize.ts';
+} from '../schemas/schema.ts';
+import type { Sendable } from '../schemas/serialize.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { action } from './action.ts';

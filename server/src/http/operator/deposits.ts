@@ -24,7 +24,7 @@ import {
   pageQuery,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 

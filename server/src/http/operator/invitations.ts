@@ -13,7 +13,7 @@ import {
   object,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 

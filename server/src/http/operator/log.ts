@@ -12,7 +12,7 @@ import {
   pageQuery,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
 const LogEntry = named(

@@ -27,7 +27,7 @@ import {
   signedMicroUsd,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { SourceName } from '../dashboard/views.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { need } from './account.ts';

@@ -1,7 +1,7 @@
 import { scopes } from '../../core/account/scope.ts';
 import * as operatorKeys from '../../db/operator-keys.ts';
 import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
-import { checkName } from '../dashboard/keys.ts';
+import { checkName } from '../keys.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   boolean,
@@ -16,7 +16,7 @@ import {
   pageQuery,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 

@@ -22,7 +22,7 @@ import {
   signedMicroUsd,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { SourceSum } from '../dashboard/views.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';

@@ -23,7 +23,7 @@ import {
   pageQuery,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { action } from './action.ts';

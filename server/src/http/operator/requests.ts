@@ -26,7 +26,7 @@ import {
   signedMicroUsd,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
 /** Requests with upstream, cost and margin, which customers never see. */

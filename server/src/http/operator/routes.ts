@@ -55,6 +55,7 @@ export const operatorRoutes: VisitRow[] = [
   change('POST', '/accounts/:account_id/resume', 'account.resume', account.setStatus('active')),
   change('PUT', '/accounts/:account_id/price', 'account.price', account.price),
   change('PUT', '/accounts/:account_id/operator', 'account.operator', account.operator),
+  change('PUT', '/accounts/:account_id/keys-by-api', 'account.keys_by_api', account.keysByApi),
   change('PUT', '/accounts/:account_id/keys/:key_id', 'key.limits', account.limits),
   change('POST', '/accounts/:account_id/invitations', 'account.invite', account.inviteInto),
   change('POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset),

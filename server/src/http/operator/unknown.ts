@@ -29,9 +29,9 @@ import {
   type Static,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
-import { badField } from '../validate.ts';
+import { badField } from '../schemas/validate.ts';
 import { action } from './action.ts';
 
 /** Unknown outcomes of requests, and of starts that were left for the next route. */

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Right } from '../../core/account/role.ts';
 import { at, type At, type ParamsOf, type PathParams } from '../path.ts';
-import type { Static, TObject, TSchema } from '../schema.ts';
-import { bodyOf, type Sendable } from '../serialize.ts';
-import { readBody, readQuery } from '../validate.ts';
+import type { Static, TObject, TSchema } from '../schemas/schema.ts';
+import { bodyOf, type Sendable } from '../schemas/serialize.ts';
+import { readBody, readQuery } from '../schemas/validate.ts';
 import { readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** Request and reply of a call of the web pages; the pages' types are made from it. */

@@ -27,7 +27,7 @@ import {
   text,
   time,
   url,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { cookiePrefix, passwordMax, passwordMin } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';

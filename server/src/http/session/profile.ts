@@ -19,7 +19,7 @@ import {
   object,
   text,
   time,
-} from '../schema.ts';
+} from '../schemas/schema.ts';
 import { endpoint } from './endpoint.ts';
 
 /**

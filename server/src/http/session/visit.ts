@@ -31,8 +31,6 @@ export interface Visit extends FastifyRequest {
 export interface WebDeps extends HttpDeps {
   auth: Auth;
   web: WebSettings;
-  /** For calls to callers' webhooks. */
-  webhooks: Fetch;
   /** For calls to upstreams. */
   trusted: Fetch;
   /** The contents of the catalog files, and their problems. */
@@ -158,7 +156,8 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = bodyStream(req);
   const { bodyMs, strangerBodyMs } = deps.settings.times;
-  const owner = req.operator?.operator_key_id ?? (isVisit(req) ? req.session.person_id : null);
+  const ofKey = req.operator?.operator_key_id ?? req.caller?.account_id ?? null;
+  const owner = isVisit(req) ? req.session.person_id : ofKey;
   if (owner === null) return collect(stream, strangerBodyMs, bodyMaxBytes);
   return reading(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }

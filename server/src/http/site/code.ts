@@ -12,10 +12,11 @@ function queuePrograms({ id, example }: Model, base: string): Record<string, str
   return {
     curl: `curl -s ${url} \\
   ${auth} -H 'Content-Type: application/json' \\
-  -H 'Idempotency-Key: job-0001' \\
-  -d ${shellWord(JSON.stringify(example))}
+  -H "Idempotency-Key: job-$(date +%s)" \\
+  -d ${shellWord(JSON.stringify(example))} | tee submitted.json
+REQUEST_ID=$(sed 's/.*"request_id":"\\([^"]*\\)".*/\\1/' submitted.json)
 
-# With the request_id of the reply: wait for the end, then read the output.
+# Wait for the end, then read the output.
 curl -s "${base}/requests/$REQUEST_ID/status?wait=60&until=final" \\
   ${auth}
 curl -s ${base}/requests/$REQUEST_ID/response \\
@@ -27,17 +28,19 @@ const farebox = new Farebox({ baseUrl: '${base}' });
 const input = ${JSON.stringify(example, null, 2)};
 const { output } = await farebox.run('${id}', input);
 console.log(output);`,
-    Python: `import os, requests
+    Python: `# pip install requests
+import os, uuid, requests
 
 headers = {"Authorization": f"Key {os.environ['FAREBOX_API_KEY']}"}
 
 def call(method, url, **options):
     reply = requests.request(method, url, **options)
-    reply.raise_for_status()
+    if not reply.ok:
+        raise SystemExit(reply.text)
     return reply.json()
 
 job = call("POST", "${url}",
-           headers={**headers, "Idempotency-Key": "job-0001"},
+           headers={**headers, "Idempotency-Key": str(uuid.uuid4())},
            json=${pythonValue(example)})
 while job["status"] not in ("COMPLETED", "FAILED", "CANCELLED"):
     wait = {"wait": 60, "until": "final"}
@@ -86,7 +89,7 @@ print(reply.choices[0].message.content, reply.usage)`,
 }
 
 function goProgram(main: string, imports: string[] = []): string {
-  const names = [...imports, 'fmt', 'io', 'net/http', 'os', 'strings'];
+  const names = [...imports, 'fmt', 'io', 'net/http', 'os', 'strings', 'time'];
   return `package main
 
 import (
@@ -104,6 +107,9 @@ func call(method, url, body string) []byte {
 	}
 	req.Header.Set("Authorization", "Key "+os.Getenv("FAREBOX_API_KEY"))
 	req.Header.Set("Content-Type", "application/json")
+	if method == "POST" {
+		req.Header.Set("Idempotency-Key", fmt.Sprint("job-", time.Now().UnixNano()))
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		panic(err)

@@ -1,21 +1,28 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { documentedPath } from '../openapi.ts';
+import { keyedCalls } from '../routes.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { escape, link, sendMissing, sendPage, sendText } from './frame.ts';
 import { entries, manual } from './entries.ts';
-import { manualPage } from './manual.ts';
-import { found } from './search.ts';
+import { manualPage, type ManualPage } from './manual.ts';
+import { found, type Hit } from './search.ts';
 import { startBody } from './start.ts';
 
 /** Most characters of a search. */
 const queryMax = 100;
+/** A page of so many parts begins with links to them. */
+const longPageParts = 8;
 
-/** GET /docs: the quick start, or with `q` the sections that hold all of its words. */
+/** GET /docs: the quick start, or with `q` the sections and models that hold all of its words. */
 export async function start(req: FastifyRequest, reply: FastifyReply, deps: WebDeps) {
   const { q } = req.query as { q?: unknown };
   const asked = typeof q === 'string' ? q.trim().slice(0, queryMax) : '';
   const { baseUrl } = deps.links;
+  const catalog = deps.catalog();
   const body =
-    asked === '' ? startBody(deps.catalog(), baseUrl) : await resultsBody(asked, baseUrl);
+    asked === ''
+      ? startBody(catalog, baseUrl)
+      : resultsBody(asked, await found(asked, catalog, baseUrl));
   return sendPage(req, reply, deps, {
     title: asked === '' ? 'Quick start' : 'Search',
     description: 'From a key to a finished image, video or chat reply.',
@@ -40,8 +47,39 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
     description: `Farebox: ${shown.title}.`,
     path: `/docs/${name}`,
     side: sideOf(name),
-    body: `${shown.html}${turns(name)}`,
+    body: `${withForms(withContents(shown))}${turns(name)}`,
   });
+}
+
+/** By call: the id of its form in the dashboard, which makes the call as the signed-in person. */
+const forms = new Map(
+  keyedCalls.map(([method, path, { operationId }]) => [
+    `${method} ${documentedPath({ path })}`,
+    operationId,
+  ]),
+);
+
+/**
+ * Adds a link to the form below the heading of each call that has one. The page is the same for
+ * everyone, without a script, so it cannot know whether its reader is signed in.
+ */
+function withForms(html: string): string {
+  return html.replaceAll(/<h3 id=.*<code>([^<]+)<\/code>.*<\/h3>\n/g, (heading, call: string) => {
+    const id = forms.get(call);
+    if (!id) return heading;
+    const href = `/dashboard/docs/reference?op=${id}`;
+    const label = `Sign in to try it: ${call}`;
+    return `${heading}<p class="try"><a href="${href}" aria-label="${label}">Sign in to try it</a></p>\n`;
+  });
+}
+
+/** Begins a long page with links to its parts. */
+function withContents({ html, sections }: ManualPage): string {
+  const parts = sections.filter(({ depth }) => depth === 2);
+  if (parts.length < longPageParts) return html;
+  const items = parts.map(({ anchor, heading }) => link(`#${anchor}`, heading));
+  const contents = `<nav class="contents" aria-label="On this page">${listOf(items)}</nav>`;
+  return html.replace('</h1>', `</h1>\n${contents}`);
 }
 
 export function missing(reply: FastifyReply, deps: WebDeps): unknown {
@@ -90,11 +128,9 @@ function turns(name: string): string {
   return `<nav class="turn" aria-label="Next pages">${back}${source}${on}</nav>`;
 }
 
-async function resultsBody(asked: string, baseUrl: string): Promise<string> {
-  const hits = await found(asked, baseUrl);
+function resultsBody(asked: string, hits: Hit[]): string {
   const head = `<h1>Search: ${escape(asked)}</h1>`;
-  if (hits.length === 0)
-    return `${head}<p>No section of the docs has all of these words. Try fewer words.</p>`;
+  if (hits.length === 0) return `${head}<p>No page has all of these words. Try fewer words.</p>`;
   const shown = hits.map(
     ({ href, title, heading, excerpt }) =>
       `<li><p>${link(href, heading)} <span class="dim">${escape(title)}</span><br>${escape(excerpt)}</p></li>`,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Marked, type Token } from 'marked';
 import { entries, type Entry } from './entries.ts';
 import { codeBlock, escape } from './frame.ts';
+import { statesDiagram } from './states-diagram.ts';
 
 const docsDir = join(import.meta.dirname, '../../../../docs');
 
@@ -15,6 +16,8 @@ export interface ManualPage extends Entry {
 
 export interface Section {
   heading: string;
+  /** 1 is the page itself. */
+  depth: number;
   anchor: string;
   text: string;
 }
@@ -77,7 +80,8 @@ function markdown(sections: Section[]): Marked {
       if (token.type === 'heading') {
         const anchor = anchorOf(token.text, anchors);
         anchorsOf.set(token, anchor);
-        sections.push({ heading: plain(token.text), anchor, text: '' });
+        const { text: heading, depth } = token;
+        sections.push({ heading: plain(heading), depth, anchor, text: '' });
       } else if (['paragraph', 'list_item', 'table', 'code'].includes(token.type)) {
         note(token.type === 'table' ? token.raw : String((token as { text: unknown }).text));
       }
@@ -85,8 +89,7 @@ function markdown(sections: Section[]): Marked {
     renderer: {
       html: ({ text }) => escape(text),
       code({ text, lang = '' }) {
-        // The table below a diagram says the same.
-        return lang === 'mermaid' ? '' : codeBlock(text);
+        return lang === 'mermaid' ? statesDiagram() : codeBlock(text);
       },
       heading(token) {
         const { tokens, depth } = token;

@@ -31,8 +31,10 @@ ${codeBlock(`export FAREBOX_API_KEY=fbx_...\nexport FAREBOX_BASE_URL=${baseUrl}`
 ${parts.filter((part) => part !== undefined).join('\n')}
 <h2 id="next">Next</h2>
 <p>${link('/docs/clients', 'Use what you have')}: OpenAI's SDKs, the AI SDK, Codex, Claude Code and
-others. ${link('/docs/api', 'The API')} has every call, ${link('/docs/errors', 'Errors')} says
-what to do about each.
+others. ${link('/docs/clients#openais-sdk', 'Stream a reply')}.
+${link('/docs/api#webhooks', 'Be called back')} when a job has ended.
+${link('/docs/api', 'The API')} has every call, ${link('/docs/errors', 'Errors')} says what to do
+about each.
 Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;
 }
 

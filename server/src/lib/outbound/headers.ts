@@ -13,3 +13,13 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
   }
   return values;
 }
+
+/** Longer names would make a header longer than clients read. */
+const nameMax = 128;
+
+/** Texts of callers as items of a header's list, with escapes for what no header can hold. */
+export function namesInHeader(names: readonly string[]): string[] {
+  return names
+    .map((name) => encodeURIComponent(name.toWellFormed()))
+    .filter((name) => name !== '' && name.length <= nameMax);
+}

@@ -106,7 +106,11 @@ const transactionAborted = '25P02';
 const attemptsMax = 5;
 
 /** A piece of SQL. `bind` adds a value as a parameter and returns its `$n`. */
-export type Fragment = (bind: (value: unknown) => string) => string;
+export interface Fragment {
+  (bind: (value: unknown) => string): string;
+  /** Its parameters, if its text is the same each time at its place in a template. */
+  parameters?: () => unknown[];
+}
 
 interface Named {
   text: string;
@@ -121,20 +125,26 @@ const texts = new Map<string, Named>();
  * becomes a parameter.
  */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+  const known = templates.get(strings);
+  if (known) return { text: known.text, values: values.flatMap(parametersOf), name: known.name };
   const sent: unknown[] = [];
   const bind = (value: unknown): string => {
     if (isFragment(value)) return value(bind);
-    sent.push(Array.isArray(value) ? arrayLiteral(value) : value);
+    sent.push(...parametersOf(value));
     return `$${sent.length}`;
   };
   const pieces = values.map(bind);
-  let known = templates.get(strings);
-  if (!known) {
-    known = named(strings.reduce((before, part, i) => `${before}${pieces[i - 1]}${part}`));
-    // A fragment may have a different text the next time.
-    if (!values.some(isFragment)) templates.set(strings, known);
-  }
-  return { text: known.text, values: sent, name: known.name };
+  const { text, name } = named(
+    strings.reduce((before, part, i) => `${before}${pieces[i - 1]}${part}`),
+  );
+  if (values.every((value) => !isFragment(value) || value.parameters))
+    templates.set(strings, { text, name });
+  return { text, values: sent, name };
+}
+
+function parametersOf(value: unknown): unknown[] {
+  if (isFragment(value)) return value.parameters!();
+  return [Array.isArray(value) ? arrayLiteral(value) : value];
 }
 
 function isFragment(value: unknown): value is Fragment {
@@ -176,19 +186,23 @@ export function rowsOf<Row>(
   rows: readonly Row[],
   columns: { [Name in keyof Row]?: Row[Name] extends Item | undefined ? ColumnType : never },
 ): Fragment {
-  return (bind) => {
-    const names = keysOf<keyof Row & string>(columns);
+  const names = keysOf<keyof Row & string>(columns);
+  const listOf = (name: keyof Row) => {
+    // The type of `columns` allows only fields with such values.
+    const items = rows.map((row) => (row[name] ?? null) as Item);
+    return columns[name] === 'json' ? jsonTexts(items) : arrayLiteral(items);
+  };
+  const from = (bind: (value: unknown) => string) => {
     const isJson = (name: keyof Row) => columns[name] === 'json';
-    const lists = names.map((name) => {
-      // The type of `columns` allows only fields with such values.
-      const items = rows.map((row) => (row[name] ?? null) as Item);
-      return isJson(name)
-        ? `string_to_array(${bind(jsonTexts(items))}, chr(30), '')`
-        : `${bind(items)}::${columns[name]}[]`;
-    });
+    const lists = names.map((name) =>
+      isJson(name)
+        ? `string_to_array(${bind(listOf(name))}, chr(30), '')`
+        : `${bind(listOf(name))}::${columns[name]}[]`,
+    );
     const selected = names.map((name) => (isJson(name) ? `${name}::json` : name));
     return `(select ${selected} from unnest(${lists}) as rows (${names}))`;
   };
+  return Object.assign(from, { parameters: () => names.map(listOf) });
 }
 
 /**

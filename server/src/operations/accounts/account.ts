@@ -121,6 +121,17 @@ export function changePrice(
   return changeAccount(db, account, { price_ppm }, () => setPrice(db, account.id, price_ppm));
 }
 
+/** Sets whether keys of scope `keys` may manage the account's keys, from the next call on. */
+export function changeKeysByApi(
+  db: Database,
+  account: AccountName,
+  keys_by_api: boolean,
+): Promise<ActionResult<Pick<accounts.Switches, 'keys_by_api'>>> {
+  return changeAccount(db, account, { keys_by_api }, () =>
+    accounts.setKeysByApi(db, account.id, keys_by_api),
+  );
+}
+
 /** "0.85" → 850000 millionths. Throws `Refused` for an invalid value. */
 export function ppmOf(text: string): number {
   const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];

@@ -1,10 +1,12 @@
+import * as accounts from '../../db/accounts/accounts.ts';
 import * as keys from '../../db/accounts/keys.ts';
+import * as operatorLog from '../../db/operator-log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import type { ActionResult } from '../operator-action.ts';
+import { managingKey, runAction, type ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
-import { createKey, limitKey, revokeKey, rotateKey, type KeyLimits } from './key.ts';
+import { createKey, limitKey, revokeKey, rotateKey, tooManyADay, type KeyLimits } from './key.ts';
 
-/** An operator's actions on keys of accounts, for the operator's log. */
+/** Actions on keys of accounts for the operator's log: of an operator, and of a managing key. */
 
 type KeyName = Pick<keys.KeyRow, 'id' | 'account_id' | 'name'>;
 type Secret = { key: string; key_id: string };
@@ -50,6 +52,33 @@ export async function renewSecret(
 export async function endKey(db: Database, key: KeyName): Promise<ActionResult<void>> {
   await revokeKey(db, key.id);
   return { ...of(key), answer: undefined, details: { key_id: key.id } };
+}
+
+/** The log keeps its rows for good, so a leaked key must not write them without end. */
+export const changedADayMax = 10_000;
+
+/**
+ * Runs a change of keys by a key of scope `keys` in one transaction with its row of the operator's
+ * log: after a leak, the row says what to undo. Throws `rate_limited`.
+ */
+export function runManaged<Answer>(
+  db: Database,
+  by: { account_id: string; key_id: string },
+  action: 'key.create' | 'key.change' | 'key.revoke',
+  work: (db: Database) => Promise<ActionResult<Answer>>,
+): Promise<Answer> {
+  const { account_id, key_id: by_key_id } = by;
+  return runAction(db, managingKey, action, async (inside) => {
+    await accounts.lock(inside, account_id);
+    if (action === 'key.change') {
+      const count = changedADayMax;
+      const seconds = await operatorLog.secondsUntilOlder(inside, { account_id, action, count });
+      // guard: keys-changed-a-day
+      if (seconds > 0) throw tooManyADay(`change keys ${count} times by API`, count, seconds);
+    }
+    const { details, ...result } = await work(inside);
+    return { ...result, account_id, details: { by_key_id, ...details } };
+  });
 }
 
 function of({ account_id, name: target }: KeyName): { account_id: string; target: string } {

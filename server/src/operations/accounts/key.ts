@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
+import { ApiError } from '../../core/errors.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import { unseen, unseenWords } from '../../core/account/name.ts';
+import type { KeyScope } from '../../core/account/scope.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
 import * as ceilings from '../../db/accounts/key-ceilings.ts';
 import * as changes from '../../db/accounts/key-changes.ts';
 import * as keys from '../../db/accounts/keys.ts';
@@ -23,6 +26,8 @@ export interface KeyLimits {
 export const overlapMaxHours = 168;
 /** High enough that only a runaway script reaches it. */
 export const livingKeysMax = 1_000;
+/** Revoked keys are kept too, so a leaked key of scope `keys` must not make them without end. */
+export const madeADayMax = 2_000;
 
 /**
  * The hash of the key that an account's people spend with on the web pages. The key is created at
@@ -65,6 +70,8 @@ export async function ceilingsOf(
 }
 
 type WantedKey = { account_id: string; name: string } & KeyLimits;
+/** `created_by`: the key of scope `keys` that makes it; null if a person does. */
+type OwnKey = WantedKey & { scope: KeyScope; created_by: string | null };
 
 /**
  * Creates a key; its secret is returned here and never again. `is_fixed`: an operator creates it,
@@ -81,16 +88,30 @@ export function createKey(
     rpm_ceiling: rpm,
     open_jobs_ceiling: open_jobs,
   };
-  return db.tx((tx) => insertKey(tx, wanted, is_fixed ? own : nothing));
+  const made = { ...wanted, scope: 'spend', created_by: null } as const;
+  return db.tx(async (tx) => {
+    await accounts.lock(tx, wanted.account_id);
+    return insertKey(tx, made, is_fixed ? own : nothing);
+  });
 }
 
-/** Creates a key for the account's people, within the operator's ceilings. Throws `Refused`. */
+/**
+ * Creates a key for the account's people or for its key of scope `keys`, within the operator's
+ * ceilings. Throws `Refused`, `rate_limited` or `forbidden`.
+ */
 export function makeKey(
   db: Database,
-  wanted: WantedKey,
+  wanted: OwnKey,
   bounds: Bounds,
 ): Promise<{ key: string; key_id: string }> {
+  demandFitting(wanted.scope, wanted);
   return db.tx(async (tx) => {
+    const { keys_by_api } = await accounts.lock(tx, wanted.account_id);
+    // guard: managers-only-if-allowed
+    if (wanted.scope === 'keys' && !keys_by_api) throw noKeysByApi();
+    const seconds = await keys.secondsUntilOlder(tx, wanted.account_id, madeADayMax);
+    // guard: keys-made-a-day
+    if (seconds > 0) throw tooManyADay(`make ${madeADayMax} keys`, madeADayMax, seconds);
     const set = await ceilingsOf(tx, wanted.account_id, bounds);
     const limits = {
       monthly_limit_usd_micro: wanted.monthly_limit_usd_micro ?? set.monthly_ceiling_usd_micro,
@@ -102,15 +123,32 @@ export function makeKey(
   });
 }
 
+/** The refusal of everything about keys that manage keys, for an account without this right. */
+export function noKeysByApi(): ApiError {
+  return new ApiError('forbidden', {
+    message: 'The operator does not let this account manage keys by API. Ask the operator.',
+    details: { reason: 'keys_by_api_off' },
+  });
+}
+
+export function tooManyADay(what: string, limit: number, seconds: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `An account can ${what} in 24 hours. Wait ${seconds} s.`,
+    details: { limit, window_seconds: 86_400, resets_in_seconds: seconds },
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
 const nothing: ceilings.Ceilings = {
   monthly_ceiling_usd_micro: null,
   rpm_ceiling: null,
   open_jobs_ceiling: null,
 };
 
+/** The caller has locked the account, so that no other key is made after the count. */
 async function insertKey(
   tx: Transaction,
-  wanted: WantedKey,
+  wanted: OwnKey,
   set: ceilings.Ceilings,
 ): Promise<{ key: string; key_id: string }> {
   demandName(wanted.name);
@@ -170,6 +208,7 @@ export function changeKey(
         reason: 'studio_key_fixed',
       });
     }
+    demandFitting(now.scope, limits);
     demandBelow(limits, now, bounds);
     if (name !== undefined) {
       demandName(name);
@@ -177,6 +216,19 @@ export function changeKey(
     }
     await keys.setLimits(tx, key_id, limits, 'people');
   });
+}
+
+/** Refuses a limit without effect: the keys that this key makes do not share it. */
+function demandFitting(scope: KeyScope, limits: keys.Limits): void {
+  if (scope === 'spend') return;
+  const field = (['monthly_limit_usd_micro', 'open_jobs', 'models'] as const).find(
+    (name) => (limits[name] ?? null) !== null,
+  );
+  if (field !== undefined)
+    throw new Refused(
+      `A key that manages keys spends nothing, so it has no ${field}. Limit the keys that it makes.`,
+      { reason: 'key_spends_nothing', field },
+    );
 }
 
 function demandBelow(limits: keys.Limits, now: changes.KeyHead, bounds: Bounds): void {

@@ -4,7 +4,6 @@ import { newWebhookSecret } from '../../core/request/webhook.ts';
 import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
-import * as members from '../../db/accounts/members.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { newId } from '../../lib/id.ts';
@@ -113,7 +112,7 @@ async function use(
 ) {
   const { id, account_id, role } = invitation;
   // The lock puts this strictly before or after a removal of the inviter.
-  if (account_id) await members.lock(tx, account_id);
+  if (account_id) await accounts.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
     throw new Refused('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',

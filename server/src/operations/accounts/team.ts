@@ -59,7 +59,7 @@ function change(
   work: (tx: Transaction) => Promise<boolean>,
 ): Promise<boolean> {
   return db.tx(async (tx) => {
-    await members.lock(tx, account_id);
+    await accounts.lock(tx, account_id);
     if (!(await work(tx))) return false;
     if ((await members.countOwners(tx, account_id)) > 0) return true;
     throw new Refused(
@@ -83,7 +83,7 @@ export async function inviteMember(
   const email = emailOf(wanted.email);
   const { account_id } = wanted;
   return db.tx(async (tx) => {
-    await members.lock(tx, account_id);
+    await accounts.lock(tx, account_id);
     if (await members.has(tx, account_id, email))
       throw new Refused(`${email} already belongs to this account.`, {
         reason: 'member_already',
@@ -118,7 +118,7 @@ export function withdrawInvitation(
   by: Operator,
 ): Promise<boolean> {
   return db.tx(async (tx) => {
-    await members.lock(tx, account_id);
+    await accounts.lock(tx, account_id);
     const withdrawn = await invitations.withdraw(tx, id, account_id);
     if (!withdrawn) return false;
     const { email: target, role } = withdrawn;

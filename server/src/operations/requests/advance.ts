@@ -128,6 +128,7 @@ function endOf(ending: EndTransition): endedRequests.EndedRequest {
     ttl_seconds: null,
     output: null,
     quantity: null,
+    tokens: null,
   };
   const base = {
     id,
@@ -159,6 +160,7 @@ function endOf(ending: EndTransition): endedRequests.EndedRequest {
     ttl_seconds: ending.outputs.length > 0 ? ending.ttl_seconds : null,
     output: ending.output === null ? null : storableJson(ending.output),
     quantity: ending.quantity,
+    tokens: ending.tokens ?? null,
     cost_usd_micro: ending.cost_usd_micro,
     outputs: ending.outputs,
   };

@@ -40,6 +40,7 @@ export interface ChatCallDeps {
   db: Connection;
   upstreams: ReadonlyMap<string, Upstream>;
   circuit: Circuit;
+  log: { debug(fields: object, message: string): void };
 }
 
 /** The answer of the route that accepted the call, or of the last one tried. */
@@ -92,7 +93,9 @@ export async function callRoutes(
       const cause = redactInput(message, run.chat.body);
       const { account_id, model } = run;
       const failed = { ...outcome, account_id, model_id: model.id, cause };
-      await deps.circuit.failed({ ...route, key }, failed);
+      noteStart(run, outcome, cause, deps);
+      const isUnasked = outcome.outcome === 'not_accepted' && outcome.unasked;
+      if (!isUnasked) await deps.circuit.failed({ ...route, key }, failed);
       if (outcome.outcome === 'unknown') {
         if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
         const seconds = (performance.now() - began) / 1000;
@@ -111,6 +114,19 @@ export async function callRoutes(
   return called!;
 }
 
+/** A chat has no attempts in the database, so the log tells which route did not take it. */
+function noteStart(
+  { request_id, model, route, key }: RoutedRun,
+  failed: Extract<ChatOutcome, { outcome: 'not_accepted' | 'unknown' }>,
+  cause: string,
+  { log }: ChatCallDeps,
+): void {
+  const { outcome } = failed;
+  const why = outcome === 'unknown' ? undefined : failed.why;
+  const called = { upstream: route.upstream, model: route.model, ...(key !== null && { key }) };
+  log.debug({ request_id, model_id: model.id, ...called, outcome, why, cause }, 'start failed');
+}
+
 /**
  * The optional fields of a chat that this upstream gets. A mark that fills its cache needs a row
  * with a price for that.
@@ -125,12 +141,14 @@ function passesOf(
 
 /** Names of the given fields that at least one of the routes ignores. */
 export function ignoredFields(
-  { chat, model, routes }: Pick<ChatRun, 'chat' | 'model' | 'routes'>,
+  { chat, model, routes, max_tokens }: Pick<ChatRun, 'chat' | 'model' | 'routes' | 'max_tokens'>,
   upstreams: ReadonlyMap<string, Upstream>,
 ): string[] {
   const passes = routes.map((route) => passesOf(upstreams.get(route.upstream) ?? {}, model));
   const left = optionalIn(chat.body).filter((name) => !passes.every((each) => each.has(name)));
-  return [...chat.ignored, ...left];
+  const body = { ...chat.body, max_tokens };
+  const unsent = routes.flatMap(({ upstream }) => upstreams.get(upstream)?.ignored?.(body) ?? []);
+  return [...new Set([...chat.ignored, ...left, ...unsent])];
 }
 
 /**

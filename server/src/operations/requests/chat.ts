@@ -14,8 +14,9 @@ import {
   type CompletionIdentity,
   type Gatherer,
 } from '../../core/chat/completion.ts';
+import { tokensOf } from '../../core/chat/token-counts.ts';
 import { ApiError } from '../../core/errors.ts';
-import { chatCost, statedCost } from '../../core/price/cost.ts';
+import { chatCost, costInUsage } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
@@ -56,6 +57,9 @@ export class TimeIsUp extends Error {
     this.name = 'TimeIsUp';
   }
 }
+
+/** Made once: an abort without a reason makes an error with a stack for each stream. */
+const streamEnded = new Error('the stream has ended');
 
 export interface SettledChat {
   charge: bigint;
@@ -137,7 +141,8 @@ async function* forward(
       if (next.done) break;
       offered = next.value;
       // The upstream's own error object is not shown to the caller.
-      if (hasBroken(offered, gatherer)) throw new Error(JSON.stringify(offered.error));
+      if (hasBroken(offered, gatherer))
+        throw new Error(redactInput(JSON.stringify(offered.error), run.chat.body));
       const { usage: _usage, ...chunk } = offered;
       const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
       if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
@@ -148,6 +153,7 @@ async function* forward(
     if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
     end = isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, gatherer);
+    if (end === 'broken' && !abort.signal.aborted) deps.circuit.streamBroke(run.route.upstream);
     throw error;
   } finally {
     if (end === null && !abort.signal.aborted && run.model.on_disconnect === 'finish') {
@@ -156,7 +162,7 @@ async function* forward(
       if (end === 'broken') end = unfinishedEnd(run, abort.signal, gatherer);
     }
     end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, gatherer) : 'given_up';
-    abort.abort();
+    abort.abort(streamEnded);
     await chunks.return?.().then(undefined, () => {});
     const completion = { ...gatherer.completion(end === 'complete'), ...identity(run) };
     done(await settle(run, deps, { completion, end }, end === 'complete'));
@@ -305,7 +311,7 @@ async function settle(
       to: 'FAILED',
       code: 'upstream_failed',
       message,
-      cost_usd_micro: statedCost(statedUsage(delivered.completion).cost),
+      cost_usd_micro: costOf(run, delivered.completion, null),
     });
     const completion = withUsage(whole, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
     return { charge: 0n, completion, failed: true, released: false };
@@ -326,7 +332,8 @@ async function settle(
     output: run.keep ? completion : { usage: completion.usage },
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
-    cost_usd_micro: statedCost(statedUsage(delivered.completion).cost) ?? chatCost(run.route, bill),
+    tokens: tokensOf(completion),
+    cost_usd_micro: costOf(run, delivered.completion, bill),
     ttl_seconds: 0,
   });
   if (settled) return { charge: amount, completion, failed: false, released: false };
@@ -334,23 +341,33 @@ async function settle(
   return { charge: 0n, completion: free, failed: false, released: true };
 }
 
+/**
+ * The upstream's own figure. Without one, or if it says 0 although the row states a cost, the row's
+ * cost of the billed tokens; if nothing is billed, of those that the upstream reported.
+ */
+function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigint | null {
+  const stated = costInUsage(objectOf(completion.usage));
+  if (stated !== null && stated > 0n) return stated;
+  const used = bill ?? usageOf(completion);
+  if (used === null) return stated;
+  return chatCost(route, { ...used, prompt_tokens: used.prompt_tokens ?? 0 }) ?? stated;
+}
+
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
-/**
- * Splits the usage into what the caller may see and `cost`, the upstream's charge to the operator.
- * Drops every field that is about money, whatever its name.
- */
-function statedUsage({ usage }: Json): { usage: Json; cost: unknown } {
-  const said = objectOf(usage);
-  const shown = JSON.stringify(said, (name, value) => (ofMoney.test(name) ? undefined : value));
-  return { usage: fromJson<Json>(shown), cost: said.cost };
+/** The usage as shown to the caller, without any field about money, whatever its name. */
+function shownUsage({ usage }: Json): Json {
+  const shown = JSON.stringify(objectOf(usage), (name, value) =>
+    ofMoney.test(name) ? undefined : value,
+  );
+  return fromJson<Json>(shown);
 }
 
 /**
  * Adds our tokens and cost; the upstream's other usage details stay, such as the kinds of tokens.
  */
 function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
-  const said = usageOf(completion) === null ? {} : statedUsage(completion).usage;
+  const said = usageOf(completion) === null ? {} : shownUsage(completion);
   const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
   const cacheUse = {
     ...(cached_tokens > 0 && { cached_tokens }),

@@ -4,10 +4,12 @@ import { fileId } from '../../core/request/id.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import { ownOutput } from '../../core/request/own-link.ts';
 import { verify } from '../../core/request/signature.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
 import * as files from '../../db/accounts/files.ts';
-import { judgeUrl } from '../../lib/outbound/address.ts';
+import { judgeUrl, loopbackHosts } from '../../lib/outbound/address.ts';
 import { allResolveToPublic, resolvesToPublic, type Lookup } from '../../lib/outbound/fetch.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { webhookFetch, type WebhookFetches } from './webhook-fetch.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -23,16 +25,35 @@ export interface MediaDeps {
 }
 
 export interface WebhookDeps extends MediaDeps {
+  fetches: WebhookFetches;
   settings: { webhookHttpsOnly: boolean };
 }
 
-/** Throws `bad_webhook_url` if the address is not public. */
-export async function judgeWebhook(text: string, param: string, deps: WebhookDeps): Promise<void> {
+/** Throws `bad_webhook_url` if this account's webhooks may not go to the address. */
+export async function judgeWebhook(
+  text: string,
+  param: string,
+  accountId: string,
+  deps: WebhookDeps,
+): Promise<void> {
+  if (await mayBeLocal(text, accountId, deps)) return;
   const refuse = (rule: string) => badWebhook(param, rule, deps);
   const host = hostToJudge(text, deps, deps.settings.webhookHttpsOnly, refuse);
   if (host === null) return;
   const where = await resolvesToPublic(host, deps.lookup, deps.own);
   if (where === 'not_public') throw refuse(notPublic);
+}
+
+/** Whether the address is of this machine, and the account is the one that may name it. */
+async function mayBeLocal(text: string, accountId: string, deps: WebhookDeps): Promise<boolean> {
+  const { db, fetches } = deps;
+  if (fetches.localWebhooks === null) return false;
+  const isLocal = ({ hostname }: URL) => loopbackHosts.includes(hostname);
+  const { webhookHttpsOnly: httpsOnly } = deps.settings;
+  const verdict = judgeUrl(text, { httpsOnly, exempt: isLocal });
+  if (!verdict.ok || !isLocal(verdict.url)) return false;
+  const account = await accounts.find(db, accountId);
+  return account !== null && webhookFetch(account, fetches) === fetches.localWebhooks;
 }
 
 export function badWebhook(param: string, rule: string, { settings }: WebhookDeps): ApiError {

@@ -8,7 +8,7 @@ import { ApiError } from '../../core/errors.ts';
 import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
-import { metadataHeader, type Metadata } from '../../core/request/metadata.ts';
+import { eitherMetadata, type Metadata } from '../../core/request/metadata.ts';
 import { parseFileId } from '../../core/request/id.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
@@ -64,11 +64,8 @@ export async function prepareChat(
   deps: ChatSubmitDeps,
 ): Promise<PreparedChat> {
   const { chat, model } = readChat(call.chatBody, caller, deps.catalog());
-  if (call.metadata && chat.metadata)
-    throw new ApiError('bad_request', {
-      message: `Send metadata either in the body or in ${metadataHeader}, not in both.`,
-      param: metadataHeader,
-    });
+  // Throws for both before a file is read.
+  eitherMetadata(chat.metadata, call.metadata);
   const { files, file_bytes } = await chatFiles(chat, caller.account_id, deps);
   return { caller, call, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
 }
@@ -176,6 +173,14 @@ function ceiling(
   };
 }
 
+/**
+ * The body without fields that are null, which mean the same as omitted ones. A null further inside
+ * stays, because in a message or in the schema of a tool it can have a meaning.
+ */
+function givenFields(body: Json): Json {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
 /** A reserved call, or the id of the first call with the same Idempotency-Key. */
 export type ReservedChat =
   | { replayed: true; request_id: string }
@@ -189,7 +194,7 @@ export async function reserveChat(
 ): Promise<ReservedChat> {
   const { key_id, account_id, monthly_limit_usd_micro } = caller;
   const { path, body } = call;
-  const metadata = chat.metadata ?? call.metadata;
+  const metadata = eitherMetadata(chat.metadata, call.metadata);
   const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
   const submitted = await deps.operations.submit({
@@ -206,7 +211,7 @@ export async function reserveChat(
       fingerprint:
         idempotency_key === null
           ? null
-          : fingerprint({ method: 'POST', path, body, webhook_url: null }),
+          : fingerprint({ method: 'POST', path, body: givenFields(body), webhook_url: null }),
       // Messages are not stored; the request's view shows only how many there were.
       input: JSON.stringify({
         messages: chat.messages.length,

@@ -17,6 +17,7 @@ import { newId } from '../../lib/id.ts';
 import { tooManyOpenJobs, type AccountLimits, type SubmitResult } from './admit.ts';
 import type { Operations } from './batched.ts';
 import { badWebhook, checkMedia, judgeWebhook, type MediaDeps } from './check-media.ts';
+import type { WebhookFetches } from './webhook-fetch.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 
 /** A job that a caller submits, through any of the APIs (ours, fal's, the studio). */
@@ -34,6 +35,7 @@ export interface WantedJob {
 }
 
 export interface SubmitDeps extends MediaDeps, RouteDeps {
+  fetches: WebhookFetches;
   operations: Pick<Operations, 'submit'>;
   catalog: () => Catalog;
   settings: {
@@ -62,7 +64,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   const model = findModel(deps.catalog(), wanted.model_id);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   demandModel(caller, model.id, 'model_id');
-  const { webhook_url, input } = await takeWebhook(wanted.webhook_url, wanted.body, deps);
+  const { webhook_url, input } = await takeWebhook(wanted, deps);
   const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
   const { routes, refusal } = await chooseRoutes(model, caller.account_id, deps);
@@ -101,8 +103,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
 
 /** Takes `webhook_url` out of the query or the body, and checks it. Null counts as omitted. */
 async function takeWebhook(
-  inQuery: unknown,
-  body: Record<string, unknown>,
+  { webhook_url: inQuery, body, caller }: WantedJob,
   deps: SubmitDeps,
 ): Promise<{ webhook_url: string | null; input: Record<string, unknown> }> {
   const { webhook_url: inBody, ...input } = withoutNulls(body);
@@ -114,7 +115,7 @@ async function takeWebhook(
     throw bad('must be one address, as a string');
   if (given.length === 2 && inQuery !== inBody)
     throw bad('differs between the query and the body; give it only once');
-  await judgeWebhook(url, 'webhook_url', deps);
+  await judgeWebhook(url, 'webhook_url', caller.account_id, deps);
   return { webhook_url: url, input };
 }
 

@@ -38,8 +38,7 @@ export interface FailedCall {
   account_id: string;
   /** The catalog row that the caller asked for. */
   model_id: string;
-  message: string;
-  /** The part of the message that may be logged. */
+  /** The upstream's message, without the caller's input. */
   cause: string;
   why?: Refusal | undefined;
   /** How long the upstream asks us to wait. */
@@ -50,7 +49,7 @@ export interface FailedCall {
 }
 
 /** A poll of a running job that was refused. */
-type RefusedPoll = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_after_ms'> & {
+type RefusedPoll = Pick<FailedCall, 'model_id' | 'cause' | 'retry_after_ms'> & {
   why: Refusal;
 };
 
@@ -62,6 +61,8 @@ export interface Circuit {
   failed(route: UpstreamCall, failed: FailedCall): Promise<void>;
   /** `began`: when the call was made, as `performance.now()`. */
   succeeded(route: UpstreamCall, account_id: string, began: number): Promise<void>;
+  /** Counts a stream that the upstream broke off. Its start had succeeded. */
+  streamBroke(upstream: string): void;
   /** Whether this account's calls try this route last, because its newest calls there were lost. */
   isLast(account_id: string, route: UpstreamCall): boolean;
   /**
@@ -97,6 +98,7 @@ interface Listener {
   /** `resumed`: models whose pause has ended; an empty name means the whole upstream. */
   startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
   pollRefused(failure: UpstreamFailure): void;
+  streamBroke(upstream: string): void;
 }
 
 export function openCircuit(
@@ -115,7 +117,7 @@ function startCircuit(
   db: Database,
   upstreams: ReadonlyMap<string, Upstream>,
   listener: Listener,
-): Pick<Circuit, 'failed' | 'succeeded' | 'isLast'> {
+): Pick<Circuit, 'failed' | 'succeeded' | 'streamBroke' | 'isLast'> {
   const lostStarts = countLostStarts({
     threshold: limits.model_threshold,
     seconds: limits.failure_pause_seconds,
@@ -152,6 +154,7 @@ function startCircuit(
       const ofKey = await noteHealthy(pausedName(upstream, key), model, began);
       listener.startSucceeded({ upstream, model, key }, ofKey);
     },
+    streamBroke: listener.streamBroke,
     isLast: lostStarts.isLast,
   };
 
@@ -159,12 +162,13 @@ function startCircuit(
     { upstream, model, key }: UpstreamCall,
     failed: FailedCall,
   ): Promise<void> {
-    const { account_id, model_id, message, cause, retry_after_ms } = failed;
+    const { account_id, model_id, cause, retry_after_ms } = failed;
     const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
     if (why === 'lost') lostStarts.lost(account_id, { upstream, model });
     const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
     const name = pausedName(upstream, blamed);
-    const failure = { account_id, message, why, model, account_wide: failed.account_wide };
+    const { account_wide } = failed;
+    const failure = { account_id, message: cause, why, model, account_wide };
     const noted = await upstreamPauses.noteFailure(db, name, {
       ...failure,
       pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
@@ -194,7 +198,7 @@ function pollCircuit(
   const noted = new Map<string, number>();
   return {
     async pollRefused({ name: upstream, key }, refused) {
-      const { model_id, why, message, cause, retry_after_ms } = refused;
+      const { model_id, why, cause, retry_after_ms } = refused;
       const now = performance.now();
       const seconds = wishSeconds(retry_after_ms);
       const name = pausedName(upstream, key);
@@ -203,7 +207,7 @@ function pollCircuit(
       const kind = JSON.stringify([name, why]);
       if (now >= (noted.get(kind) ?? 0)) {
         noted.set(kind, now + pollNotedMs);
-        await upstreamPauses.noteRefusedPoll(db, name, { message, why });
+        await upstreamPauses.noteRefusedPoll(db, name, { message: cause, why });
       }
       return seconds;
     },

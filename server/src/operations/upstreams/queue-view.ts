@@ -30,12 +30,21 @@ interface Wanted {
 
 export const positionMax = 1_000;
 const freshMs = 250;
+/** How long the waiting time of an account counts. Only a long queue asks for it. */
+const waitedFreshMs = 2_000;
 
 interface View {
   at: number;
   state: QueueState;
   /** Ids of requests that this process has accepted since `at`, in order. */
   entered: string[];
+  waited: WaitedSeconds;
+}
+
+/** How long the oldest request of each account that has asked since `at` had waited. */
+interface WaitedSeconds {
+  at: number;
+  byAccount: Map<string, Promise<number>>;
 }
 
 export function createQueueView(
@@ -59,9 +68,21 @@ export function createQueueView(
 
   async function load(upstream: string): Promise<View> {
     const [state] = await read([upstream], positionMax);
-    const loaded = { at: performance.now(), state: state!, entered: [] };
+    const at = performance.now();
+    const known = views.get(upstream)?.waited;
+    const waited = known && at - known.at < waitedFreshMs ? known : { at, byAccount: new Map() };
+    const loaded = { at, state: state!, entered: [], waited };
     views.set(upstream, loaded);
     return loaded;
+  }
+
+  function waitedAt({ waited: { byAccount } }: View, upstream: string, account: string) {
+    const known = byAccount.get(account);
+    if (known) return known;
+    const asked = waitedSeconds(upstream, account);
+    byAccount.set(account, asked);
+    asked.catch(() => byAccount.delete(account));
+    return asked;
   }
 
   return {
@@ -79,13 +100,14 @@ export function createQueueView(
       return position;
     },
     async closed({ upstream, model, account_id }) {
-      const { state } = await view(upstream);
+      const current = await view(upstream);
+      const { state } = current;
       const seconds = Math.max(state.paused_seconds, state.paused_models[model] ?? 0);
       if (seconds > 0) return { reason: 'is paused after failures', seconds };
       // If the queue is longer than the view holds, the view may lack this account's requests.
       const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
       // Claims alternate between accounts, so another account's backlog does not delay this one.
-      if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
+      if (mayBeOld && (await waitedAt(current, upstream, account_id)) > queueAgeSeconds)
         return { reason: 'has jobs of this account that have waited too long', seconds: 30 };
       return null;
     },

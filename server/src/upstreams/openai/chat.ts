@@ -1,4 +1,5 @@
 import { chunksFromCompletion } from '../../core/chat/completion.ts';
+import { ApiError } from '../../core/errors.ts';
 import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { messageOf } from '../../lib/unknown.ts';
@@ -6,7 +7,7 @@ import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
-import { readChunks, tidied } from './chunks.ts';
+import type { ChatForm } from './forms.ts';
 import { messagesForUpstream } from './messages.ts';
 import type { Options } from './options.ts';
 import { errorIn, headOf, type Wire } from './wire.ts';
@@ -21,12 +22,14 @@ const tooLarge = 'its reply is larger than 32 MiB';
  * life.
  */
 const peekUsualMs = 3000;
-const path = '/chat/completions';
 
-/** OpenAI's chat completions. No call is ever repeated. */
+type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 'inline_images'>;
+
+/** Chat calls in the form that the server speaks. No call is ever repeated. */
 export function createChat(
   wire: Wire,
-  options: Options,
+  form: ChatForm,
+  options: ChatOptions,
   tools: UpstreamTools,
   peekMs = peekUsualMs,
 ): (call: ChatCall) => Promise<ChatOutcome> {
@@ -35,15 +38,17 @@ export function createChat(
   return async (call) => {
     let body: string;
     try {
-      body = JSON.stringify(await bodyOf(call, options, tools));
+      const { messages } = call.body;
+      const sent = await messagesForUpstream(messages, options.inline_images, call, tools);
+      body = JSON.stringify(form.body(call, sent));
     } catch (error) {
-      return outcomeUnprepared(error);
+      return untranslated(error) ?? { ...outcomeUnprepared(error), unasked: true };
     }
     try {
-      if (!call.stream) return await unstreamed(call, body, wire, firstMs);
+      if (!call.stream) return await unstreamed(call, body, wire, form, firstMs);
       // If the call limits the time to the first byte, wait for that byte before returning.
       const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
-      return await streamed(call, body, wire, tools, { ...times, ...peek });
+      return await streamed(call, body, wire, form, tools, { ...times, ...peek });
     } catch (error) {
       if (error instanceof FetchError) return wire.fault(error);
       throw error;
@@ -57,29 +62,40 @@ interface Times {
   peekMs: number;
 }
 
+/** The outcome of a call that the server's API cannot express; null for any other error. */
+function untranslated(error: unknown): ChatOutcome | null {
+  if (!(error instanceof ApiError)) return null;
+  const { message, param } = error;
+  return { outcome: 'rejected', message, ...(param !== null && { param }), unasked: true };
+}
+
 async function unstreamed(
-  { model, signal }: ChatCall,
+  call: ChatCall,
   body: string,
   wire: Wire,
+  form: ChatForm,
   firstMs: number,
 ): Promise<ChatOutcome> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
+  const { model, signal } = call;
   const limits = { maxBytes: replyMaxBytes, timeoutMs: 2 * firstMs, signal };
-  const reply = await wire.request(path, { method: 'POST', headers, body, ...limits });
+  const reply = await wire.request(form.path, { method: 'POST', headers, body, ...limits });
   if (!isSuccess(reply.status)) return wire.refusal(reply, model);
   if (reply.truncated) return { outcome: 'unknown', message: tooLarge, answer: 'oversized' };
-  return judged(jsonOf(reply.body), reply.headers, wire, model);
+  return judged(jsonOf(reply.body), reply.headers, wire, form, call);
 }
 
 async function streamed(
-  { model, signal }: ChatCall,
+  call: ChatCall,
   body: string,
   wire: Wire,
+  form: ChatForm,
   tools: UpstreamTools,
   times: Times,
 ): Promise<ChatOutcome> {
+  const { model, signal } = call;
   const reply = await tools.fetch.stream({
-    url: wire.url + path,
+    url: wire.url + form.path,
     method: 'POST',
     headers: {
       ...wire.headers,
@@ -97,14 +113,13 @@ async function streamed(
   const type = headers['content-type'] ?? '';
   if (/json/i.test(type)) {
     const value = jsonOf(await headOf(reply, replyMaxBytes));
-    return atOnce(judged(value, headers, wire, model));
+    return atOnce(judged(value, headers, wire, form, call));
   }
   if (/html/i.test(type)) {
     reply.close();
     return unreadable('answered with an HTML page');
   }
-  const chunks = cleanedChunks(readChunks(paced(reply, times)), wire);
-  return begun(chunks, headers, wire, model, times.peekMs);
+  return begun(form.chunks(paced(reply, times), call), headers, wire, model, times.peekMs);
 }
 
 /** The outcome of a whole reply, or of an error that came instead. */
@@ -112,14 +127,15 @@ function judged(
   value: unknown,
   headers: Record<string, string>,
   wire: Wire,
-  model: string,
+  form: ChatForm,
+  call: ChatCall,
 ): ChatOutcome {
   if (!isObject(value)) return unreadable('its answer could not be read');
-  const reply = cleaned(tidied(value), wire);
+  const reply = cleaned(form.reply(value, call), wire);
   const isEmpty = itemsOf(reply.choices).length === 0;
   if (!isEmpty) return { outcome: 'reply', reply };
   const error = errorIn(reply);
-  if (error !== null) return wire.inBand(error, headers, model);
+  if (error !== null) return wire.inBand(error, headers, call.model);
   return unreadable('its answer has no choice');
 }
 
@@ -141,10 +157,6 @@ function cleaned(value: Json, wire: Wire): Json {
   return { ...value, choices, ...(value.error !== undefined && { error: shown(value.error) }) };
 }
 
-async function* cleanedChunks(chunks: AsyncIterable<Json>, wire: Wire): AsyncGenerator<Json> {
-  for await (const chunk of chunks) yield cleaned(chunk, wire);
-}
-
 async function begun(
   chunks: AsyncGenerator<Json>,
   headers: Record<string, string>,
@@ -154,28 +166,17 @@ async function begun(
 ): Promise<ChatOutcome> {
   const first = chunks.next();
   const [seen] = await withTimeout(Promise.allSettled([first]), peekMs).catch(() => [null]);
-  if (seen === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
+  const stream = { outcome: 'stream' as const, chunks: resumed(first, chunks, wire) };
+  if (seen === null) return stream;
   if (seen.status === 'rejected') {
     if (seen.reason instanceof FetchError) throw seen.reason;
     return unreadable(wire.clean(messageOf(seen.reason)));
   }
   if (seen.value.done) return unreadable('its stream is empty');
-  const error = errorIn(seen.value.value);
-  if (error === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
+  const error = errorIn(cleaned(seen.value.value, wire));
+  if (error === null) return stream;
   await chunks.return(undefined);
   return wire.inBand(error, headers, model);
-}
-
-async function bodyOf(call: ChatCall, options: Options, tools: UpstreamTools): Promise<Json> {
-  const { max_tokens, messages, ...rest } = call.body;
-  return {
-    ...rest,
-    model: call.model,
-    messages: await messagesForUpstream(messages, options.inline_images, call, tools),
-    ...(max_tokens !== undefined && { [options.token_limit]: max_tokens }),
-    ...(call.stream && { stream: true }),
-    ...(call.stream && options.include_usage && { stream_options: { include_usage: true } }),
-  };
 }
 
 /** Turns the whole reply of a server that does not stream into one chunk and its usage. */
@@ -191,18 +192,22 @@ async function* eachOf(chunks: Json[]): AsyncGenerator<Json> {
   yield* chunks;
 }
 
-async function* resumed(
+/**
+ * The stream from its first chunk on, with clean error texts. Without a generator of its own: every
+ * layer costs each chunk some turns of the microtask queue.
+ */
+function resumed(
   first: Promise<IteratorResult<Json>>,
   rest: AsyncGenerator<Json>,
-): AsyncGenerator<Json> {
-  try {
-    const { done, value } = await first;
-    if (done) return;
-    yield value;
-    yield* rest;
-  } finally {
-    await rest.return(undefined);
-  }
+  wire: Wire,
+): AsyncIterable<Json> {
+  let isFirst = true;
+  const next = async (): Promise<IteratorResult<Json>> => {
+    const result = await (isFirst ? first : rest.next());
+    isFirst = false;
+    return result.done ? result : { value: cleaned(result.value, wire) };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: () => rest.return(undefined) }) };
 }
 
 /**

@@ -29,7 +29,8 @@ export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   if (!ended) throw new Error('its stream ended before the reply was complete');
 }
 
-function parsed(text: string): Json {
+/** The object in the data of an event. Throws if it is none. */
+export function parsed(text: string): Json {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -25,13 +25,14 @@ async function readList(wire: Wire, path: string, signal: AbortSignal): Promise<
   return list.filter(isObject);
 }
 
-/** The server's own names of its models. */
+/** The server's own names of the models in its list at `path`. */
 export async function listModels(
   wire: Wire,
-  { videos }: Pick<Options, 'videos'>,
+  path: string,
   signal: AbortSignal,
+  { videos }: Partial<Pick<Options, 'videos'>> = {},
 ): Promise<string[]> {
-  const models = await readList(wire, '/models', signal);
+  const models = await readList(wire, path, signal);
   // OpenRouter lists video models separately.
   if (videos === 'openrouter') models.push(...(await readVideos(wire, signal)));
   return models.map(({ id }) => id).filter((id) => typeof id === 'string');

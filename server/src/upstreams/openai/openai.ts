@@ -1,13 +1,14 @@
+import { responsesApi } from '../../core/chat-apis/responses.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { FetchError, isSuccess } from '../../lib/outbound/fetch.ts';
-import { isObject } from '../../lib/json.ts';
+import { FetchError } from '../../lib/outbound/fetch.ts';
 import { outcomeUnreadable } from '../inputs.ts';
-import { jsonOf, messageIn } from '../replies.ts';
 import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstream.ts';
 import { createCallback } from './callback.ts';
 import { createChat } from './chat.ts';
+import { checkKey } from './check.ts';
+import { completionForm, translatedForm } from './forms.ts';
 import { createImages } from './images.ts';
-import { callMs, hasModel, listMaxBytes, listModels, listTerms } from './listing.ts';
+import { hasModel, listModels, listTerms } from './listing.ts';
 import { optionsOf } from './options.ts';
 import { createVideos } from './videos.ts';
 import { createWire, type Wire } from './wire.ts';
@@ -33,6 +34,8 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
   const options = optionsOf(settings.options);
   const wire = createWire(settings, tools, options.base_path);
   const callsBack = options.videos === 'openrouter' && secret !== null;
+  const api = options.api === 'responses' ? responsesApi : null;
+  const form = api ? translatedForm(api) : completionForm(options);
   const images = createImages(wire, options, tools);
   const videos = createVideos(wire, options, tools, callsBack);
   return {
@@ -43,11 +46,12 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
     synchronous: imageTasks,
     start: (job) => started(job, wire, { images, videos: videos.start }),
     poll: videos.poll,
-    chat: createChat(wire, options, tools),
-    passes: new Set(options.pass),
+    chat: createChat(wire, form, options, tools),
+    passes: new Set(options.pass.filter((name) => api?.optional.has(name) ?? true)),
+    ...(api && { ignored: api.ignored }),
     ...(callsBack && { callback: createCallback(secret, tools.now) }),
-    check: (signal) => check(wire, options.check_path, signal),
-    models: (signal) => listModels(wire, options, signal),
+    check: (signal) => checkKey(wire, options.check_path, signal),
+    models: (signal) => listModels(wire, '/models', signal, options),
     ...(options.videos === 'openrouter' && {
       hasModel: (model, signal) => hasModel(wire, model, signal),
     }),
@@ -75,27 +79,4 @@ async function started(
     if (error instanceof FetchError) return wire.fault(error);
     throw error;
   }
-}
-
-async function check(wire: Wire, path: string, signal: AbortSignal): Promise<string | null> {
-  try {
-    const reply = await wire.request(path, { maxBytes: listMaxBytes, timeoutMs: callMs, signal });
-    if (!isSuccess(reply.status)) {
-      const said = messageIn(jsonOf(reply.body));
-      return wire.clean(`answered ${reply.status}${said === null ? '' : `: ${said}`}`);
-    }
-    const value = jsonOf(reply.body);
-    if (value === undefined) return 'its answer is not JSON: is the address right?';
-    return isSpent(value) ? 'the credit of its key is used up' : null;
-  } catch (error) {
-    if (!(error instanceof FetchError)) throw error;
-    return wire.clean(error.message);
-  }
-}
-
-/** Whether a key's spending limit is used up; OpenRouter reports what is left. */
-function isSpent(value: unknown): boolean {
-  const data = isObject(value) ? value.data : undefined;
-  const left = isObject(data) ? data.limit_remaining : undefined;
-  return typeof left === 'number' && left <= 0;
 }

@@ -3,6 +3,8 @@ import { hasKey, isOneOf } from '../../lib/records.ts';
 
 /** The differences between OpenAI-compatible servers, from the definition's `options`. */
 export interface Options {
+  /** The API of its chat. */
+  api: 'completions' | 'responses';
   /** A path such as `/v1`, appended to the address unless the address already ends with it. */
   base_path: string;
   /** The server's name for the limit of completion tokens. */
@@ -26,6 +28,7 @@ export interface Options {
 }
 
 const usual: Options = {
+  api: 'completions',
   base_path: '',
   token_limit: 'max_tokens',
   include_usage: true,
@@ -40,6 +43,7 @@ const usual: Options = {
 };
 
 const words: Partial<Record<keyof Options, readonly string[]>> = {
+  api: ['completions', 'responses'],
   token_limit: ['max_tokens', 'max_completion_tokens'],
   videos: ['multipart', 'json', 'openrouter'],
 };
@@ -47,19 +51,33 @@ const secondsMax = 3600;
 
 /** Throws if an option is unknown or invalid. The catalog's schema usually reports it earlier. */
 export function optionsOf(given: Record<string, unknown>): Options {
+  return readOptions(given, usual, words);
+}
+
+/** The given options, and the usual ones for the rest. `words`: the values of some. */
+export function readOptions<T extends object>(
+  given: Record<string, unknown>,
+  usual: T,
+  words: Partial<Record<keyof T, readonly string[]>>,
+): T {
   for (const [name, value] of Object.entries(given)) {
     if (!hasKey(usual, name)) throw new Error(`there is no option ${String(name)}`);
-    if (!fits(name, value)) throw new Error(`the option ${name} cannot be ${String(value)}`);
+    if (!fits(name, value, usual[name], words[name]))
+      throw new Error(`the option ${String(name)} cannot be ${String(value)}`);
   }
   return { ...usual, ...given };
 }
 
-function fits(option: keyof Options, value: unknown): boolean {
+function fits(
+  option: PropertyKey,
+  value: unknown,
+  usual: unknown,
+  allowed: readonly string[] | undefined,
+): boolean {
   if (option === 'pass')
     return Array.isArray(value) && value.every((name) => isOneOf(optionalNames, name));
-  const allowed = words[option];
   if (allowed) return isOneOf(allowed, value);
-  if (typeof value !== typeof usual[option]) return false;
+  if (typeof value !== typeof usual) return false;
   if (typeof value === 'number') return value >= 1 && value <= secondsMax;
   return typeof value !== 'string' || /^(\/[\w.-]+)*$/.test(value);
 }

@@ -1,4 +1,4 @@
-import { statedCost } from '../../core/price/cost.ts';
+import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import {
   FetchError,
@@ -6,7 +6,7 @@ import {
   type RequestCall,
   type StreamReply,
 } from '../../lib/outbound/fetch.ts';
-import { isObject, type Json } from '../../lib/json.ts';
+import { isObject, type Json, objectOf } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
@@ -20,10 +20,16 @@ export type Wire = ReturnType<typeof createWire>;
 
 const errorBytes = 64 * 1024;
 
-export function createWire(settings: UpstreamSettings, tools: UpstreamTools, basePath: string) {
+/** `headersOf`: the headers of every call, with our key. */
+export function createWire(
+  settings: UpstreamSettings,
+  tools: UpstreamTools,
+  basePath: string,
+  headersOf: (key: string | null) => Record<string, string> = bearer,
+) {
   const { key, url: given } = settings;
   const url = given.endsWith(basePath) ? given : given + basePath;
-  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+  const headers = headersOf(key);
 
   /** Removes our key and all addresses from a text of the server. */
   function clean(text: string): string {
@@ -71,6 +77,10 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
   };
 }
 
+export function bearer(key: string | null): Record<string, string> {
+  return key === null ? {} : { authorization: `Bearer ${key}` };
+}
+
 /** The error in a body of any of the usual shapes, or null. */
 export function errorIn(value: unknown): Json | null {
   if (!isObject(value)) return null;
@@ -88,6 +98,9 @@ function specialRefusal(status: number, error: Json, model: string): Refused | n
   if (status === 403 && isObject(metadata) && Array.isArray(metadata.reasons))
     return { outcome: 'rejected', message };
   if (status === 403 && /key limit exceeded/i.test(message))
+    return { outcome: 'not_accepted', why: 'account', message };
+  // Anthropic's words for an account without money, with the status of a wrong input.
+  if (status === 400 && /^your credit balance is too low/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
   if (status < 500 && (code === 'model_not_found' || lacks(model, status, message)))
     return { outcome: 'not_accepted', why: 'model', message };
@@ -116,6 +129,9 @@ const statuses: Readonly<Record<string, number>> = {
   authentication_error: 401,
   not_found_error: 404,
   invalid_request_error: 400,
+  billing_error: 402,
+  permission_error: 403,
+  request_too_large: 413,
 };
 
 /** The status that an error states; otherwise 500, which proves nothing. */
@@ -144,5 +160,5 @@ export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise
 
 /** Micro-USD of a `usage.cost` in dollars; undefined if none is stated. */
 export function costIn(reply: Json): bigint | undefined {
-  return statedCost(isObject(reply.usage) ? reply.usage.cost : undefined) ?? undefined;
+  return costInUsage(objectOf(reply.usage)) ?? undefined;
 }

@@ -6,11 +6,11 @@ import * as alerts from '../../db/accounts/alerts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
 import * as people from '../../db/accounts/people.ts';
-import type { Fetch } from '../../lib/outbound/fetch.ts';
 import { newId } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
+import { webhookFetch, type WebhookFetches } from '../../operations/requests/webhook-fetch.ts';
 
 /**
  * Notifies accounts whose balance is low: once, and again only after it has been above the limit.
@@ -23,10 +23,9 @@ const limit = 100;
 const leaseSeconds = 120;
 const triesMax = 5;
 
-export interface BalanceDeps {
+export interface BalanceDeps extends WebhookFetches {
   db: Database;
   log: Logger;
-  webhooks: Fetch;
   webhookMs: number;
   /** Null if no mail server is set up. */
   mail: ((letter: Letter) => Promise<void>) | null;
@@ -93,7 +92,7 @@ async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
 
 /** Sent once, like every notification: if the receiver does not accept it, it is not repeated. */
 async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
-  const { db, webhooks: fetch, webhookMs: timeoutMs } = deps;
+  const { db, webhookMs: timeoutMs } = deps;
   const { account_id, webhook_url: url, notified_at } = low;
   if (url === null) return;
   const again = low.tries > 1 && (await deliveries.alertedSince(db, account_id, notified_at));
@@ -108,7 +107,10 @@ async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
     created_at: notified_at.toISOString(),
   });
   const notification = { id, url, body, secrets: account.webhook_secrets };
-  const sent = await sendNotification(notification, { fetch, timeoutMs });
+  const sent = await sendNotification(notification, {
+    fetch: webhookFetch(account, deps),
+    timeoutMs,
+  });
   const { status, error, duration_ms } = sent;
   const about = { id: newId(), account_id, request_id: null, cause: 'low_balance', url } as const;
   await deliveries.insert(db, { ...about, status, error, duration_ms });

@@ -4,7 +4,7 @@ import type { Reply } from '../../kit/service.ts';
 import { cancel, marker, post, type Row, type World } from './row.ts';
 
 /**
- * JSON that is broken, hostile or only unusual. `lib/json.test.ts` has the whole grammar; here each
+ * JSON that is broken, hostile or only unusual. `lib/json.long.test.ts` has the whole grammar; here each
  * kind of it comes over HTTP.
  */
 

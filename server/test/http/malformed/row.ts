@@ -36,7 +36,7 @@ function made<T extends object | string>(given: Made<T>, world: World): T {
 export function post(path: string, raw: string | Buffer): Call {
   return ({ service, account: { key } }) => {
     const headers = { 'content-type': 'application/json' };
-    return service.call('POST', path, { key, raw, headers, signal: AbortSignal.timeout(10_000) });
+    return service.call('POST', path, { key, raw, headers, signal: AbortSignal.timeout(60_000) });
   };
 }
 

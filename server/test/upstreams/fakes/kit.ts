@@ -184,6 +184,8 @@ export async function serve(answer: (call: Call) => Promise<Answer> | Answer): P
       .catch((error: unknown) => ({ status: 500, body: `the fake failed: ${String(error)}` }))
       .then((reply) => send(res, reply));
   });
+  // A caller that uses a kept connection just as it is closed gets ECONNRESET.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

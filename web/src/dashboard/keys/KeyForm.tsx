@@ -17,6 +17,7 @@ import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { modelsQuery } from '../../studio/models.ts';
+import { KeyScope, ManagerWarning, type Scope } from './KeyScope.tsx';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
 
 interface Props {
@@ -50,6 +51,7 @@ export function KeyForm(props: Props & { opened: boolean }) {
 
 interface Typed {
   name: string;
+  scope: Scope;
   limit: string;
   /** When the key ends: `keep`, `never`, `date`, or a number of days from now. */
   end: string;
@@ -66,6 +68,7 @@ function typedOf(key: Key | null, set: KeyCeilings): Typed {
   const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;
   return {
     name: key?.name ?? '',
+    scope: key?.scope ?? 'spend',
     limit: limit === null ? '' : formatUsd(limit).replaceAll(',', ''),
     end: key?.expires_at ? 'keep' : 'never',
     date: '',
@@ -81,13 +84,15 @@ function Fields(props: Props) {
   const [typed, setTyped] = useState(() => typedOf(changed, ceilings));
   const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
   const save = useKeyChange(async (fields: KeyFields, api) => {
-    if (!changed) return api('POST /keys', { body: { ...fields, name: fields.name! } });
+    const { scope } = typed;
+    if (!changed) return api('POST /keys', { body: { ...fields, scope, name: fields.name! } });
     await api('PATCH /keys/:key_id', { params: { key_id: changed.key_id }, body: fields });
     return null;
   });
   const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
   const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
   const isStudio = changed?.is_studio ?? false;
+  const isManager = typed.scope === 'keys';
   const ceiling = (changed ?? ceilings).monthly_ceiling_usd_micro;
   const labels = {
     monthly_limit_usd_micro: t('limit'),
@@ -97,7 +102,7 @@ function Fields(props: Props) {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (isWrong) return;
+    if (isWrong && !isManager) return;
     const fields = fieldsOf(typed, limit, isStudio);
     save.mutate(fields, {
       onSuccess: (made) => (made ? onMade(made) : onClose()),
@@ -118,24 +123,30 @@ function Fields(props: Props) {
             autoComplete="off"
           />
         )}
-        <TextInput
-          label={t('limit')}
-          description={
-            ceiling === null
-              ? t(isStudio ? 'limit_hint_studio' : 'limit_hint')
-              : t('ceiling', { most: `$${formatUsd(ceiling)}` })
-          }
-          placeholder={t('no_limit_placeholder')}
-          required={ceiling !== null}
-          leftSection="$"
-          inputMode="decimal"
-          autoComplete="off"
-          value={typed.limit}
-          onChange={(event) => set({ limit: event.currentTarget.value })}
-          error={isWrong ? t('limit_wrong') : null}
-        />
+        {!changed && <KeyScope scope={typed.scope} onChange={(scope) => set({ scope })} />}
+        {isManager && <ManagerWarning />}
+        {!isManager && (
+          <TextInput
+            label={t('limit')}
+            description={
+              ceiling === null
+                ? t(isStudio ? 'limit_hint_studio' : 'limit_hint')
+                : t('ceiling', { most: `$${formatUsd(ceiling)}` })
+            }
+            placeholder={t('no_limit_placeholder')}
+            required={ceiling !== null}
+            leftSection="$"
+            inputMode="decimal"
+            autoComplete="off"
+            value={typed.limit}
+            onChange={(event) => set({ limit: event.currentTarget.value })}
+            error={isWrong ? t('limit_wrong') : null}
+          />
+        )}
         {!isStudio && <End typed={typed} set={set} changed={changed} />}
-        {!isStudio && <Models chosen={typed.models} onChange={(models) => set({ models })} />}
+        {!isStudio && !isManager && (
+          <Models chosen={typed.models} onChange={(models) => set({ models })} />
+        )}
         <Rates {...props} typed={typed} set={set} />
         {save.error && <Failure error={save.error} labels={labels} />}
         <Group justify="flex-end">
@@ -230,7 +241,7 @@ function Rates({
     ceilingOf(name) ?? Math.max(defaults[name], changed?.[name] ?? 0);
   return (
     <SimpleGrid cols={2}>
-      {(['rpm', 'open_jobs'] as const).map((name) => (
+      {limitsOf(typed.scope).map((name) => (
         <NumberInput
           key={name}
           label={t(name)}
@@ -251,8 +262,15 @@ function Rates({
   );
 }
 
+/** A key that manages keys runs no jobs. */
+function limitsOf(scope: Scope) {
+  return scope === 'keys' ? (['rpm'] as const) : (['rpm', 'open_jobs'] as const);
+}
+
 function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFields {
   const whole = (value: number | string) => (value === '' ? null : Number(value));
+  const end = typed.end !== 'keep' && { expires_at: endOf(typed) };
+  if (typed.scope === 'keys') return { name: typed.name, rpm: whole(typed.rpm), ...end };
   const limits = {
     monthly_limit_usd_micro: limit === null ? null : String(limit),
     rpm: whole(typed.rpm),
@@ -263,7 +281,7 @@ function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFie
     name: typed.name,
     ...limits,
     models: typed.models.length === 0 ? null : typed.models,
-    ...(typed.end !== 'keep' && { expires_at: endOf(typed) }),
+    ...end,
   };
 }
 

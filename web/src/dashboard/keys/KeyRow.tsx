@@ -19,13 +19,18 @@ export function KeyRow(props: {
   refused: RefusedCalls[];
   onOpen: ((what: KeyAction) => void) | null;
 }) {
+  const { t } = useTranslation('keys');
   const { shown, onOpen } = props;
   const isOver = shown.state !== 'active';
   return (
     <li>
       <div className={`${styles.row} ${isOver ? styles.gone : ''}`}>
         <Who shown={shown} />
-        <Month shown={shown} />
+        {shown.scope === 'keys' ? (
+          <Dimmed className={styles.month}>{t('manager_row')}</Dimmed>
+        ) : (
+          <Month shown={shown} />
+        )}
         <Used shown={shown} defaults={props.defaults} />
         <Box className={styles.menu}>
           {onOpen && shown.state !== 'revoked' && <KeyActions shown={shown} onOpen={onOpen} />}
@@ -50,6 +55,11 @@ function Who({ shown }: { shown: Key }) {
     <div className={styles.who}>
       <Group gap={8}>
         <span className={styles.name}>{shown.is_studio ? t('studio_name') : shown.name}</span>
+        {shown.scope === 'keys' && (
+          <Badge variant="light" fw={500} color="grape">
+            {t('scope_badge')}
+          </Badge>
+        )}
         {state !== 'active' && (
           <Badge variant="light" fw={500} color={state === 'expired' ? 'yellow' : 'gray'}>
             {t(state)}
@@ -65,6 +75,9 @@ function Who({ shown }: { shown: Key }) {
           </span>
         )}
       </Dimmed>
+      {shown.created_by_name !== null && (
+        <Dimmed>{t('created_by', { name: shown.created_by_name })}</Dimmed>
+      )}
       {revoked_at !== null ? (
         <Dimmed>
           {t('revoked_on')} <When at={revoked_at} brief />
@@ -140,11 +153,15 @@ function Used({ shown, defaults }: { shown: Key; defaults: Defaults }) {
       </Text>
       <Dimmed>
         {t('rpm_shown', { count: shown.rpm ?? defaults.rpm })}
-        <br />
-        {t('jobs_shown', {
-          open: shown.open_requests,
-          jobs: shown.open_jobs ?? defaults.open_jobs,
-        })}
+        {shown.scope === 'spend' && (
+          <>
+            <br />
+            {t('jobs_shown', {
+              open: shown.open_requests,
+              jobs: shown.open_jobs ?? defaults.open_jobs,
+            })}
+          </>
+        )}
       </Dimmed>
     </div>
   );

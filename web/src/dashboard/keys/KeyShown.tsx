@@ -64,11 +64,28 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
           {t('shown_overlap')} <When at={made.previous_until} />.
         </Text>
       )}
-      <Try made={made} />
+      {made.scope === 'keys' ? <TryManaging made={made} /> : <Try made={made} />}
       <Group justify="flex-end">
         <PlainButton onClick={onClose}>{t('kept')}</PlainButton>
       </Group>
     </Stack>
+  );
+}
+
+/** The list of keys, asked for with a key that manages them. */
+function TryManaging({ made }: { made: NewKey }) {
+  const { t } = useTranslation('keys');
+  const settings = useSettings();
+  if (!settings) return null;
+  const code = `curl ${settings.base_url}/keys \\\n  -H 'Authorization: Key ${made.key}'`;
+  return (
+    <div>
+      <Text fw={600} mb={4}>
+        {t('try')}
+      </Text>
+      <Dimmed mb="xs">{t('try_keys')}</Dimmed>
+      <Snippet code={code} what="curl" />
+    </div>
   );
 }
 

@@ -19,7 +19,7 @@ export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: 
       onConfirm={() => revoke.mutateAsync(asked!)}
       onClose={onClose}
     >
-      {t('revoke_text', { hint: asked?.hint })}
+      {t(asked?.scope === 'keys' ? 'revoke_manager_text' : 'revoke_text', { hint: asked?.hint })}
     </Confirm>
   );
 }

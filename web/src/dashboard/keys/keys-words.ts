@@ -39,6 +39,15 @@ addWords('keys', {
     jobs_shown: '{{open}} of {{jobs}} open jobs',
     name: 'Name',
     name_hint: 'The person or program that uses it',
+    scope: 'Scope',
+    scope_spend: 'Run models and spend',
+    scope_keys: 'Only manage keys',
+    scope_badge: 'Manages keys',
+    manager_text:
+      'For a platform that gives each customer a key. It spends nothing itself, but its holder can create keys without a limit and spend the whole balance with them. Keep it on one server, with an expiry.',
+    manager_more: 'Read about its rights',
+    manager_row: 'Manages keys by the API and spends nothing itself',
+    created_by: 'Created by “{{name}}”',
     limit: 'Monthly limit',
     limit_hint: 'In USD, by calendar month in UTC. Reserved amounts count too.',
     limit_hint_studio:
@@ -69,6 +78,7 @@ addWords('keys', {
     try_queue: 'This line submits a job to',
     try_chat: 'This line asks',
     try_price: 'It costs',
+    try_keys: 'This line lists the keys of the account.',
     rotate_title: 'Rotate “{{name}}”',
     rotate_text:
       'Creates a new secret. The ID, the limits and this month’s spending stay, and open jobs continue.',
@@ -91,6 +101,8 @@ addWords('keys', {
     revoke_title: 'Revoke “{{name}}”',
     revoke_text:
       'Programs that use {{hint}} are refused from the next call. This cannot be undone. Open jobs continue, and outputs stay with the account.',
+    revoke_manager_text:
+      'Programs that use {{hint}} are refused from the next call. This cannot be undone. The keys it created keep working: revoke those too if it may have leaked.',
   },
   ru: {
     text: 'С ключом программа обращается к API и тратит баланс этого аккаунта.',
@@ -134,6 +146,15 @@ addWords('keys', {
     jobs_shown: 'Открыто заданий: {{open}} из {{jobs}}',
     name: 'Название',
     name_hint: 'Кто или что им пользуется',
+    scope: 'Назначение',
+    scope_spend: 'Запускать модели и тратить',
+    scope_keys: 'Только управлять ключами',
+    scope_badge: 'Управляет ключами',
+    manager_text:
+      'Для платформы, которая выдаёт ключ каждому своему клиенту. Сам он ничего не тратит, но с ним можно создать ключи без лимита и потратить весь баланс. Держите его на одном сервере и задайте срок.',
+    manager_more: 'Подробнее о его правах',
+    manager_row: 'Управляет ключами через API, сам ничего не тратит',
+    created_by: 'Создан ключом «{{name}}»',
     limit: 'Лимит на месяц',
     limit_hint: 'В USD. Считается списанное и зарезервированное; месяц календарный, по UTC.',
     limit_hint_studio:
@@ -166,6 +187,7 @@ addWords('keys', {
     try_queue: 'Эта строка отправляет задание модели',
     try_chat: 'Эта строка спрашивает модель',
     try_price: 'Стоит',
+    try_keys: 'Эта строка выводит ключи аккаунта.',
     rotate_title: 'Замена ключа «{{name}}»',
     rotate_text:
       'Ключ получит новый текст. Его id, лимиты и потраченное за месяц останутся, открытые задания продолжатся.',
@@ -188,5 +210,7 @@ addWords('keys', {
     revoke_title: 'Отзыв ключа «{{name}}»',
     revoke_text:
       'Программы с ключом {{hint}} получат отказ со следующего вызова. Отменить это нельзя. Открытые задания продолжатся, а всё сделанное останется в аккаунте.',
+    revoke_manager_text:
+      'Программы с ключом {{hint}} получат отказ со следующего вызова. Отменить это нельзя. Созданные им ключи продолжат действовать: если он мог попасть в чужие руки, отзовите и их.',
   },
 });

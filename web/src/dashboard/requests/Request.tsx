@@ -37,7 +37,7 @@ import { useSettings } from '../../entry/signing-in.ts';
 import { formatUsd } from '../../money.ts';
 import { useAccountApi, useMay } from '../../session.tsx';
 import { useRequest } from './request-detail.ts';
-import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
+import { Facts, MetadataCard, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
 import './request-words.ts';
 import { said } from '../../words.ts';
 import { useReload } from '../../queries.ts';
@@ -136,6 +136,7 @@ function Aside({ request }: { request: RequestDetail }) {
       <PriceCard request={request} />
       <TimelineCard request={request} />
       {request.webhook && <WebhookCard webhook={request.webhook} request={request} />}
+      {Object.keys(request.metadata).length > 0 && <MetadataCard request={request} />}
       <Facts request={request} />
     </>
   );

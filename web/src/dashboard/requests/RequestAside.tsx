@@ -1,6 +1,7 @@
-import { Divider, Group, Stack, Text } from '@mantine/core';
+import { Anchor, Divider, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { QueryLink } from '../../address.ts';
 import { Dimmed, Note, Dot } from '../../components/styles.ts';
 import type { RequestDetail } from '../../api-types.ts';
 import { Duration, formatDuration, Usd } from '../../components/text.tsx';
@@ -150,6 +151,32 @@ export function WebhookCard(props: {
         </Group>
         {last?.error && <Dimmed className="wrap">{last.error}</Dimmed>}
       </Stack>
+    </Part>
+  );
+}
+
+/** The caller's own pairs; each leads to all requests that have it. */
+export function MetadataCard({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const rows = Object.entries(request.metadata).map(([name, value]): [string, ReactNode] => {
+    const pair = `${name}=${value}`;
+    return [
+      name,
+      <Anchor
+        key={name}
+        component={QueryLink}
+        to="/dashboard/requests"
+        search={{ metadata: pair }}
+        className="wrap"
+        aria-label={t('find_metadata', { pair })}
+      >
+        {value || '""'}
+      </Anchor>,
+    ];
+  });
+  return (
+    <Part title={t('metadata')}>
+      <FactList rows={rows} />
     </Part>
   );
 }

@@ -4,7 +4,7 @@ import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PlainButton, QuietIcon } from '../../components/styles.ts';
-import { filterNames, statuses, type Search } from './request-entries.ts';
+import { filterNames, metadataForm, statuses, type Search } from './request-entries.ts';
 
 export interface Choices {
   keys: { value: string; label: string }[];
@@ -55,8 +55,15 @@ export function RequestFilters(props: Props) {
 function Fields({ search, choices, set }: Props & { set: (change: Search) => void }) {
   const { t } = useTranslation('requests');
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm" verticalSpacing="xs" mb="sm">
-      <IdField id={search.id} set={set} />
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 7 }} spacing="sm" verticalSpacing="xs" mb="sm">
+      <TypedField
+        label={t('find_id')}
+        hint={t('find_id_hint')}
+        wrong={t('bad_id')}
+        form={/^[0-9a-f-]{1,36}$/i}
+        value={search.id}
+        onType={(id) => set({ id })}
+      />
       <Select
         label={t('status')}
         placeholder={t('any')}
@@ -88,6 +95,14 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         value={search.key ?? null}
         onChange={(key) => set({ key: key ?? undefined })}
       />
+      <TypedField
+        label={t('metadata')}
+        hint={t('metadata_hint')}
+        wrong={t('bad_metadata')}
+        form={metadataForm}
+        value={search.metadata}
+        onType={(metadata) => set({ metadata })}
+      />
       {(['from', 'to'] as const).map((name) => (
         <TextInput
           key={name}
@@ -101,23 +116,33 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
   );
 }
 
-function IdField({ id, set }: { id: string | undefined; set: (change: Search) => void }) {
-  const { t } = useTranslation('requests');
-  const [typed, setTyped] = useState(id ?? '');
-  useEffect(() => setTyped(id ?? ''), [id]);
-  const isBad = !/^[0-9a-f-]{0,36}$/i.test(typed);
-  const tell = useDebouncedCallback((text: string) => set({ id: text || undefined }), 300);
+interface TypedProps {
+  label: string;
+  hint: string;
+  /** Shown while the text does not have the form. */
+  wrong: string;
+  form: RegExp;
+  value: string | undefined;
+  onType: (text: string | undefined) => void;
+}
+
+/** A text that filters as it is typed. */
+function TypedField({ label, hint, wrong, form, value, onType }: TypedProps) {
+  const [typed, setTyped] = useState(value ?? '');
+  useEffect(() => setTyped(value ?? ''), [value]);
+  const isFit = (text: string) => text === '' || form.test(text);
+  const tell = useDebouncedCallback((text: string) => onType(text || undefined), 300);
   return (
     <TextInput
-      label={t('find_id')}
-      placeholder={t('find_id_hint')}
+      label={label}
+      placeholder={hint}
       leftSection={<IconSearch size={16} />}
       value={typed}
-      error={isBad && t('bad_id')}
+      error={!isFit(typed) && wrong}
       onChange={({ currentTarget }) => {
         const text = currentTarget.value.trim();
         setTyped(text);
-        if (/^[0-9a-f-]{0,36}$/i.test(text)) tell(text);
+        if (isFit(text)) tell(text);
       }}
       spellCheck={false}
       autoComplete="off"

@@ -8,6 +8,8 @@ export interface Search {
   status?: Status | undefined;
   model?: string | undefined;
   key?: string | undefined;
+  /** One pair: NAME=VALUE. */
+  metadata?: string | undefined;
   from?: string | undefined;
   to?: string | undefined;
   id?: string | undefined;
@@ -17,7 +19,10 @@ export interface Search {
 
 export const pageSize = 25;
 export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
-export const filterNames = ['status', 'model', 'key', 'from', 'to', 'id'] as const;
+export const filterNames = ['status', 'model', 'key', 'metadata', 'from', 'to', 'id'] as const;
+
+/** A pair as it is typed and as the address keeps it. */
+export const metadataForm = /^[^=]{1,64}=.{0,512}$/;
 
 /** Reads the query and drops invalid fields. */
 export function readSearch(given: Record<string, unknown>): Search {
@@ -31,6 +36,7 @@ export function readSearch(given: Record<string, unknown>): Search {
     status: statuses.find((status) => status === given.status),
     model: text('model'),
     key: text('key', id),
+    metadata: text('metadata', metadataForm),
     from: dayOf(given.from),
     to: dayOf(given.to),
     id: text('id', /^[0-9a-fA-F-]{1,36}$/),
@@ -76,13 +82,19 @@ function belongsHere(entry: RequestEntry, { data, newer, older }: RequestPage): 
 }
 
 function matches(entry: RequestEntry, search: Search): boolean {
-  const { status, model, key, from, to, id } = search;
+  const { status, model, key, metadata, from, to, id } = search;
   return (
     (!status || entry.status === status) &&
     (!model || entry.model_id === model) &&
     (!key || entry.key_id === key) &&
+    (!metadata || hasPair(entry, metadata)) &&
     (!id || entry.request_id.startsWith(id.toLowerCase())) &&
     (!from || entry.created_at >= midnight(from)) &&
     (!to || entry.created_at < midnight(to, 1))
   );
+}
+
+function hasPair({ metadata }: RequestEntry, pair: string): boolean {
+  const at = pair.indexOf('=');
+  return metadata[pair.slice(0, at)] === pair.slice(at + 1);
 }

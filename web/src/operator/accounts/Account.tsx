@@ -140,6 +140,7 @@ function Actions({ account }: { account: AccountDetail }) {
           {item('price')}
           {item('invite')}
           <Menu.Divider />
+          {item(account.keys_by_api ? 'stop_keys' : 'allow_keys')}
           {account.is_operator ? item('unoperator', false, account.is_own) : item('operator')}
           {isActive ? item('suspend', true, account.is_own && account.is_operator) : item('resume')}
           {account.is_own && account.is_operator && <Menu.Label>{t('own')}</Menu.Label>}
@@ -161,4 +162,6 @@ const labels: Record<Action, string> = {
   resume: 'resume',
   operator: 'make_operator',
   unoperator: 'unmake_operator',
+  stop_keys: 'stop_keys',
+  allow_keys: 'allow_keys',
 };

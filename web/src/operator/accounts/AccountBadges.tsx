@@ -3,17 +3,23 @@ import { useTranslation } from 'react-i18next';
 import './accounts-words.ts';
 import { Dot, Tag } from '../../components/styles.ts';
 
-/** An account's status, with badges for an operator's account and for its own prices. */
+/** An account's status, with badges for an operator's account for its own prices and for stopped keys by API. */
 export function AccountBadges(props: {
-  account: { status: 'active' | 'suspended'; is_operator: boolean; price_ppm: number };
+  account: {
+    status: 'active' | 'suspended';
+    is_operator: boolean;
+    price_ppm: number;
+    keys_by_api: boolean;
+  };
 }) {
   const { t } = useTranslation('operator_accounts');
-  const { status, is_operator, price_ppm } = props.account;
+  const { status, is_operator, price_ppm, keys_by_api } = props.account;
   return (
     <Group gap={6} wrap="wrap">
       <Dot color={status === 'active' ? 'fare' : 'red'}>{t(`state.${status}`)}</Dot>
       {is_operator && <Tag>{t('operator')}</Tag>}
       {price_ppm !== 1_000_000 && <Tag>{t('price', { factor: price_ppm / 1e6 })}</Tag>}
+      {!keys_by_api && <Tag>{t('no_keys_by_api')}</Tag>}
     </Group>
   );
 }

@@ -12,7 +12,9 @@ export type Action =
   | 'suspend'
   | 'resume'
   | 'operator'
-  | 'unoperator';
+  | 'unoperator'
+  | 'stop_keys'
+  | 'allow_keys';
 
 /** The actions of an operator on an account, one at a time. */
 export function AccountDialog(props: {

@@ -33,6 +33,10 @@ export function AccountKeys(props: {
           <Dimmed ff="monospace" fw={400}>
             {row.prefix}…{row.last4}
           </Dimmed>
+          {row.scope === 'keys' && <Dot color="grape">{t('manages_keys')}</Dot>}
+          {row.created_by_name !== null && (
+            <Dimmed className="wrap">{t('made_by', { name: row.created_by_name })}</Dimmed>
+          )}
           {row.revoked_at !== null && <Dot color="red">{t('revoked')}</Dot>}
         </Group>
       ),

@@ -34,6 +34,20 @@ const switches = {
     done: 'unoperator_set',
     danger: true,
   },
+  stop_keys: {
+    route: 'PUT /accounts/:account_id/keys-by-api',
+    given: { body: { keys_by_api: false } },
+    label: 'stop_keys',
+    done: 'keys_stopped',
+    danger: true,
+  },
+  allow_keys: {
+    route: 'PUT /accounts/:account_id/keys-by-api',
+    given: { body: { keys_by_api: true } },
+    label: 'allow_keys',
+    done: 'keys_allowed',
+    danger: false,
+  },
 } as const;
 
 /** A setting that is on or off, with a confirmation. */

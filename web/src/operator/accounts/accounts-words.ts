@@ -40,6 +40,7 @@ addWords('operator_accounts', {
     nothing_text:
       'You can search by the start of a word in the name or address of an account or person; by the ID of an account, person, key, request or payment; by a payment reference; by a key as shown (fbx_ab…wxyz); or by the code, the last characters (FB-…WXYZ) or the note of a redeemed voucher.',
     price: 'Prices × {{factor}}',
+    no_keys_by_api: 'No keys by API',
     operator: 'Operator',
     state: { active: 'Active', suspended: 'Suspended' },
   },
@@ -82,6 +83,7 @@ addWords('operator_accounts', {
     nothing_text:
       'Введите начало любого слова адреса или имени аккаунта либо человека из него, id аккаунта, человека, ключа, запроса или платежа, номер платежа, ключ в показанном виде (fbx_ab…wxyz) либо код, последние знаки (FB-…WXYZ) или заметку погашенного ваучера.',
     price: 'Цены × {{factor}}',
+    no_keys_by_api: 'Без ключей через API',
     operator: 'Оператор',
     state: { active: 'Активен', suspended: 'Приостановлен' },
   },

@@ -1,5 +1,5 @@
 import { bodyOf, comment, type Printing } from './printed-types.ts';
-import type { Schema } from '../../schema.ts';
+import type { Schema } from '../../schemas/schema.ts';
 
 /**
  * The types of the client library, from the schemas of the OpenAPI document. They describe what the

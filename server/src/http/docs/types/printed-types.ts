@@ -1,4 +1,4 @@
-import type { Schema } from '../../schema.ts';
+import { microUsdPattern, signedMicroUsdPattern, type Schema } from '../../schemas/schema.ts';
 
 /** TypeScript types, printed from JSON Schemas. */
 
@@ -46,8 +46,8 @@ function literal(member: unknown): string {
   return typeof member === 'string' ? `'${member}'` : String(member);
 }
 
-function isAmount({ pattern, example }: Schema): boolean {
-  return pattern === '^(0|[1-9][0-9]*)$' && example === '39000';
+function isAmount({ pattern }: Schema): boolean {
+  return pattern === microUsdPattern || pattern === signedMicroUsdPattern;
 }
 
 function objectType(schema: Schema, printing: Printing, indent: string): string {

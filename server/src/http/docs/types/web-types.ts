@@ -2,7 +2,7 @@ import type { WebRoute } from '../../session/routes.ts';
 import { clientTypeNames } from './client-types.ts';
 import { collectNamed } from '../named.ts';
 import { bodyOf, comment, oneLine, typeOf, type Printing } from './printed-types.ts';
-import type { Schema } from '../../schema.ts';
+import type { Schema } from '../../schemas/schema.ts';
 
 /** Prints the types of the web pages' calls from the schemas beside their handlers. */
 

@@ -1,6 +1,6 @@
 import { changeStatus } from '../../../operations/accounts/account.ts';
 import { Refused } from '../../../operations/refused.ts';
-import { choice, form, named, object, optional, pageOf } from '../../schema.ts';
+import { choice, form, named, object, optional, pageOf } from '../../schemas/schema.ts';
 import { detailOf, need, OperatorAccount } from '../account.ts';
 import {
   AccountQuery,
@@ -16,7 +16,7 @@ import { action, read } from './endpoint.ts';
 
 /** GET /operator/accounts */
 export const list = read(
-  { query: AccountQuery, reply: pageOf(FoundAccount) },
+  { query: form(AccountQuery.properties), reply: pageOf(FoundAccount) },
   ({ query }, { db }) => findAccounts(query, db),
 );
 

@@ -10,10 +10,10 @@ import {
 import type { ApiEndpoint, ApiShapes } from '../../api/endpoint.ts';
 import type { HttpDeps, OperatorRequest } from '../../deps.ts';
 import type { At, ParamsOf } from '../../path.ts';
-import type { Static, TObject, TSchema } from '../../schema.ts';
-import { bodyOf, type Sendable } from '../../serialize.ts';
+import type { Static, TObject, TSchema } from '../../schemas/schema.ts';
+import { bodyOf, type Sendable } from '../../schemas/serialize.ts';
 import { readForm } from '../../session/visit.ts';
-import { readBody, readQuery } from '../../validate.ts';
+import { readBody, readQuery } from '../../schemas/validate.ts';
 
 /**
  * Calls of the operator's API. As on the operator's pages, a call either reads, or is an action

@@ -8,13 +8,14 @@ import {
   integer,
   named,
   nullable,
+  form,
   object,
   optional,
   pageOf,
   pageQuery,
   text,
   time,
-} from '../../schema.ts';
+} from '../../schemas/schema.ts';
 import { read } from './endpoint.ts';
 
 const states = ['waiting', 'sent', 'given_up', 'not_sent'] as const;
@@ -42,7 +43,7 @@ const OperatorEvent = named(
 /** GET /operator/events: newest first. */
 export const list = read(
   {
-    query: object({
+    query: form({
       type: optional(choice(eventTypes, 'Only of this type.')),
       ...pageQuery(50),
     }),

@@ -1,10 +1,10 @@
 import { ApiError } from '../../../core/errors.ts';
 import * as keys from '../../../db/accounts/keys.ts';
 import { addKey, changeLimits, endKey } from '../../../operations/accounts/key-actions.ts';
-import { checkName, KeySettings, limitsOf, NewKeySettings } from '../../dashboard/keys.ts';
+import { checkName, KeySettings, limitsOf, NewKeySettings } from '../../keys.ts';
 import { idOf } from '../../form.ts';
 import type { HttpDeps } from '../../deps.ts';
-import { named, object, text } from '../../schema.ts';
+import { named, object, text } from '../../schemas/schema.ts';
 import { AccountKey, keyView, need as needAccount } from '../account.ts';
 import { action } from './endpoint.ts';
 

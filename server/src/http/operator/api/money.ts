@@ -4,7 +4,7 @@ import type { Booked } from '../../../operations/accounts/booking.ts';
 import { adjust, deposit } from '../../../operations/accounts/deposit.ts';
 import type { ActionResult } from '../../../operations/operator-action.ts';
 import { Refused } from '../../../operations/refused.ts';
-import { form } from '../../schema.ts';
+import { form } from '../../schemas/schema.ts';
 import { need } from '../account.ts';
 import {
   Booking,

@@ -5,12 +5,13 @@ import {
   id,
   moment,
   named,
+  form,
   object,
   optional,
   pageOf,
   pageQuery,
   text,
-} from '../../schema.ts';
+} from '../../schemas/schema.ts';
 import { anyRequest, pageOfRequests, RequestMargin } from '../requests.ts';
 import { read } from './endpoint.ts';
 
@@ -22,7 +23,7 @@ const AnyRequest = named(
 /** GET /operator/requests: of all accounts. */
 export const list = read(
   {
-    query: object({
+    query: form({
       account_id: optional(text('Only of this account.')),
       status: optional(choice(statuses, 'Only in this state.')),
       model_id: optional(text('Only of this model.', { maxLength: 300 })),

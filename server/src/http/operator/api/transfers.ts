@@ -13,6 +13,7 @@ import {
   moment,
   named,
   nullable,
+  form,
   object,
   optional,
   pageOf,
@@ -20,8 +21,8 @@ import {
   text,
   time,
   type Static,
-} from '../../schema.ts';
-import { badField } from '../../validate.ts';
+} from '../../schemas/schema.ts';
+import { badField } from '../../schemas/validate.ts';
 import { read } from './endpoint.ts';
 
 const Transfer = named(
@@ -41,7 +42,7 @@ const Transfer = named(
   }),
 );
 
-const Query = object({
+const Query = form({
   account_id: optional(text('Only of this account.')),
   kind: optional(
     text(

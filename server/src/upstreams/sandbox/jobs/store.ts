@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makePrivate } from '../../../lib/make-folders.ts';
+import { makePrivate } from '../../../lib/files/make-folders.ts';
 import { codeOf } from '../../../lib/unknown.ts';
 import type { Rendering } from '../media/render.ts';
 import type { Order } from '../orders/order.ts';

@@ -1,0 +1,56 @@
+import { basename } from 'node:path';
+import { LocalFile, type Farebox } from '../../index.ts';
+import { withUploads } from '../../media.ts';
+import { keyed } from '../account.ts';
+import { localFile, type Fields } from './input.ts';
+import type { Context } from '../verb.ts';
+import {
+  bar,
+  bytesText,
+  LiveLine,
+  oneLine,
+  print,
+  printJson,
+  remark,
+} from '../terminal/terminal.ts';
+
+export async function upload({ json, quiet }: Context, path: string): Promise<void> {
+  const uploaded = await uploadFile(
+    keyed({ quiet }),
+    localFile(path, 'Give the path of a file.').path,
+    quiet,
+  );
+  if (json) printJson(uploaded);
+  else print(oneLine(uploaded.file_id));
+}
+
+/** Returns the input with each file replaced by its id; each file is uploaded once. */
+export function uploadFiles(client: Farebox, input: Fields, quiet: boolean): Promise<Fields> {
+  const ids = new Map<string, Promise<string>>();
+  return withUploads(input, (source) => {
+    // A command line can name files only by their paths.
+    if (!(source instanceof LocalFile)) throw new TypeError('An input has bytes');
+    const { path } = source;
+    const id = ids.get(path) ?? uploadFile(client, path, quiet).then(({ file_id }) => file_id);
+    ids.set(path, id);
+    return id;
+  });
+}
+
+async function uploadFile(client: Farebox, path: string, quiet: boolean) {
+  const line = new LiveLine(quiet);
+  const name = basename(path);
+  try {
+    const uploaded = await client.upload(path, {
+      onProgress: ({ sent, total }) =>
+        line.show(
+          `${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total ?? 0)}  ${name}`,
+        ),
+    });
+    line.end();
+    remark(quiet, `Uploaded ${name}, ${bytesText(uploaded.size)}, ${uploaded.content_type}`);
+    return uploaded;
+  } finally {
+    line.end();
+  }
+}

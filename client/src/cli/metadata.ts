@@ -1,0 +1,11 @@
+import { usage } from './exits.ts';
+
+/** The pairs of repeated `--metadata name=value`; undefined if there are none. */
+export function readPairs(given: string[] | undefined): Record<string, string> | undefined {
+  const pairs = given?.map((pair) => {
+    const at = pair.indexOf('=');
+    if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)] as const;
+    throw usage(`${JSON.stringify(pair)} is not metadata.`, 'It looks like name=value.');
+  });
+  return pairs && Object.fromEntries(pairs);
+}

@@ -1,0 +1,39 @@
+import type { Json } from '../../lib/json.ts';
+import { countsOf } from './counts.ts';
+import { tokensMax } from './usage.ts';
+
+/** The tokens of a chat, as they are stored with its end. */
+export interface TokenCounts {
+  input_tokens: number;
+  output_tokens: number;
+  /** Parts of the two; 0 if the upstream named none. */
+  cached_tokens: number;
+  reasoning_tokens: number;
+}
+
+/** The tokens in the usage of a charged reply. */
+export function tokensOf(completion: Json): TokenCounts {
+  const { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } =
+    countsOf(completion);
+  const input_tokens = Math.min(prompt_tokens, tokensMax);
+  const output_tokens = Math.min(completion_tokens, tokensMax);
+  return {
+    input_tokens,
+    output_tokens,
+    cached_tokens: Math.min(cached_tokens, input_tokens),
+    reasoning_tokens: Math.min(reasoning_tokens ?? 0, output_tokens),
+  };
+}
+
+/** The usage of a chat whose reply has been deleted. */
+export function usageOfTokens(tokens: TokenCounts, charged: bigint) {
+  const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = tokens;
+  return {
+    prompt_tokens: input_tokens,
+    completion_tokens: output_tokens,
+    total_tokens: input_tokens + output_tokens,
+    ...(cached_tokens > 0 && { prompt_tokens_details: { cached_tokens } }),
+    ...(reasoning_tokens > 0 && { completion_tokens_details: { reasoning_tokens } }),
+    cost_usd_micro: String(charged),
+  };
+}

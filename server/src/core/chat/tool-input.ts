@@ -1,0 +1,16 @@
+import { isObject, type Json } from '../../lib/json.ts';
+
+/**
+ * The input of a tool call in Messages, where it is an object. A call with a broken input stays in
+ * the conversation: its result needs a call, and a client can show the model why it failed.
+ */
+export function toolInput(text: string): Json {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // As below.
+  }
+  return { INVALID_JSON: text };
+}

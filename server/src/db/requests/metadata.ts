@@ -1,0 +1,14 @@
+import type { Metadata } from '../../core/request/metadata.ts';
+
+/**
+ * The SQL condition that a request of the account has all these pairs. `id` and `account` are SQL.
+ * A search without pairs leaves the condition out, because it cannot use their index.
+ */
+export function hasPairs(
+  pairs: Metadata,
+  { id, account }: { id: string; account: string },
+  bind: (value: unknown) => string,
+): string {
+  return `${id} in (select request_id from request_inputs where account_id = ${account}
+    and metadata is not null and metadata @> ${bind(JSON.stringify(pairs))}::jsonb)`;
+}

@@ -1,0 +1,63 @@
+import { invalid, mediaForms } from '../../../core/catalog/media-input.ts';
+import { ApiError } from '../../../core/errors.ts';
+import { fileId } from '../../../core/request/id.ts';
+import { isBase64 } from '../../../lib/base64.ts';
+import { newId } from '../../../lib/id.ts';
+import { isObject, type Json } from '../../../lib/json.ts';
+import { jsonMaxBytes } from '../../body.ts';
+import type { FormCall, FormImage } from './form-images.ts';
+
+/** Images inside JSON. Large ones become uploads, because a request keeps its input. */
+
+/**
+ * The call with file ids in place of its `data:` addresses.
+ *
+ * @throws ApiError `invalid_input` for a broken address, `payload_too_large` if the other fields
+ * are too large
+ */
+export function takeDataImages(body: Json): FormCall {
+  const images: FormImage[] = [];
+  const taken = withImages(body, (address, field) => {
+    const bytes = bytesIn(address, field);
+    if (bytes === null) return address;
+    const id = newId();
+    images.push({ id, field, bytes });
+    return fileId(id);
+  });
+  if (Buffer.byteLength(JSON.stringify(taken)) > jsonMaxBytes)
+    throw new ApiError('payload_too_large', {
+      message: `The fields besides the images are larger than ${jsonMaxBytes} bytes, the most this call accepts.`,
+      details: { max_bytes: jsonMaxBytes },
+    });
+  return { body: taken, images };
+}
+
+/** Null for an image that is not a `data:` address. */
+function bytesIn(address: string, field: string): Buffer | null {
+  if (!/^data:/i.test(address)) return null;
+  const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(address)?.[0] ?? address;
+  const text = address.slice(head.length);
+  if (isBase64(text)) return Buffer.from(text, 'base64');
+  throw invalid(`/${field}`, mediaForms, { reason: 'media_invalid' });
+}
+
+/** The body with each text changed that stands for an image, also inside of lists and objects. */
+export function withImages(
+  body: Json,
+  change: (text: string, field: FormImage['field']) => string,
+): Json {
+  const fields = { image: 'image', images: 'image', mask: 'mask' } as const;
+  const changed = (value: unknown, field: FormImage['field']): unknown => {
+    if (typeof value === 'string') return change(value, field);
+    if (Array.isArray(value)) return value.map((each) => changed(each, field));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, changed(each, field)]),
+    );
+  };
+  const kept = Object.entries(fields).filter(([name]) => Object.hasOwn(body, name));
+  return {
+    ...body,
+    ...Object.fromEntries(kept.map(([name, field]) => [name, changed(body[name], field)])),
+  };
+}

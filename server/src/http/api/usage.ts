@@ -1,0 +1,135 @@
+import { ApiError } from '../../core/errors.ts';
+import { metadataAsked, nameAsked } from '../../core/request/metadata.ts';
+import {
+  usageOf,
+  type AccountGroups,
+  type AccountUsageQuery,
+  type AccountUsageRow,
+} from '../../db/accounts/usage-sums.ts';
+import { objectOf } from '../../lib/json.ts';
+import { readWithin } from '../../lib/sql/time-limit.ts';
+import type { HttpDeps } from '../deps.ts';
+import {
+  form,
+  id,
+  integer,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  record,
+  signedMicroUsd,
+  text,
+} from '../schemas/schema.ts';
+import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
+import { badField } from '../schemas/validate.ts';
+import { keyedEndpoint } from './endpoint.ts';
+import { metadataQuery } from './requests.ts';
+
+/** Each name makes the groups many times more, and the sums as much larger. */
+const namesMax = 2;
+
+const UsageLine = named(
+  'UsageLine',
+  object({
+    day: nullable(text('The day (UTC) on which the requests ended; null if not by day.')),
+    model_id: nullable(text('Null if not by model.')),
+    key_id: nullable(id('Null if not by key.')),
+    metadata: record(
+      nullable(text()),
+      'The values of the names in `by`; null for the requests without one.',
+    ),
+    requests: integer('Those that ended; cancelled ones are not counted.'),
+    completed: integer('`COMPLETED`.'),
+    failed: integer('`FAILED`.'),
+    charged_usd_micro: signedMicroUsd('Charged, less the refunds booked in these days.'),
+    input_tokens: integer('Tokens that chats read.'),
+    output_tokens: integer('Tokens that chats wrote.'),
+    cached_tokens: integer('The part of `input_tokens` that was read from a cache.'),
+    reasoning_tokens: integer('The part of `output_tokens` that was reasoning.'),
+  }),
+);
+
+const groups = ['day', 'model', 'key'] as const;
+const groupsRule = `one or more of ${groups.join(', ')} and metadata.NAME, with commas between, and at most ${namesMax} names`;
+
+const UsageQuery = form({
+  by: text(
+    'One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most ' +
+      `${namesMax} names, which have no comma.`,
+    { maxLength: 500, example: 'day,model', rule: groupsRule },
+  ),
+  model_id: optional(text('Only requests of this model.', { minLength: 1, maxLength: 300 })),
+  key_id: optional(id('Only requests made with this key.')),
+  ...usagePage,
+});
+
+/** GET /usage: sorted by the values of `by`: day, model, key, then metadata. */
+export const usage = keyedEndpoint(
+  { query: UsageQuery, rawQuery: metadataQuery, reply: pageOf(UsageLine) },
+  async ({ req, query }, deps) => {
+    const { by, names } = groupsIn(query.by);
+    const { account_id } = req.caller;
+    const rows = await sumUp(deps, {
+      account_id,
+      by,
+      names,
+      ...periodOf(query, daysMax.read),
+      model_id: query.model_id ?? null,
+      key_id: query.key_id ?? null,
+      metadata: metadataAsked(objectOf(req.query)),
+      above: valuesIn(query.cursor, by.length + names.length),
+      limit: query.limit + 1,
+    });
+    const lines = rows.map((row) => ({ ...row, requests: row.completed + row.failed }));
+    return usagePageFrom(lines, query.limit, (line) => [
+      ...by.map((group) => line[fields[group]]),
+      ...names.map((name) => line.metadata[name] ?? null),
+    ]);
+  },
+);
+
+/**
+ * An account has one sum at a time and a process two, because a sum reads all requests of its
+ * period and holds a connection.
+ */
+async function sumUp(
+  { db, usageSums, settings, metrics }: HttpDeps,
+  query: AccountUsageQuery,
+): Promise<AccountUsageRow[]> {
+  const { account_id } = query;
+  if (!usageSums.take(account_id, 1)) {
+    const own = usageSums.held(account_id) > 0;
+    metrics.overload.inc({ reason: own ? 'share' : 'in_flight' });
+    throw own ? oneAtATime() : new ApiError('capacity_unavailable', { expected: true });
+  }
+  try {
+    const rows = await readWithin(db, settings.times.usageSumMs, (tx) => usageOf(tx, query));
+    if (rows) return rows;
+  } finally {
+    usageSums.give(account_id, 1);
+  }
+  throw new ApiError('bad_request', {
+    message: 'There are too many requests in these days to add up. Ask for fewer days.',
+    param: 'from',
+  });
+}
+
+function oneAtATime(): ApiError {
+  return new ApiError('rate_limited', {
+    message: 'An account can add up usage once at a time. Wait until the other call has ended.',
+    details: { usage_sums_limit: 1 },
+    headers: { 'retry-after': '2' },
+  });
+}
+
+const fields = { day: 'day', model: 'model_id', key: 'key_id' } as const;
+
+function groupsIn(given: string): AccountGroups {
+  const wanted = [...new Set(given.split(','))];
+  const by = groups.filter((group) => wanted.includes(group));
+  const names = wanted.flatMap((group) => nameAsked(group) ?? []);
+  if (by.length + names.length === wanted.length && names.length <= namesMax) return { by, names };
+  throw badField('by', groupsRule, { one_of: [...groups, 'metadata.NAME'] });
+}

@@ -1,0 +1,133 @@
+import { idempotencyKey, metadata } from './queue.ts';
+import { one, type RouteDocs } from '../route-docs.ts';
+
+/** POST /messages and POST /messages/count_tokens */
+
+const exampleMessage = {
+  id: 'msg_0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
+  type: 'message',
+  role: 'assistant',
+  model: 'sandbox/chat',
+  content: [{ type: 'text', text: 'Hello. Hallo. Bonjour.' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: {
+    input_tokens: 14,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 7,
+    cost_usd_micro: '5',
+  },
+};
+
+const exampleEvent = {
+  type: 'content_block_delta',
+  index: 0,
+  delta: { type: 'text_delta', text: 'Hello.' },
+};
+
+const prompt = {
+  model: 'sandbox/chat',
+  messages: [{ role: 'user', content: 'Say hello in three languages.' }],
+};
+
+const description = [
+  "Every text model in the form of Anthropic's Messages, for Claude Code, Anthropic's SDKs and the AI " +
+    'SDK. Price, limits, `Idempotency-Key` and charges are those of `POST /chat/completions`; ' +
+    'the call is translated to one. `usage.cost_usd_micro` and `x-charge-usd-micro` are added.',
+  'Content: texts; images as base64, URL or a `file_id` of `POST /files`; PDF for models that take ' +
+    'files; tool calls and their results; reasoning, which goes back to its model with its ' +
+    'signature. A last message of the assistant goes to the model as it is: whether it is ' +
+    'continued depends on the model.',
+  'The reasoning effort is `output_config.effort`, whose `xhigh` and `max` are `high`; without it, ' +
+    '`budget_tokens` of `thinking` gives it: up to 4096 is `low`, up to 16384 `medium`, above it ' +
+    '`high`. With `thinking` `disabled` the model gets no effort. `top_k`, and `cache_control` ' +
+    'without its `ttl`, reach the models that take them; `x-ignored-fields` names what did not. ' +
+    'Accepted without effect: `citations`, `service_tier`, `context_management`, and the ' +
+    "headers `anthropic-version` and `anthropic-beta`. Anthropic's own tools, such as web search, " +
+    '`mcp_servers`, `container` and `thread` get 400.',
+  'A model may write a tool call whose input is no JSON object, for example because `max_tokens` cut ' +
+    'it. In a whole reply its `input` is then `{"INVALID_JSON": "<the text>"}`, which does not ' +
+    'fit the schema of the tool; a stream passes the text on as it comes.',
+  'A stream has the events of Anthropic: `message_start`, then for each block ' +
+    '`content_block_start`, `content_block_delta` and `content_block_stop`, then `message_delta` ' +
+    'with the usage, and `message_stop`. If the reply breaks off, `event: error` is the last one; a ' +
+    '`message_delta` before it has the usage if something was charged.',
+  'The key may come as `x-api-key`. Errors have the form of Anthropic, with our `code`, `param` and ' +
+    '`details` added.',
+].join('\n\n');
+
+const errors: RouteDocs['errors'] = [
+  'bad_request',
+  'unknown_model',
+  'forbidden',
+  'bad_messages',
+  'payload_too_large',
+  'unsupported_media_type',
+  'capacity_unavailable',
+];
+
+const errorHeaders: RouteDocs['errorHeaders'] = Object.fromEntries(
+  [400, 401, 402, 403, 405, 409, 413, 415, 429, 500, 502, 503].map((status) => [
+    status,
+    status === 409 ? ['AnthropicId', 'RetryAfter?'] : ['AnthropicId'],
+  ]),
+);
+
+export const messages: RouteDocs = {
+  operationId: 'createMessage',
+  tag: 'Chat',
+  summary: "Call a text model in Anthropic's form",
+  description,
+  headers: [idempotencyKey, metadata],
+  body: {
+    description: 'At most 10 MiB of JSON.',
+    examples: one({ ...prompt, max_tokens: 100 }),
+  },
+  replies: {
+    200: {
+      description:
+        'The message. With `stream: true`, server-sent events: the schema under ' +
+        '`text/event-stream` describes the `data` of each.',
+      headers: [
+        'AnthropicId',
+        'Charge?',
+        'Ignored?',
+        'Replayed?',
+        'CacheControl?',
+        'AccelBuffering?',
+      ],
+      examples: one(exampleMessage),
+      events: { piece: { value: exampleEvent } },
+    },
+  },
+  errors: [
+    ...errors,
+    'invalid_input',
+    'insufficient_balance',
+    'key_limit_reached',
+    'idempotency_conflict',
+    'submit_failed',
+  ],
+  errorHeaders,
+};
+
+export const countTokens: RouteDocs = {
+  operationId: 'countMessageTokens',
+  tag: 'Chat',
+  summary: 'Estimate the tokens of a prompt',
+  description:
+    'The body of `POST /messages`, checked in the same way; `max_tokens` may be missing. Nothing is ' +
+    'reserved or charged. The model is not asked: the count is the one by which a reply without ' +
+    'usage is charged, a token for four bytes of text and 85 for an image. A PDF counts nothing.',
+  body: { description: 'At most 10 MiB of JSON.', examples: one(prompt) },
+  replies: {
+    200: {
+      description: 'The estimate.',
+      headers: ['AnthropicId'],
+      examples: one({ input_tokens: 11 }),
+    },
+  },
+  errors,
+  errorHeaders,
+};

@@ -1,0 +1,39 @@
+import { one, type RouteDocs } from '../route-docs.ts';
+
+/** GET /usage. */
+
+export const usage: RouteDocs = {
+  operationId: 'sumUsage',
+  tag: 'Requests',
+  summary: 'Sum up usage',
+  description:
+    "The account's requests, charges and tokens by day, model, key and metadata, on the day (UTC) " +
+    'on which the requests ended; sorted by these fields, in this order. A period has at most 31 ' +
+    'days. An account adds up once at a time, and a process for two accounts; a sum of more than ' +
+    '10 s is 400 and asks for fewer days.',
+  replies: {
+    200: {
+      description: 'One page.',
+      examples: one({
+        data: [
+          {
+            day: '2026-03-01',
+            model_id: 'sandbox/chat',
+            key_id: null,
+            metadata: { customer: '42' },
+            requests: 22,
+            completed: 21,
+            failed: 1,
+            charged_usd_micro: '1230000',
+            input_tokens: 410_000,
+            output_tokens: 96_000,
+            cached_tokens: 120_000,
+            reasoning_tokens: 31_000,
+          },
+        ],
+        next_cursor: null,
+      }),
+    },
+  },
+  errors: ['bad_request'],
+};

@@ -1,0 +1,71 @@
+import { isCalendarDay } from '../lib/calendar-day.ts';
+import { cursorRule, optional, pageQuery, text } from './schemas/schema.ts';
+import { badField } from './schemas/validate.ts';
+
+/** The period and the page of a call that sums up usage, for operators and for accounts. */
+
+const dayMs = 24 * 3600 * 1000;
+const usualDays = 30;
+/** Past days are summed up for some groups; for others every request of the period is read. */
+export const daysMax = { stored: 92, read: 31 };
+
+const dayRule = 'a day from 1970 on, such as 2027-01-31';
+const day = (description: string) =>
+  text(description, { pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: dayRule });
+
+export const usagePage = {
+  from: optional(day('The first day (UTC). Default: 30 days before `to`.')),
+  to: optional(day('The day after the last one. Default: tomorrow.')),
+  limit: pageQuery(100, 1000).limit,
+  cursor: optional(text('The `next_cursor` of the page before.', { maxLength: 8000 })),
+};
+
+export function periodOf(query: { from?: string; to?: string }, most: number) {
+  const tomorrow = new Date(Date.now() + dayMs).toISOString().slice(0, 10);
+  const to = dayIn('to', query.to) ?? tomorrow;
+  const end = Date.parse(to);
+  const from =
+    dayIn('from', query.from) ?? new Date(end - usualDays * dayMs).toISOString().slice(0, 10);
+  if (end - Date.parse(from) > most * dayMs)
+    throw badField('from', `at most ${most} days before to, with these groups`, { maximum: most });
+  return { from, to };
+}
+
+function dayIn(name: string, given: string | undefined): string | null {
+  if (given === undefined) return null;
+  if (isCalendarDay(given) && Date.parse(given) >= 0) return given;
+  throw badField(name, dayRule);
+}
+
+/** A page of rows, of which one more than it shows was read. `valuesOf`: those of its groups. */
+export function usagePageFrom<Row>(
+  rows: Row[],
+  limit: number,
+  valuesOf: (row: Row) => (string | null)[],
+): { data: Row[]; next_cursor: string | null } {
+  const data = rows.slice(0, limit);
+  const last = data.at(-1);
+  const next_cursor =
+    last && rows.length > limit
+      ? Buffer.from(JSON.stringify(valuesOf(last))).toString('base64url')
+      : null;
+  return { data, next_cursor };
+}
+
+/** The values of the last row of the page before. */
+export function valuesIn(cursor: string | undefined, count: number): (string | null)[] | null {
+  if (cursor === undefined) return null;
+  const values = parsed(Buffer.from(cursor, 'base64url').toString());
+  const isValue = (value: unknown): value is string | null =>
+    value === null || (typeof value === 'string' && value.isWellFormed() && !value.includes('\0'));
+  if (Array.isArray(values) && values.length === count && values.every(isValue)) return values;
+  throw badField('cursor', cursorRule);
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,25 @@
+import { codeOf } from '../unknown.ts';
+import { rawSql, type Connection, type Database } from './sql.ts';
+
+const cancelled = '57014';
+
+/**
+ * Runs reads in a transaction whose statements the server cancels after `ms`. Returns null if one
+ * was cancelled. Each is planned for its own values: for what takes seconds, that is worth it.
+ */
+export async function readWithin<T>(
+  db: Database,
+  ms: number,
+  read: (db: Connection) => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await db.tx(async (tx) => {
+      tx.send(rawSql(`set local statement_timeout = ${ms}`));
+      tx.send(rawSql('set local plan_cache_mode = force_custom_plan'));
+      return await read(tx);
+    });
+  } catch (error) {
+    if (codeOf(error) === cancelled) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import { messagesApi } from '../../core/chat-apis/messages.ts';
+import type { Thinking } from '../../core/chat-apis/messages-call.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import { createChat } from '../openai/chat.ts';
+import { checkKey } from '../openai/check.ts';
+import { translatedForm } from '../openai/forms.ts';
+import { listModels } from '../openai/listing.ts';
+import { readOptions } from '../openai/options.ts';
+import { bearer, createWire } from '../openai/wire.ts';
+import type { Upstream, UpstreamTools } from '../upstream.ts';
+
+/** The differences between services of Anthropic's Messages, from the definition's `options`. */
+interface Options {
+  /** Appended to the address unless the address already ends with it. */
+  base_path: string;
+  /** The header with our key. */
+  auth: 'x-api-key' | 'bearer';
+  /** How a model is asked to think. */
+  thinking: Thinking;
+  /** Download the images of chat calls with the guarded fetch, and send them as data. */
+  inline_images: boolean;
+  first_byte_seconds: number;
+  idle_seconds: number;
+  /** A path that costs nothing and answers only to a valid key. */
+  check_path: string;
+}
+
+const usual: Options = {
+  base_path: '/v1',
+  auth: 'x-api-key',
+  thinking: 'adaptive',
+  inline_images: false,
+  first_byte_seconds: 3600,
+  idle_seconds: 300,
+  check_path: '/models',
+};
+const words = { auth: ['x-api-key', 'bearer'], thinking: ['adaptive', 'budget'] };
+
+/** The version of the API that our translation is written for. */
+const version = { 'anthropic-version': '2023-06-01' };
+
+/**
+ * Anthropic and services with the same Messages API: chat alone. Throws if the definition's options
+ * are invalid.
+ */
+export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+  const { name, concurrency } = settings;
+  const options = readOptions(settings.options, usual, words);
+  const { auth, base_path, check_path } = options;
+  const wire = createWire(settings, tools, base_path, (key) => ({
+    ...version,
+    ...(auth === 'bearer' ? bearer(key) : key !== null && { 'x-api-key': key }),
+  }));
+  const api = messagesApi(options.thinking);
+  return {
+    name,
+    class: 'C',
+    concurrency,
+    async start({ task }) {
+      const message = `it has no call for the task ${task}`;
+      return { outcome: 'not_accepted', why: 'model', message };
+    },
+    poll: () => Promise.reject(new Error('it has no jobs')),
+    chat: createChat(wire, translatedForm(api), options, tools),
+    passes: api.optional,
+    ignored: api.ignored,
+    check: (signal) => checkKey(wire, check_path, signal),
+    models: (signal) => listModels(wire, '/models?limit=1000', signal),
+  };
+}

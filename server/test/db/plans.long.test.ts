@@ -1,0 +1,698 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import * as finding from '../../src/db/accounts/account-search.ts';
+import * as accounts from '../../src/db/accounts/accounts.ts';
+import * as files from '../../src/db/accounts/files.ts';
+import * as keys from '../../src/db/accounts/keys.ts';
+import * as callers from '../../src/db/accounts/callers.ts';
+import * as people from '../../src/db/accounts/people.ts';
+import * as margins from '../../src/db/accounts/margins.ts';
+import * as depositAddresses from '../../src/db/deposits/addresses.ts';
+import * as chainDeposits from '../../src/db/deposits/chain-deposits.ts';
+import * as depositLists from '../../src/db/deposits/deposit-lists.ts';
+import * as sightings from '../../src/db/deposits/sightings.ts';
+import * as operatorEvents from '../../src/db/operator-events.ts';
+import * as operatorKeys from '../../src/db/operator-keys.ts';
+import * as operatorLog from '../../src/db/operator-log.ts';
+import * as queue from '../../src/db/requests/queue.ts';
+import * as upstreamStates from '../../src/db/upstreams/states.ts';
+import * as lines from '../../src/db/requests/request-pages.ts';
+import * as deliveries from '../../src/db/requests/deliveries.ts';
+import * as openRequests from '../../src/db/requests/open-requests.ts';
+import * as pace from '../../src/db/requests/start-latency.ts';
+import * as requests from '../../src/db/requests/requests.ts';
+import * as endedRequests from '../../src/db/requests/ended-requests.ts';
+import * as requestLists from '../../src/db/requests/request-lists.ts';
+import * as requestSteps from '../../src/db/requests/request-steps.ts';
+import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
+import { bookCosts } from '../../src/db/accounts/revenue.ts';
+import * as spend from '../../src/db/accounts/spend.ts';
+import { usageOf, type AccountUsageQuery } from '../../src/db/accounts/usage-sums.ts';
+import * as vouchers from '../../src/db/accounts/vouchers.ts';
+import { shownBonuses } from '../../src/ledger/bonuses.ts';
+import { openBooks } from '../../src/ledger/ledger.ts';
+import { findCharge, findReference } from '../../src/ledger/bookings.ts';
+import {
+  depositSums,
+  movedSince,
+  movements,
+  movementsOf,
+  movementTotals,
+  seqsBetween,
+  statement,
+} from '../../src/ledger/statement.ts';
+import { transfersBelow, transfersReach } from '../../src/ledger/transfers.ts';
+import { openUsage } from '../../src/ledger/usage.ts';
+import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+/**
+ * Frequent statements must not get slower with every request ever made: with many rows in the
+ * tables, none of their plans reads a whole one. PostgreSQL plans a prepared statement either for
+ * its values or once for all values, as it sees fit, so both plans count.
+ */
+
+let database: TestDatabase;
+let db: Database;
+/** One of the many, and one account that has a quarter of all. */
+let sample: Record<
+  | 'account'
+  | 'key'
+  | 'request'
+  | 'file'
+  | 'reference'
+  | 'idempotency_key'
+  | 'big'
+  | 'middle'
+  | 'midkey'
+  | 'person',
+  string
+> & { hash: Buffer };
+
+before(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+  await fill();
+  [sample] = (await db.run(
+    rawSql(`
+    select r.account_id as account, r.key_id as key, r.id as request, k.hash, i.idempotency_key, t.reference, f.id as file,
+      uid(1, 7) as big, uid(3, 10000) as middle, uid(2, 10000) as midkey, uid(1, 10000) as person
+    from requests r join keys k on k.id = r.key_id join request_inputs i on i.request_id = r.id
+    join transfers t on t.account_id = r.account_id and t.reference is not null
+    join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`),
+  )) as [typeof sample];
+  assert.ok(sample);
+});
+after(() => database.close());
+
+/** When request n was made: its id says the same. */
+const madeAt = (n: number) => n * 65_536 + 3;
+
+const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
+const filter = {
+  status: null,
+  model_id: null,
+  key_id: null,
+  metadata: null,
+  from_ms: null,
+  to_ms: null,
+  below_id: null,
+  limit: 21,
+};
+
+const pageFilter = (account_id: string) => ({
+  account_id,
+  status: null,
+  model_id: null,
+  key_id: null,
+  from_ms: null,
+  to_ms: null,
+  first_id: null,
+  last_id: null,
+});
+const today = Math.floor(Date.now() / 86_400_000);
+const dayAt = (days: number) => new Date((today + days) * 86_400_000).toISOString().slice(0, 10);
+const usage = (more: Pick<AccountUsageQuery, 'account_id'> & Partial<AccountUsageQuery>) => ({
+  by: ['day', 'model', 'key'] as const,
+  names: ['customer', 'env'],
+  from: dayAt(-30),
+  to: dayAt(1),
+  model_id: null,
+  key_id: null,
+  metadata: null,
+  above: null,
+  limit: 101,
+  ...more,
+});
+const search = { words: null, only: null, below_id: null, limit: 26 };
+const logged = { account_id: null, by_email: null, action: null, below_id: null, limit: 51 };
+const booked = {
+  kinds: [],
+  from_seq: 1n,
+  below_seq: 1_000_000n,
+  from: null,
+  to: null,
+  limit: 50,
+} as const;
+
+const doubts = { upstream: null, since: null, below: null, limit: 26 };
+const bothOutcomes = () => [
+  { request_id: sample.request, attempt: 0 },
+  { request_id: uuid, attempt: 1 },
+];
+const openFilter: openRequests.OpenFilter = {
+  upstream: null,
+  status: null,
+  account_id: null,
+  until_id: null,
+  above_id: null,
+  limit: 51,
+  due_seconds: 900,
+};
+
+/** The tables that grow with use; reading another whole one is fine. */
+const growing = new Set([
+  'accounts',
+  'balances',
+  'transfers',
+  'keys',
+  'key_usage',
+  'key_windows',
+  'requests',
+  'request_inputs',
+  'request_results',
+  'attempts',
+  'outputs',
+  'webhook_deliveries',
+  'files',
+  'operator_log',
+  'vouchers',
+  'spend_days',
+  'spend_rollups',
+  'people',
+  'members',
+  'deposit_addresses',
+  'chain_deposits',
+  'operator_events',
+]);
+
+type Ask = (db: Database & Transaction) => unknown;
+const everything = { kinds: [], from: null, to: null };
+const pageOfAll = { below_id: null, limit: 51, look: 1_000 };
+const txHash = `0x${'0'.repeat(60)}1234`;
+const depositKey = { family: 'evm', xpub: 'xpub-of-the-operator' } as const;
+const depositAddress = `0x${'0'.repeat(36)}1234`;
+const asked: Record<string, Ask> = {
+  'the accounts of deposit addresses': (c) =>
+    depositAddresses.ownersOf(c, depositKey, [depositAddress, depositAddress]),
+  'the deposit address of an account': (c) =>
+    depositAddresses.currentOf(c, sample.account, ['evm', 'tron']),
+  'note that a deposit address was shown': (c) =>
+    depositAddresses.noteShown(c, sample.account, ['evm']),
+  'whether a deposit address was shown lately': (c) => depositAddresses.areShown(c, 'evm'),
+  'deposits of some transactions': (c) => chainDeposits.lockMany(c, 'play', [txHash, txHash]),
+  'bookings that name a transaction': (c) => chainDeposits.findMentioned(c, [txHash, txHash]),
+  'whether a named transaction is credited': (c) => chainDeposits.isCredited(c, txHash),
+  'deposits that one endpoint alone knows': (c) =>
+    chainDeposits.unconfirmed(c, 'play', [depositAddress], 20),
+  'bonuses of an account that have not ended': (c) => shownBonuses(c, sample.account),
+  'final deposits of an account': (c) =>
+    depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
+  'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n, null),
+  'claim an event to the operator': (c) => operatorEvents.claimNext(c, 60),
+  'whether there was such an event': (c) =>
+    operatorEvents.addOnce(
+      c,
+      { type: 'books.broken', account_id: null, data: { laws: [] } },
+      'one',
+      60,
+    ),
+  'note that an event was sent': (c) => operatorEvents.noteSent(c, { id: uuid, attempt: 1 }, 200),
+  'a page of events': (c) => operatorEvents.list(c, { type: null, below_id: uuid, limit: 51 }),
+  'the events of a letter': (c) => operatorEvents.letterEvents(c, 500),
+  'delete old events': (c) => operatorEvents.clear(c, 30, 500),
+  'an operator key': (c) => operatorKeys.authenticate(c, Buffer.alloc(32), 600),
+  'requests of all accounts': (c) =>
+    lines.idsBelow(c, { ...pageFilter(sample.account), account_id: null }, pageOfAll),
+  'the reach of requests of all accounts': (c) =>
+    lines.reach(c, { ...pageFilter(sample.account), account_id: null }, pageOfAll),
+  'transfers of all accounts': (c) => transfersBelow(c, everything, pageOfAll),
+  'the reach of transfers of all accounts': (c) => transfersReach(c, everything, pageOfAll),
+  'deposits of all accounts': (c) =>
+    transfersBelow(c, { ...everything, kinds: ['deposit'] }, pageOfAll),
+  authenticate: (c) =>
+    callers.authenticateMany(c, [sample.hash, Buffer.alloc(32)], { key: 600, account: 3000 }),
+  'a page of keys': (c) =>
+    keys.page(c, { account_id: sample.account, is_active: true, below_id: sample.key, limit: 51 }),
+  'a page of all keys': (c) =>
+    keys.page(c, { account_id: sample.account, is_active: false, below_id: null, limit: 51 }),
+  'one key of an account': (c) => keys.find(c, sample.account, sample.key),
+  'the studio key of an account': (c) => keys.findStudio(c, sample.account),
+  'whether an account has many keys': (c) => keys.hasLiving(c, sample.account, 1_000),
+  'the models of a key': (c) => keys.findModels(c, sample.hash),
+  'find a key': (c) => keys.findLiving(c, sample.hash),
+  'find an account': (c) => accounts.find(c, sample.account),
+  'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
+  'find accounts by words': (c) => finding.search(c, { ...search, words: 'ana acme' }),
+  'find accounts by the beginning of an id': (c) =>
+    finding.search(c, { ...search, words: sample.account.slice(0, 13) }),
+  'list accounts with their figures': (c) =>
+    finding.search(c, { ...search, below_id: sample.account }),
+  'find operators by words': (c) =>
+    finding.search(c, { ...search, words: 'ana acme', only: 'operators' }),
+  'find accounts by an id': (c) => finding.search(c, { ...search, words: sample.request }),
+  'find accounts by a key': (c) => finding.search(c, { ...search, words: 'fbx_ab…last' }),
+  'find accounts by the beginning of a key': (c) =>
+    finding.search(c, { ...search, words: 'fbx_abc' }),
+  'find accounts by a voucher': (c) => finding.search(c, { ...search, words: 'FB-…LAST' }),
+  'list suspended accounts': (c) => finding.search(c, { ...search, only: 'suspended' }),
+  'list operators': (c) => finding.search(c, { ...search, only: 'operators' }),
+  'show an account': (c) => finding.findWithFigures(c, sample.account),
+  'requests with their margin': (c) => margins.withMargins(c, [sample.request]),
+  'show a request to an operator': (c) => margins.findFull(c, sample.request),
+  'show its input': (c) => margins.findInput(c, sample.request),
+  'the log': (c) => operatorLog.list(c, logged),
+  'the log of an account': (c) => operatorLog.list(c, { ...logged, account_id: sample.account }),
+  'the log of an operator': (c) => operatorLog.list(c, { ...logged, by_email: 'op7@x.test' }),
+  'the log of an action': (c) => operatorLog.list(c, { ...logged, action: 'account.credit' }),
+  'who wrote the log': (c) => operatorLog.authors(c),
+  'lock balances': (c) => openBooks(c, [sample.account, uuid]),
+  'lock usage': (c) => openUsage(c, [sample.key, uuid]),
+  'find an earlier submit': (c) =>
+    requests.findEarlier(c, [
+      { account_id: sample.account, idempotency_key: sample.idempotency_key },
+    ]),
+  'claim what is queued': (c) =>
+    queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
+  'claim what is due': (c) => queue.claimDue(c, 20, 60),
+  'put claims off': (c) => queue.putOff(c, [{ id: sample.request, attempt: 1 }], 2),
+  'the next due time': (c) => queue.nextDueMs(c),
+  'upstreams where something waits': (c) => queue.waitingUpstreams(c),
+  'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
+  'figures of the upstreams': (c) => upstreamStates.upstreamStates(c, ['busy', 'idle']),
+  'models that rest': (c) => upstreamStates.pausedModels(c, ['busy', 'idle']),
+  'how upstreams did in the last day': (c) => pace.runLatencies(c, 86_400, madeAt(19_900)),
+  'how starts went in the last day': (c) => pace.startLatencies(c, 86_400, madeAt(19_900)),
+  'what is open': (c) => openRequests.list(c, openFilter),
+  'what is open at one upstream, the next page': (c) =>
+    openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),
+  'who waits most': (c) => openRequests.depths(c, 20),
+  'what runs, of everybody': (c) => openRequests.running(c, 900),
+  'unknown outcomes': (c) => resolutions.ended(c, { ...doubts, resolved: false }),
+  'unknown outcomes, resolved or not': (c) =>
+    resolutions.ended(c, { ...doubts, resolved: null, upstream: 'busy' }),
+  'outcomes that are waited for': (c) => resolutions.waiting(c),
+  'how many outcomes are unknown': (c) => resolutions.openByUpstream(c),
+  'unknown outcomes of an upstream': (c) =>
+    resolutions.inDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
+  'what unknown outcomes cost': (c) => bookCosts(c, bothOutcomes(), 5n),
+  'movements of a request': (c) => movementsOf(c, sample.request),
+  'attempts of a request': (c) => requestLists.attemptsOf(c, sample.request),
+  'notifications of an account': (c) =>
+    deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
+  'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
+  'notifications of a request': (c) => deliveries.ofRequest(c, sample.request),
+  'load claims': (c) => requestSteps.loadClaimed(c, [{ id: sample.request, attempt: 1 }]),
+  'lock requests': (c) => endedRequests.lockMany(c, [sample.request, uuid]),
+  statuses: (c) => requests.findMany(c, [sample.request, uuid]),
+  cards: (c) => requests.findCards(c, [sample.request, uuid]),
+  outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
+  'entries of a page': (c) => lines.findEntries(c, [sample.request, uuid], [sample.account]),
+  'a page of requests': (c) =>
+    lines.idsBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
+  'a newer page of requests': (c) =>
+    lines.idsAbove(c, pageFilter(sample.account), {
+      above_id: sample.request,
+      limit: 26,
+      look: 1_000,
+    }),
+  'how far a look reaches': (c) =>
+    lines.reach(c, pageFilter(sample.account), { below_id: null, look: 1_000 }),
+  'open requests of watched accounts': (c) => lines.openAmongNewest(c, [sample.account, uuid], 50),
+  'whose money has moved': (c) => movedSince(c, [{ account_id: sample.account, seq: 3n }], 41),
+  'who still looks': (c) =>
+    people.areStillThere(c, [{ session_id: uuid, person_id: uuid, account_id: sample.account }]),
+  'list requests': (c) => requestLists.list(c, { ...filter, account_id: sample.account }),
+  'list requests, the next page': (c) =>
+    requestLists.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
+  'list requests of one model and state': (c) =>
+    requestLists.list(c, {
+      ...filter,
+      account_id: sample.account,
+      status: 'FAILED',
+      model_id: 'm',
+      from_ms: madeAt(10_000),
+      to_ms: madeAt(15_000),
+    }),
+  statement: (c) => statement(c, sample.account, { limit: 50 }),
+  'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
+  'find a charge': (c) => findCharge(c, sample.request),
+  'find a reference': (c) => findReference(c, sample.reference),
+  'movements, the next page': (c) =>
+    movements(c, { ...booked, account_id: sample.account, below_seq: 300n }),
+  'movements of one kind': (c) =>
+    movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
+  'deposits by source': (c) => depositSums(c, { from: new Date(madeAt(19_000)), to: null }),
+  'what movements come to': (c) => movementTotals(c, { ...booked, account_id: sample.account }),
+  'movements between two moments': (c) =>
+    seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
+  'what was spent a day': (c) =>
+    spend.byDay(c, sample.account, {
+      since: new Date(madeAt(10_000)),
+      live: new Date(madeAt(15_000)),
+      modelsMax: 7,
+    }),
+  'which days are kept': (c) => spend.rolledUp(c, sample.account),
+  'begin to keep days': (c) => spend.lockRolledUp(c, sample.account, new Date(madeAt(5_000))),
+  'keep days': (c) =>
+    spend.rollUp(c, sample.account, new Date(madeAt(5_000)), new Date(madeAt(9_000))),
+  'this month of the keys': (c) => spend.thisMonth(c, sample.account, 5),
+  'what runs': (c) => spend.running(c, sample.account, 6),
+  'first steps': (c) => spend.firstSteps(c, sample.account),
+  'redeem a voucher': (c) => vouchers.take(c, Buffer.alloc(32), sample.account),
+  'list vouchers': (c) => vouchers.list(c, { limit: 20, before: uuid }),
+  'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
+  'claim expired files': (c) => files.claimExpired(c, 500, 60),
+  'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
+  'what the files of an account take': (c) => files.held(c, sample.account),
+  'keep a file': (c) =>
+    files.insert(c, {
+      id: uuid,
+      account_id: sample.account,
+      storage_key: 'k',
+      content_type: 'image/png',
+      size: 1n,
+      sha256: '0'.repeat(64),
+      ttl_seconds: 60,
+      max_bytes: 100,
+    }),
+  "sum up an account's usage": (c) =>
+    usageOf(c, usage({ account_id: sample.account, metadata: { customer: 'c300' } })),
+  'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
+  'clear payloads': (c) => requests.clearPayloads(c, 30, 500),
+  begin: (c) =>
+    requestSteps.beginMany(c, [
+      {
+        id: sample.request,
+        attempt: 1,
+        to: 'begin',
+        upstream: 'busy',
+        model: 'm',
+        class: 'A',
+        request_hash: Buffer.alloc(32),
+        deadline_seconds: 1,
+        lease_seconds: 1,
+      },
+    ]),
+  accept: (c) =>
+    requestSteps.acceptMany(c, [
+      {
+        id: sample.request,
+        attempt: 1,
+        to: 'accepted',
+        started_in: 1,
+        handle: {},
+        wake_seconds: 1,
+      },
+    ]),
+  wait: (c) =>
+    requestSteps.waitMany(c, [
+      {
+        id: sample.request,
+        attempt: 1,
+        to: 'wait',
+        wake_seconds: 1,
+        started_in: 1,
+        outcome: 'unknown',
+        message: 'm',
+        progress: null,
+      },
+    ]),
+  end: (c) =>
+    endedRequests.endMany(c, [
+      {
+        id: sample.request,
+        account_id: sample.account,
+        status: 'FAILED',
+        upstream: null,
+        charged_usd_micro: 0n,
+        error_code: 'timeout',
+        error_message: 'm',
+        error_cause: 'c',
+        ttl_seconds: null,
+        output: null,
+        quantity: null,
+        tokens: null,
+        cost_usd_micro: null,
+        outputs: [],
+        frees_key: true,
+      },
+      {
+        id: uuid,
+        account_id: sample.account,
+        status: 'CANCELLED',
+        upstream: null,
+        charged_usd_micro: 0n,
+        error_code: null,
+        error_message: null,
+        error_cause: null,
+        ttl_seconds: null,
+        output: null,
+        quantity: null,
+        tokens: null,
+        cost_usd_micro: null,
+        outputs: [],
+        frees_key: false,
+      },
+    ]),
+};
+
+describe('no whole table is read to', () => {
+  for (const [what, ask] of Object.entries(asked)) {
+    test(what, async () => {
+      const statements = await statementsOf(ask);
+      assert.ok(statements.length > 0);
+      for (const each of statements) {
+        assert.deepEqual(wholeTables(await planFor(each)), [], `with these values: ${each.text}`);
+        assert.deepEqual(wholeTables(await planForAll(each)), [], `for any values: ${each.text}`);
+      }
+    });
+  }
+
+  test('and the check finds one that is', async () => {
+    const [plan] = [await planFor(rawSql('select id from requests where model_id = $1', ['m']))];
+    assert.deepEqual(wholeTables(plan), ['requests']);
+  });
+});
+
+describe('a page reads no more rows than it shows, wherever it begins', () => {
+  const pages: Record<string, Ask> = {
+    'the first requests': (c) => requestLists.list(c, { ...filter, account_id: sample.big }),
+    'the first page of requests': (c) =>
+      lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
+    'a page of requests long ago': (c) =>
+      lines.idsBelow(
+        c,
+        { ...pageFilter(sample.big), to_ms: madeAt(4_002) },
+        { below_id: null, limit: 21, look: 1_000 },
+      ),
+    'a newer page of requests': (c) =>
+      lines.idsAbove(c, pageFilter(sample.big), {
+        above_id: sample.middle,
+        limit: 21,
+        look: 1_000,
+      }),
+    'requests from the middle': (c) =>
+      requestLists.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
+    'requests since a moment that few came after': (c) =>
+      requestLists.list(c, { ...filter, account_id: sample.big, from_ms: madeAt(19_990) }),
+    'requests before a moment long ago': (c) =>
+      requestLists.list(c, { ...filter, account_id: sample.big, to_ms: madeAt(4_002) }),
+    'failed requests among many others': (c) =>
+      requestLists.list(c, { ...filter, account_id: sample.big, status: 'FAILED' }),
+    'cancelled requests, of which there are none': (c) =>
+      requestLists.list(c, { ...filter, account_id: sample.big, status: 'CANCELLED' }),
+    'queued requests, from the middle': (c) =>
+      requestLists.list(c, {
+        ...filter,
+        account_id: sample.big,
+        status: 'IN_QUEUE',
+        below_id: sample.middle,
+      }),
+    'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
+    'files that are due': (c) => files.claimExpired(c, 21, 60),
+    'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
+    'keys of an account': (c) =>
+      keys.page(c, { account_id: sample.big, is_active: false, below_id: null, limit: 21 }),
+    'its active keys, from the middle, past those that are revoked': (c) =>
+      keys.page(c, { account_id: sample.big, is_active: true, below_id: sample.midkey, limit: 21 }),
+    'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
+    'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
+    'the first of the movements': (c) =>
+      movements(c, { ...booked, account_id: sample.big, limit: 21 }),
+    'top-ups among many movements, from the middle': (c) =>
+      movements(c, {
+        ...booked,
+        account_id: sample.big,
+        kinds: ['deposit'],
+        below_seq: 20_000n,
+        limit: 21,
+      }),
+    'an event that is due, among many': (c) => operatorEvents.claimNext(c, 60),
+    'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
+  };
+  for (const [what, ask] of Object.entries(pages)) {
+    test(what, async () => {
+      const [one] = await statementsOf(ask);
+      const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
+      const plan = await planForAll(one!, `execute asked(${values})`, 'analyze, ');
+      assert.ok(rowsRead(plan) <= 21, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
+    });
+  }
+});
+
+// They are not prepared, so PostgreSQL plans them with the values.
+describe('requests are found by metadata, which reads few others', () => {
+  const asked: Record<string, string>[] = [
+    { customer: 'c300' },
+    { env: 'prod' },
+    { customer: 'none' },
+  ];
+  for (const metadata of asked)
+    test(JSON.stringify(metadata), async () => {
+      const [one] = await statementsOf((c) =>
+        requestLists.list(c, { ...filter, account_id: sample.big, metadata }),
+      );
+      const plan = await planFor(one!, 'analyze, ');
+      assert.ok(rowsRead(plan) <= 100, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
+    });
+});
+
+describe('usage reads the requests of its account and period, and few others', () => {
+  // The account has a quarter of all requests, of which 72 end in a day.
+  const periods: [days: number, most: number][] = [
+    [1, 40],
+    [31, 600],
+  ];
+  for (const [days, most] of periods)
+    test(`of ${days} days`, async () => {
+      const asked = usage({ account_id: sample.big, from: dayAt(1 - days) });
+      const [one] = await statementsOf((c) => usageOf(c, asked));
+      const plan = await planFor(one!, 'analyze, ');
+      assert.ok(rowsRead(plan) <= most, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
+      assert.ok(!JSON.stringify(plan).includes('"attempts"'), 'left starts are not read');
+    });
+});
+
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Node[];
+}
+
+/** The statements of a function, without sending them. */
+async function statementsOf(ask: Ask): Promise<Statement[]> {
+  const sent: Statement[] = [];
+  const connection: Connection = {
+    async run(one) {
+      sent.push(one);
+      return [];
+    },
+  };
+  const tx: Transaction = { ...connection, send: (one) => void sent.push(one) };
+  await ask({ ...tx, tx: (work: (tx: Transaction) => unknown) => work(tx) } as unknown as Database &
+    Transaction);
+  return sent.filter(({ text }) => !/^\s*insert into upstreams/.test(text));
+}
+
+const explain = ({ text, values }: Statement, more = ''): Statement =>
+  rawSql(`explain (${more}format json) ${text}`, values);
+
+async function planFor(one: Statement, more = ''): Promise<Node> {
+  const rows = await db.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(explain(one, more));
+  return rows[0]!['QUERY PLAN'][0].Plan;
+}
+
+function planForAll(one: Statement, execute = executeWithNulls(one), more = ''): Promise<Node> {
+  return db.tx(async (tx) => {
+    await tx.run(rawSql('set local plan_cache_mode = force_generic_plan'));
+    await tx.run(rawSql(`prepare asked as ${one.text}`));
+    const rows = await tx.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+      rawSql(`explain (${more}format json) ${execute}`),
+    );
+    await tx.run(rawSql('deallocate asked'));
+    return rows[0]!['QUERY PLAN'][0].Plan;
+  });
+}
+
+function executeWithNulls({ values }: Statement): string {
+  return values.length === 0 ? 'execute asked' : `execute asked(${values.map(() => 'null')})`;
+}
+
+/** The rows of the node that reads most, whether it kept them or threw them away. */
+function rowsRead(node: Node): number {
+  const rows =
+    ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
+    (node['Actual Loops'] ?? 1);
+  return Math.max(node['Relation Name'] ? rows : 0, ...(node.Plans ?? []).map(rowsRead));
+}
+
+function wholeTables(node: Node): string[] {
+  const below = (node.Plans ?? []).flatMap(wholeTables);
+  const table = node['Relation Name'];
+  const whole = node['Node Type'] === 'Seq Scan' && table !== undefined && growing.has(table);
+  return whole ? [table, ...below] : below;
+}
+
+/** 20,000 of everything, as a year's use leaves it: nearly all of it final, a few hundred open. */
+async function fill(): Promise<void> {
+  const at = `now() - (20000 - n) * interval '20 minutes'`;
+  await db.run(
+    rawSql(`
+    create function uid(kind int, n int) returns uuid language sql immutable
+      as $$ select (lpad(to_hex(n), 8, '0') || '-' || lpad(to_hex(kind), 4, '0') || '-7000-8000-000000000000')::uuid $$;
+    create temp view n as select n, uid(1, case n % 4 when 0 then 7 else n % 2000 end) as account, uid(2, n) as key, uid(3, n) as request
+      from generate_series(0, 19999) n;
+    insert into accounts (id, email, webhook_secrets) select uid(1, n), n || '@x.test', '{x}' from generate_series(0, 19999) n;
+    insert into balances (account_id, credits_posted, last_seq) select id, 1000000, 20 from accounts;
+    insert into keys (id, account_id, name, hash, prefix, last4, previous_hash, previous_until, revoked_at)
+      select key, account, 'x', sha256(n::text::bytea), 'fbx_' || chr(97 + n % 26) || chr(97 + n / 26 % 26), 'last', case when n % 7 = 0 then sha256(('p' || n)::bytea) end,
+        case when n % 7 = 0 then now() end, case when n between 2000 and 9990 then now() end from n;
+    insert into key_usage (key_id, account_id, month) select id, account_id, '2026-01-01' from keys;
+    insert into key_windows (key_id, started_at, calls, asked, granted, quota) select id, now(), 1, 1, 1, 600 from keys;
+    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+        available_after_usd_micro, reference, source, created_at)
+      select uid(4, n), account, n * 2 + 1, 'deposit', '00000000-0000-0000-0000-000000000001', account, 5, 0, 'r' || n, 'paid', ${at} from n;
+    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+        available_after_usd_micro, key_id, created_at)
+      select request, account, n * 2 + 2, 'reserve', account, '00000000-0000-0000-0000-000000000002', 5, 0, key, ${at} from n;
+    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, charged_usd_micro, status, slot, waits, attempt,
+        created_at, started_at, completed_at, deadline_at, wake_at)
+      select request, account, key, 'm', 'image', case n % 2 when 0 then 'busy' else 'other' end, 5,
+        case when n < 19500 then 5 end, case when n < 19500 then 'COMPLETED' when n < 19800 then 'IN_PROGRESS' else 'IN_QUEUE' end,
+        n between 19500 and 19789, n between 19790 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
+        case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
+      from n;
+    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, metadata, created_at)
+      select request, account, case when n % 2 = 0 and n > 17000 then 'k' || n end, case when n % 2 = 0 and n > 17000 then sha256('') end,
+        '{}', '{}', case when n % 2 = 0 then jsonb_build_object('env', 'prod', 'customer', 'c' || n / 40) end, ${at} from n;
+    insert into request_results (request_id, account_id, created_at) select request, account, ${at} from n;
+    insert into attempts (request_id, attempt, upstream, class, request_hash) select request, 1, 'busy', 'A', sha256('') from n;
+    insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)
+      select request, 0, account, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from n;
+    insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
+    insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
+      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
+    insert into vouchers (id, code_hash, last4, amount_usd_micro, note, redeemed_at, redeemed_by)
+      select uid(6, n), sha256(n::text::bytea), lpad(n::text, 4, '0'), 5, 'course ' || n, now(), account
+      from n where n < 10000;
+    insert into people (id, name, email) select uid(9, n), 'Person ' || n, 'p' || n || '@x.test' from n;
+    insert into members (account_id, person_id, role) select uid(1, n), uid(9, n), 'owner' from n;
+    insert into chains (name, chain_id) values ('play', 7);
+    insert into deposit_keys (id, family, xpub, next_index) values (uid(10, 0), 'evm', 'xpub' || repeat('1', 107), 20000);
+    insert into deposit_addresses (family, address, account_id, key_id, index, shown_at)
+      select 'evm', '0x' || lpad(to_hex(n), 40, '0'), uid(1, n), uid(10, 0), n, ${at} from n;
+    insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash, block_at, token, from_address, to_address,
+        amount_units, amount_usd_micro, account_id, state, why)
+      select uid(11, n), 'play', '0x' || lpad(to_hex(n), 64, '0'), 0, n, '0x' || repeat('0', 64), ${at}, '0x' || repeat('0', 40),
+        '0x' || repeat('0', 40), '0x' || lpad(to_hex(n), 40, '0'), 5, 5, account,
+        case when n > 19800 then 'held' else 'ignored' end, case when n > 19800 then 'unconfirmed' else 'dust' end
+      from n;
+    insert into operator_events (id, type, account_id, subject, data, created_at, wake_at, give_up_at, letter_due)
+      select uid(12, n), 'deposit.credited', account, 's' || n, '{}', ${at}, ${at}, now(), n > 19000 from n;
+    insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
+    insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
+  );
+  await db.run(
+    rawSql(`insert into operator_log (id, seq, by_email, action, account_id)
+      select uid(8, n), n + 1, 'op' || n % 20 || '@x.test',
+        case n % 10 when 0 then 'account.price' else 'account.credit' end, uid(1, n % 2000)
+      from generate_series(0, 19999) n`),
+  );
+  await db.run(rawSql('vacuum analyze'));
+}

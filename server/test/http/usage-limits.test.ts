@@ -1,0 +1,68 @@
+/** Sums of usage read all requests of their days: how many at a time, and for how long. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+let service: Service;
+let impatient: Service;
+before(async () => {
+  service = await startService({ times: { usageSumMs: 3_600_000 } });
+  impatient = await startService({ times: { usageSumMs: 20 } });
+});
+after(async () => {
+  await service.stop();
+  await impatient.stop();
+});
+
+const sum = (of: Service, key: string) =>
+  of.call('GET', '/v1/usage?by=day', { key, base: of.base });
+
+/** Runs `work` while no sum can read its rows. */
+async function locked(of: Service, work: () => Promise<unknown>): Promise<void> {
+  await of.db.tx(async (tx) => {
+    await tx.run(rawSql('lock table request_results in access exclusive mode'));
+    await work();
+  });
+}
+
+const waiting = async (count: number) => {
+  const [row] = await service.db.run<{ n: number }>(
+    rawSql(`select count(*)::int as n from pg_locks where not granted
+      and relation = 'request_results'::regclass`),
+  );
+  return row!.n === count;
+};
+
+test('an account adds up once at a time, and a process for two accounts', async () => {
+  const [a, b, c] = await Promise.all([1, 2, 3].map(() => service.account()));
+  const read: Promise<Reply>[] = [];
+  await locked(service, async () => {
+    read.push(sum(service, a!.key));
+    await until('the first sum waits', () => waiting(1));
+    const second = await sum(service, a!.key);
+    assert.equal(assertRefused(second, 'rate_limited').details.usage_sums_limit, 1);
+    assert.equal(second.headers.get('retry-after'), '2');
+    read.push(sum(service, b!.key));
+    await until('the sum of another account waits', () => waiting(2));
+    const third = await sum(service, c!.key);
+    assertRefused(third, 'capacity_unavailable');
+    assert.ok(third.headers.get('retry-after'));
+    assertRefused(await sum(service, b!.key), 'rate_limited');
+    assert.ok(await waiting(2), 'refused calls use no connection');
+  });
+  for (const reply of await Promise.all(read)) assert.equal(reply.status, 200, reply.text);
+  for (const { key } of [a!, b!, c!]) assert.equal((await sum(service, key)).status, 200);
+});
+
+test('a sum that takes too long is cancelled, and asks for fewer days', async () => {
+  const { key } = await impatient.account();
+  await locked(impatient, async () => {
+    const error = assertRefused(await sum(impatient, key), 'bad_request');
+    assert.equal(error.param, 'from');
+    assert.match(error.message, /fewer days/);
+    assertRefused(await sum(impatient, key), 'bad_request', { about: 'its turn was given back' });
+  });
+});

@@ -1,0 +1,81 @@
+import type { Answer } from './kit.ts';
+import type { ChatDesk } from './openai-chat.ts';
+
+type Json = Record<string, any>;
+
+/** A model's reply, before an API gives it a form. */
+export interface Said {
+  thought?: { text: string; proof: string };
+  text?: string;
+  /** In Chat and Responses a text of its own, in Messages a reason to stop. */
+  refuses?: true;
+  calls?: { id: string; name: string; input: Json }[];
+  finish?: 'stop' | 'length';
+  /** Left out: the usual one. Null: the service states none. */
+  usage?: SaidUsage | null;
+}
+
+export interface SaidUsage {
+  /** All tokens of the prompt, with those of the cache. */
+  prompt: number;
+  cached: number;
+  written: number;
+  output: number;
+  thinking: number;
+}
+
+export const usualUsage: SaidUsage = {
+  prompt: 1_000,
+  cached: 600,
+  written: 100,
+  output: 70,
+  thinking: 20,
+};
+
+/** A stand-in of a service that has one API for chat. */
+export interface FakeChat {
+  /** The `url` for an upstream's definition. */
+  url: string;
+  key: string;
+  desk: ChatDesk;
+  close(): Promise<void>;
+}
+
+/** An API for chat: how its services speak. */
+export interface ChatWire {
+  adapter: 'openai' | 'anthropic';
+  /** Options of the upstream's definition. */
+  options: string;
+  open(): Promise<FakeChat>;
+  /** A whole reply. */
+  whole(said: Said): Json;
+  /** The events of its stream, as they are sent; the last ones have the end and the usage. */
+  events(said: Said): string[];
+  /** An event that ends a stream with an error. */
+  broken(message: string): string;
+  /** A refusal of a call. */
+  refusal(status: number, message: string): Answer;
+  /** The content of a call, in the form of no API. */
+  asked(body: Json): Asked;
+}
+
+export interface Asked {
+  /** The texts of system, users and tools, in their order. */
+  texts: string[];
+  images: string[];
+  tools: string[];
+  schema: Json | null;
+  /** How much it is asked to reason. */
+  effort: string | null;
+  /** Proofs of reasoning that were sent back. */
+  proofs: string[];
+  /** Ids of the calls, and of the results. */
+  calls: string[];
+  results: string[];
+}
+
+export const eventOf = (value: Json, name?: string) =>
+  `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(value)}\n\n`;
+
+/** Pieces of a text, as a stream has them. */
+export const piecesOf = (text: string): string[] => text.match(/[\s\S]{1,7}/gu) ?? [];

@@ -1,0 +1,33 @@
+import { Alert, Anchor, Select } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { Key } from '../../api-types.ts';
+
+export type Scope = Key['scope'];
+
+/** Chooses the rights of a new key. */
+export function KeyScope({ scope, onChange }: { scope: Scope; onChange: (scope: Scope) => void }) {
+  const { t } = useTranslation('keys');
+  return (
+    <Select
+      label={t('scope')}
+      data={(['spend', 'keys'] as const).map((value) => ({ value, label: t(`scope_${value}`) }))}
+      value={scope}
+      allowDeselect={false}
+      onChange={(value) => onChange(value ?? 'spend')}
+    />
+  );
+}
+
+/** The power of a key that manages keys, for the person who creates or changes one. */
+export function ManagerWarning() {
+  const { t } = useTranslation('keys');
+  return (
+    <Alert color="yellow" variant="light" icon={<IconAlertTriangle />}>
+      {t('manager_text')}{' '}
+      <Anchor size="sm" href="/docs/api#keys" target="_blank">
+        {t('manager_more')}
+      </Anchor>
+    </Alert>
+  );
+}
