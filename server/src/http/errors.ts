@@ -42,14 +42,15 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     const level = error.code === 'internal_error' ? 'error' : 'warn';
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
+  const path = req.routeOptions.url ?? req.url;
   const fal = speaksFal(req) ? falRefusal(error) : null;
   const body = errorBody(error, req.id);
   // An invalid target is refused before any hook has set the headers.
   return reply
     .code(fal?.status ?? error.status)
-    .headers({ ...idHeaders(req), ...errorHeaders(error) })
+    .headers({ ...idHeaders(req.id, path), ...errorHeaders(error) })
     .send(
-      speaksMessages(req) ? messagesError(body.error, error.status) : { ...fal?.body, ...body },
+      speaksMessages(path) ? messagesError(body.error, error.status) : { ...fal?.body, ...body },
     );
 }
 

@@ -122,7 +122,9 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   const overloadLog = createOverloadLog(deps.log);
   deps.leaving.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
-    reply.headers(idHeaders(req));
+    // Read once, because Fastify builds a new object at each access.
+    const { url, config } = req.routeOptions;
+    reply.headers(idHeaders(req.id, url ?? req.url));
     // Keeping the connection open for another call would delay the stop.
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
@@ -134,7 +136,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       sendError(new ApiError('capacity_unavailable', { message, expected: true }), req, reply);
     };
     if (calls.size >= callsPerConnectionMax) return refuse('connection', tooManyHere);
-    const slot = takeCallSlot(req, deps);
+    const slot = takeCallSlot(req, { url, stranger: isStranger(config) }, deps);
     if (slot === 'strangers') return refuse(slot, tooManyStrangers);
     if (slot === 'in_flight') return refuse(slot, tooMuch);
     calls.add(reply.raw);
@@ -145,9 +147,8 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       discardRest(req.raw, lingerMs);
       // The reply's headers may have been sent before the stop began, without `connection: close`.
       if (deps.leaving.aborted && calls.size === 0) req.raw.socket.end();
-      const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
-        { route, status: String(reply.raw.statusCode) },
+        { route: url ?? 'none', status: String(reply.raw.statusCode) },
         reply.elapsedTime / 1000,
       );
     });
@@ -158,11 +159,11 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
 /** Takes a call's slot; returns the reason if none is left. */
 function takeCallSlot(
   req: FastifyRequest,
+  { url, stranger }: { url: string | undefined; stranger: boolean },
   deps: HttpDeps,
 ): Pick<KeyedRequest, 'belongsTo' | 'yieldSlot'> | 'strangers' | 'in_flight' {
   const { counts } = deps.metrics;
-  const stranger = isStranger(req);
-  let budget = stranger ? deps.strangers : isOutside(req) ? null : deps.calls;
+  let budget = stranger ? deps.strangers : isOutside(url) ? null : deps.calls;
   let owner = networkOf(req.ip);
   if (budget?.take(owner, 1) === false) return stranger ? 'strangers' : 'in_flight';
   const counted = stranger ? 0 : 1;
@@ -209,11 +210,10 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
 }
 
 /**
- * Whether the call is outside /v1, /api and /fal. Reads the route, because the request's target may
- * be a whole URL.
+ * Whether the route is outside /v1, /api and /fal. The request's target would not tell, because it
+ * may be a whole URL.
  */
-function isOutside(req: FastifyRequest): boolean {
-  const { url } = req.routeOptions;
+function isOutside(url: string | undefined): boolean {
   return url !== undefined && !/^\/(v1|api|fal)\//.test(url);
 }
 

@@ -1,14 +1,12 @@
-import type { FastifyRequest } from 'fastify';
-
 /**
- * Whether a call came to the addresses of Anthropic's Messages, also below a mistaken base address.
+ * Whether this is one of the addresses of Anthropic's Messages, also below a mistaken base address.
  * Their clients expect errors in Anthropic's form.
  */
-export function speaksMessages(req: FastifyRequest): boolean {
-  return /^(\/+v1)*\/+messages(?=[/?]|$)/.test(req.routeOptions.url ?? req.url);
+export function speaksMessages(path: string): boolean {
+  return /^(\/+v1)*\/+messages(?=[/?]|$)/.test(path);
 }
 
-/** The id of the call. Anthropic's clients read it under a name of their own. */
-export function idHeaders(req: FastifyRequest): Record<string, string> {
-  return { 'x-request-id': req.id, ...(speaksMessages(req) && { 'request-id': req.id }) };
+/** The id of the call at this path. Anthropic's clients read it under a name of their own. */
+export function idHeaders(id: string, path: string): Record<string, string> {
+  return speaksMessages(path) ? { 'x-request-id': id, 'request-id': id } : { 'x-request-id': id };
 }

@@ -15,6 +15,8 @@ const ajv = new Ajv({
   formats: { uuid: isUuid, cursor: isUuid, 'date-time': isTime, moment: isMoment, uri: true },
 });
 
+const nothing = object({});
+
 /** Compiled at first use and kept as long as their schema. */
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 
@@ -35,24 +37,26 @@ export function readBody<S extends TObject>(schema: S, body: Record<string, unkn
 export function readQuery<S extends TObject>(
   schema: S,
   query: unknown,
-  more: TObject = object({}),
+  more: TObject = nothing,
 ): Static<S> {
   const given = objectOf(query);
-  const { additionalProperties }: Schema = schema;
-  if (additionalProperties === false) {
-    const allowed = Object.keys({ ...schema.properties, ...more.properties });
-    const odd = Object.keys(given).find((name) => !allowed.some((each) => isNamed(name, each)));
+  const names = Object.keys(given);
+  const { additionalProperties, properties }: Schema = schema;
+  if (additionalProperties === false && names.length > 0) {
+    const allowed = Object.keys({ ...properties, ...more.properties });
+    const odd = names.find((name) => !allowed.some((each) => isNamed(name, each)));
     if (odd !== undefined) throw unknownName('parameter', odd.slice(0, 50), allowed);
   }
-  const read = Object.entries(schema.properties).flatMap(([name, field]) => {
+  const read: Record<string, unknown> = {};
+  for (const name of names) {
     const value = given[name];
-    if (value === undefined) return [];
+    if (!Object.hasOwn(properties, name) || value === undefined) continue;
     // PostgreSQL cannot store NUL.
     if (typeof value === 'string' && value.includes('\0'))
       throw badField(name, 'a string without NUL');
-    return [[name, fromText(value, field)]];
-  });
-  return readBody(schema, Object.fromEntries(read));
+    read[name] = fromText(value, properties[name]!);
+  }
+  return readBody(schema, read);
 }
 
 /** Whether a parameter is the allowed one; `metadata.NAME` stands for any name after the dot. */

@@ -62,9 +62,9 @@ export interface WebSettings {
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
 
-/** Whether anyone may make this call and it lasts until its body has come. */
-export function isStranger(req: FastifyRequest): boolean {
-  return fieldOf(req.routeOptions.config, 'isStranger') === true;
+/** Whether anyone may call the route of this config, and a call lasts until its body has come. */
+export function isStranger(config: unknown): boolean {
+  return fieldOf(config, 'isStranger') === true;
 }
 
 /**
