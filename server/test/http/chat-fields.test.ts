@@ -93,7 +93,23 @@ const doors: [path: string, call: object, ignored: string | null, sent: object][
     'top_k, service_tier, prompt_cache_key',
     { messages: [{ role: 'user', content: 'hello' }] },
   ],
-  ['/v1/responses', { input: 'hello', store: false }, null, {}],
+  ['/v1/responses', { input: 'hello', store: false, truncation: 'disabled' }, null, {}],
+  [
+    '/v1/responses',
+    { input: 'hello', store: true, truncation: 'auto', reasoning: { effort: 'low', depth: 3 } },
+    'store, truncation, reasoning.depth',
+    {},
+  ],
+  [
+    '/v1/messages',
+    {
+      messages: [{ role: 'user', content: 'hello' }],
+      max_tokens: 9,
+      tools: ['a', 'b'].map((name) => ({ name, input_schema: {}, eager: true })),
+    },
+    'tools[].eager',
+    {},
+  ],
 ];
 for (const [path, call, ignored, sent] of doors)
   test(`${path} names ${ignored ?? 'no field'}, and what it knows reaches the model`, async () => {

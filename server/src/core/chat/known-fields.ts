@@ -35,11 +35,22 @@ export class LeftOut {
   }
 }
 
-/** Names of the fields of a body that are not read. */
-export function unknownFields(body: Json, read: ReadonlySet<string>): string[] {
+/** Names of the fields that are not read, also inside fields of a known shape. */
+export function unknownFields(
+  body: Json,
+  read: ReadonlySet<string>,
+  shapes: Readonly<Record<string, Shape>> = {},
+): string[] {
   const left = new LeftOut();
   left.add('', body, (field) => read.has(field));
+  for (const [field, shape] of Object.entries(shapes))
+    if (isGiven(body[field])) rebuilt(body[field], shape, field, neverRefused, left);
   return [...left.names];
+}
+
+/** The call has been read by the same shapes before. */
+function neverRefused(at: string): Error {
+  return new Error(`${at} was taken before`);
 }
 
 /** They are listed in a header. */

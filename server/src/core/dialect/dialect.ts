@@ -14,8 +14,11 @@ export interface Dialect {
    * field if the call asks for something that a chat completion cannot express.
    */
   chatBody(body: Json): Json;
-  /** The fields of a call that are read. Left out if they are those of a chat completion. */
-  fields?: ReadonlySet<string>;
+  /**
+   * Names of the fields of a call, once read, that have no effect. Left out if the call is a chat
+   * completion itself.
+   */
+  ignored?(body: Json): string[];
   /**
    * The path of the caller's field for a path of the chat body, such as `messages[1].content[0]`.
    * Left out if all paths are the same.

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, integer, isFilled, isGiven, object, oneOf, text } from '../check.ts';
 import { badField, badRequest } from '../chat/chat.ts';
-import { rebuilt, type Shape } from '../chat/known-fields.ts';
+import { rebuilt, unknownFields, type Shape } from '../chat/known-fields.ts';
 import { cacheMark, cacheMarkShape } from '../chat/optional-fields.ts';
 import { effortOfBudget } from '../chat/reasoning-effort.ts';
 import { ApiError } from '../errors.ts';
@@ -49,12 +49,11 @@ const shapes: Readonly<Record<string, Shape>> = {
   output_format: format,
 };
 
-export const messagesFields: ReadonlySet<string> = new Set([
-  ...same,
-  ...Object.keys(shapes),
-  'system',
-  'messages',
-]);
+const read: ReadonlySet<string> = new Set([...same, ...Object.keys(shapes), 'system', 'messages']);
+
+export function messagesIgnored(body: Json): string[] {
+  return unknownFields(body, read, shapes);
+}
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function messagesChatBody(body: Json): Json {

@@ -2,7 +2,7 @@ import { isGiven } from '../check.ts';
 import { ApiError } from '../errors.ts';
 import type { Dialect } from './dialect.ts';
 import { messagesEvents, messagesReply } from './messages-reply.ts';
-import { messagesChatBody, messagesFields, messagesPath } from './messages-request.ts';
+import { messagesChatBody, messagesIgnored, messagesPath } from './messages-request.ts';
 
 /** Anthropic's Messages. */
 export const messages: Dialect = {
@@ -12,7 +12,7 @@ export const messages: Dialect = {
     const message = 'max_tokens must be an integer of at least 1.';
     throw new ApiError('bad_request', { message, param: 'max_tokens' });
   },
-  fields: messagesFields,
+  ignored: messagesIgnored,
   pathOf: messagesPath,
   reply: messagesReply,
   events: messagesEvents,

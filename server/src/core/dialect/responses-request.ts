@@ -1,7 +1,7 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { integer, isFilled, isGiven, object, oneOf, text, type Check } from '../check.ts';
 import { badField, badRequest } from '../chat/chat.ts';
-import { rebuilt, type Shape } from '../chat/known-fields.ts';
+import { rebuilt, unknownFields, type Shape } from '../chat/known-fields.ts';
 import { metadataCheck } from '../request/metadata.ts';
 import { readInput } from './responses-input.ts';
 import { readToolChoice, readTools } from './responses-tools.ts';
@@ -53,7 +53,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   truncation: oneOf('auto', 'disabled'),
 };
 
-export const responsesFields: ReadonlySet<string> = new Set([
+const read: ReadonlySet<string> = new Set([
   ...same,
   ...stored,
   ...Object.keys(shapes),
@@ -66,6 +66,15 @@ export const responsesFields: ReadonlySet<string> = new Set([
   'store',
   'stream_options',
 ]);
+
+/** Replies are never stored, and a prompt is never shortened. */
+export function responsesIgnored(body: Json): string[] {
+  const vain = [
+    ...(body.store === true ? ['store'] : []),
+    ...(body.truncation === 'auto' ? ['truncation'] : []),
+  ];
+  return [...vain, ...unknownFields(body, read, shapes)];
+}
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function responsesChatBody(body: Json): Json {

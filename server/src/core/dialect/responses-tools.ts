@@ -135,6 +135,6 @@ function inList(value: unknown, at: string): unknown[] {
 /** Hosted tools have fees that are not part of the reservation. */
 function hosted(param: string, type: unknown): ApiError {
   const said = typeof type === 'string' ? type.slice(0, 60) : 'missing';
-  const message = `${param} is ${said}. This service runs no tools for a model; only tools of the types function and custom, also in a namespace, are accepted.`;
+  const message = `${param} is ${said}. Only tools of the types function and custom, also in a namespace, are accepted: this service has no built-in tools and runs none for a model.`;
   return badRequest(param, message);
 }

@@ -3,13 +3,13 @@ import type { Dialect, SentEvent } from './dialect.ts';
 import { openOutput } from './responses-events.ts';
 import type { ItemEvent } from './responses-items.ts';
 import { brokenEnd, endOf, headOf, responseOf, unended, type ReplyEnd } from './responses-reply.ts';
-import { responsesChatBody, responsesFields, responsesPath } from './responses-request.ts';
+import { responsesChatBody, responsesIgnored, responsesPath } from './responses-request.ts';
 
 /** OpenAI's Responses, without stored conversations and without tools that run here. */
 export const responses: Dialect = {
   path: '/responses',
   chatBody: responsesChatBody,
-  fields: responsesFields,
+  ignored: responsesIgnored,
   pathOf: responsesPath,
   reply(completion, body) {
     const head = headOf(completion);

@@ -5,7 +5,6 @@ import {
   isUnfinished,
   type CompletionIdentity,
 } from '../../../core/chat/completion.ts';
-import { unknownFields } from '../../../core/chat/known-fields.ts';
 import { completions as chatCompletions } from '../../../core/dialect/completions.ts';
 import type { Dialect, SentEvent } from '../../../core/dialect/dialect.ts';
 import { ApiError } from '../../../core/errors.ts';
@@ -124,7 +123,7 @@ async function answerCall(
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
         const run = { ...taken.reserved, isAwaited, hasLeft };
-        const unread = dialect.fields ? unknownFields(call.body, dialect.fields) : [];
+        const unread = dialect.ignored?.(call.body) ?? [];
         const ignored = [...unread, ...ignoredFields(run, deps.upstreams)];
         if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
         req.work = held(begin(shown, run, deps), deps.chats);

@@ -91,9 +91,10 @@ export const ResponseRequest = named(
     },
     {
       description:
-        '`max_tool_calls`, `prompt_cache_key`, `safety_identifier` and `truncation` are ' +
-        'only repeated in the reply. `previous_response_id`, `conversation`, `prompt` and ' +
-        '`background: true` get 400. Other fields are dropped.',
+        '`max_tool_calls` is only repeated in the reply. `prompt_cache_key` and ' +
+        '`safety_identifier` go to the models that take them. `previous_response_id`, ' +
+        '`conversation`, `prompt` and `background: true` get 400. `x-ignored-fields` names ' +
+        'what has no effect.',
     },
   ),
 );
