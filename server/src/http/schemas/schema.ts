@@ -128,6 +128,11 @@ export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null
   });
 }
 
+/** For OpenAI's and Anthropic's calls: their own services treat null as missing. */
+export function optionalOrNull<S extends TSchema>(schema: S) {
+  return optional(nullable(schema));
+}
+
 /**
  * Gives the schema a name: a component of the OpenAPI document, a type of the client and the web
  * pages. Copies made by `optional` and `nullable` keep it.

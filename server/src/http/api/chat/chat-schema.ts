@@ -11,20 +11,15 @@ import {
   number,
   openObject,
   optional,
+  optionalOrNull,
   record,
   text,
-  type TSchema,
 } from '../../schemas/schema.ts';
 
 /**
  * Request and reply of the chat call: OpenAI's shapes, and the fields that Farebox adds. For
  * documentation only: `parseChat` checks a call, and a reply is passed on as the model wrote it.
  */
-
-/** OpenAI's own service treats null as missing, so this one does too. */
-function optionalOrNull<S extends TSchema>(schema: S) {
-  return optional(nullable(schema));
-}
 
 const textOrObject = () => optional(either([nullable(text()), anything()]));
 

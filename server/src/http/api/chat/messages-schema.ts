@@ -13,18 +13,14 @@ import {
   object,
   openObject,
   optional,
+  optionalOrNull,
   text,
-  type TSchema,
 } from '../../schemas/schema.ts';
 
 /**
  * Request and reply of Anthropic's Messages, and the fields that Farebox adds. For documentation
  * only: the dialect checks a call.
  */
-
-function optionalOrNull<S extends TSchema>(schema: S) {
-  return optional(nullable(schema));
-}
 
 const textOrBlocks = (description: string) => either([text(), list(anything())], description);
 

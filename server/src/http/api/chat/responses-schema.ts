@@ -11,20 +11,15 @@ import {
   number,
   openObject,
   optional,
+  optionalOrNull,
   record,
   text,
-  type TSchema,
 } from '../../schemas/schema.ts';
 
 /**
  * Request and reply of OpenAI's Responses. For documentation only: the dialect checks a call and
  * writes its reply.
  */
-
-/** OpenAI's own service treats null as missing, so this one does too. */
-function optionalOrNull<S extends TSchema>(schema: S) {
-  return optional(nullable(schema));
-}
 
 const ResponseItem = named(
   'ResponseItem',
