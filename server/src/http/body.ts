@@ -38,8 +38,8 @@ interface JsonLimit {
 }
 
 /**
- * As `readObject`. The bytes count as held until the call is over, or until `release`; `take` adds
- * some, and throws if there is no room for them.
+ * As `readObject`. The bytes count as held until the call is over, or until `release`. `take`
+ * counts more bytes as held, and throws if the memory for bodies is used up.
  */
 export async function readHeldObject(
   req: KeyedRequest,

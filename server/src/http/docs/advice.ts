@@ -137,9 +137,10 @@ export const advice: Record<ErrorCode, Advice> = {
       'middle of a stream the same code is the last chunk, and what was delivered before it is ' +
       'charged.',
     do:
-      "Send it again, a failed request of OpenAI's Images with a new `Idempotency-Key`. Nothing " +
-      'was charged, unless the message says that the reply was too large, or part of a stream was delivered: then the same `Idempotency-Key` repeats that part and ' +
-      'this error without a second charge, and a new key gets a new reply.',
+      "Send the call again. After a failed request of OpenAI's Images, use a new `Idempotency-Key`. " +
+      'Nothing was charged, except if the message says that the reply was too large, or if part ' +
+      'of a stream was delivered. The same `Idempotency-Key` repeats such a part and this error ' +
+      'without a second charge; a new key gets a new reply.',
   },
   capacity_unavailable: {
     when:

@@ -44,7 +44,7 @@ export const falRun: RouteDocs = {
     },
     404: {
       codes: ['not_found', 'unknown_model'],
-      description: 'There is no such model.',
+      description: 'The model does not exist.',
       headers: [],
     },
     422: {
