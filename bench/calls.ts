@@ -6,8 +6,8 @@ import type { Bench, Process } from './service.ts';
 /** Shared by all benches of HTTP calls. */
 
 export const connections = 64;
-/** Uncounted time at the start, in which the compiler optimises the hot paths. */
-const warmupSeconds = 8;
+/** Uncounted time at the start of a process, in which the compiler optimises the hot paths. */
+const warmupSeconds = 4;
 /**
  * The contenders alternate this often, because a machine's speed rarely stays the same for longer.
  */
@@ -45,7 +45,7 @@ interface Effort {
   rounds: number;
 }
 
-/** A running contender, and its slices of the present round. */
+/** A running contender, and what it did so far. */
 interface Line extends Contender {
   process: Process;
   slices: Slice[];
@@ -74,7 +74,9 @@ interface Measured {
 /**
  * Measures all contenders and prints the medians of the rounds; the first contender is the
  * reference. All run at the same time and are loaded in turn for half a second each, in rotating
- * order, so that each ratio covers the same period. `beforeRound` removes leftovers.
+ * order, so that each ratio covers the same period. Each round starts them again, because a process
+ * keeps for its life how well its heap and its compiled code turned out, which differs by a tenth.
+ * `beforeRound` removes leftovers.
  */
 export async function compare(
   bench: Bench,
@@ -82,28 +84,35 @@ export async function compare(
   { seconds, rounds }: Effort,
   beforeRound: () => Promise<void> = async () => {},
 ): Promise<Row[]> {
+  const results: Measured[][] = [];
+  for (let round = 0; round < rounds; round++) {
+    await beforeRound();
+    results.push(await measureRound(bench, contenders, seconds));
+  }
+  return contenders.map(({ what }, i) => {
+    const all = results.map((round) => round[i]!);
+    return told(
+      what,
+      all,
+      results.map((round) => round[0]!),
+    );
+  });
+}
+
+async function measureRound(
+  bench: Bench,
+  contenders: Contender[],
+  seconds: number,
+): Promise<Measured[]> {
   const lines: Line[] = [];
   try {
     for (const each of contenders) lines.push({ ...each, process: await each.start(), slices: [] });
     for (const line of lines) await loadOne(bench, line, warmupSeconds);
-    const results: Measured[][] = [];
-    for (let round = 0; round < rounds; round++) {
-      await beforeRound();
-      for (const line of lines) line.slices = [];
-      for (let n = 0; n < seconds / sliceSeconds; n++) {
-        for (const line of n % 2 === 0 ? lines : lines.toReversed())
-          line.slices.push(await loadOne(bench, line, sliceSeconds));
-      }
-      results.push(lines.map(measured));
+    for (let n = 0; n < seconds / sliceSeconds; n++) {
+      for (const line of n % 2 === 0 ? lines : lines.toReversed())
+        line.slices.push(await loadOne(bench, line, sliceSeconds));
     }
-    return lines.map(({ what }, i) => {
-      const all = results.map((round) => round[i]!);
-      return told(
-        what,
-        all,
-        results.map((round) => round[0]!),
-      );
-    });
+    return lines.map(measured);
   } finally {
     for (const { process } of lines) await process.stop();
   }
