@@ -133,12 +133,15 @@ export function unknownInputs(
   model: Pick<Model, 'input_schema' | 'price'>,
   input: Input,
 ): UnknownInput[] {
-  const listed = Object.keys(propertiesOf(model));
-  if (listed.length === 0) return [];
-  const known = [...listed, ...pricedFields(model.price)];
-  const free = known.filter((field) => !Object.hasOwn(input, field));
-  return Object.keys(input)
-    .filter((field) => !known.includes(field))
+  const listed = propertiesOf(model);
+  const priced = pricedFields(model.price);
+  const unknown = Object.keys(input).filter(
+    (field) => !Object.hasOwn(listed, field) && !priced.includes(field),
+  );
+  const known = Object.keys(listed);
+  if (unknown.length === 0 || known.length === 0) return [];
+  const free = [...known, ...priced].filter((field) => !Object.hasOwn(input, field));
+  return unknown
     .slice(0, UNKNOWN_MAX)
     .map((field) => ({ field: cut(field), did_you_mean: meant(field, free) }));
 }

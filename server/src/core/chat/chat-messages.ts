@@ -52,6 +52,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
   // Only the id of a reply's audio is sent back; clients also keep the bytes, which are dropped.
   audio: { fields: { id: { is: 'a string that is not empty', test: isFilled } } },
 };
+const messageShapes = Object.entries(messageFields);
 
 const audioForm = 'an object with an id';
 const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
@@ -115,7 +116,7 @@ function readMessage(message: unknown, at: string, left?: LeftOut): Json {
   left?.add(at, message, isKnown);
   const kept: Json = { role };
   if (content !== undefined) kept.content = readContent(content, `${at}.content`, left);
-  for (const [field, shape] of Object.entries(messageFields)) {
+  for (const [field, shape] of messageShapes) {
     const value = Object.hasOwn(message, field) ? message[field] : undefined;
     if (value === null) kept[field] = null;
     else if (value !== undefined)

@@ -149,11 +149,12 @@ const ownFields = new Set([
   'metadata',
 ]);
 const bodyFields = { ...passingFields, ...optionalFields };
+const bodyShapes = Object.entries(bodyFields);
 
 function passing(body: Record<string, unknown>, left: LeftOut): Record<string, unknown> {
   left.add('', body, (field) => ownFields.has(field) || Object.hasOwn(bodyFields, field));
   const kept: Record<string, unknown> = {};
-  for (const [field, shape] of Object.entries(bodyFields)) {
+  for (const [field, shape] of bodyShapes) {
     const value = Object.hasOwn(body, field) ? body[field] : undefined;
     if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField, left);
   }

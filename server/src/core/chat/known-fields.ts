@@ -26,10 +26,10 @@ export class LeftOut {
 
   /** `at`: the path of the object; '' for the body. */
   add(at: string, fields: Json, isKnown: (field: string) => boolean): void {
-    const path = at.replaceAll(/\[\d+\]/g, '[]');
-    for (const [field, value] of Object.entries(fields)) {
+    for (const field of Object.keys(fields)) {
       if (this.names.size >= namesMax) return;
-      if (isKnown(field) || !isGiven(value) || !nameForm.test(field)) continue;
+      if (isKnown(field) || !isGiven(fields[field]) || !nameForm.test(field)) continue;
+      const path = at.replaceAll(/\[\d+\]/g, '[]');
       this.names.add(path === '' ? field : `${path}.${field}`);
     }
   }

@@ -46,9 +46,9 @@ export function optionalIn(body: Body): string[] {
   return optionalNames.filter((name) => (name === cacheMark ? marked : Object.hasOwn(body, name)));
 }
 
-/** The body without the optional fields that are not in `passes`. */
-export function passedBody<T extends Body>(body: T, passes: ReadonlySet<string>): T {
-  const left = optionalIn(body).filter((name) => !passes.has(name));
+/** The body without the optional fields that do not pass. */
+export function passedBody<T extends Body>(body: T, passes: (name: string) => boolean): T {
+  const left = optionalIn(body).filter((name) => !passes(name));
   if (left.length === 0) return body;
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !left.includes(name)));
   if (!left.includes(cacheMark)) return kept as T;

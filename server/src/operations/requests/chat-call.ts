@@ -78,13 +78,14 @@ export async function callRoutes(
     let key = await deps.circuit.keyFor(route, refused);
     do {
       const run = { ...wanted, route, key };
+      const at = { upstream: route.upstream, model: route.model, key };
       if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
       const began = performance.now();
       const outcome = await callAt(run, deps, streamed, signal);
       called = { outcome, run };
       if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
         const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-        if (isAnswer) await deps.circuit.succeeded({ ...route, key }, wanted.account_id, began);
+        if (isAnswer) await deps.circuit.succeeded(at, wanted.account_id, began);
         return called;
       }
       // The failure of an aborted call says nothing about the upstream.
@@ -95,7 +96,7 @@ export async function callRoutes(
       const failed = { ...outcome, account_id, model_id: model.id, cause };
       noteStart(run, outcome, cause, deps);
       const isUnasked = outcome.outcome === 'not_accepted' && outcome.unasked;
-      if (!isUnasked) await deps.circuit.failed({ ...route, key }, failed);
+      if (!isUnasked) await deps.circuit.failed(at, failed);
       if (outcome.outcome === 'unknown') {
         if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
         const seconds = (performance.now() - began) / 1000;
@@ -132,11 +133,11 @@ function noteStart(
  * with a price for that.
  */
 function passesOf(
-  { passes = new Set() }: Pick<Upstream, 'passes'>,
+  { passes }: Pick<Upstream, 'passes'>,
   { price }: Model,
-): ReadonlySet<string> {
-  if (price.cache_write_usd_micro !== undefined) return passes;
-  return new Set([...passes].filter((name) => name !== cacheMark));
+): (name: string) => boolean {
+  const mayMark = price.cache_write_usd_micro !== undefined;
+  return (name) => passes?.has(name) === true && (mayMark || name !== cacheMark);
 }
 
 /** Names of the given fields that at least one of the routes ignores. */
@@ -145,7 +146,7 @@ export function ignoredFields(
   upstreams: ReadonlyMap<string, Upstream>,
 ): string[] {
   const passes = routes.map((route) => passesOf(upstreams.get(route.upstream) ?? {}, model));
-  const left = optionalIn(chat.body).filter((name) => !passes.every((each) => each.has(name)));
+  const left = optionalIn(chat.body).filter((name) => !passes.every((each) => each(name)));
   const body = { ...chat.body, max_tokens };
   const unsent = routes.flatMap(({ upstream }) => upstreams.get(upstream)?.ignored?.(body) ?? []);
   return [...new Set([...chat.ignored, ...left, ...unsent])];

@@ -35,9 +35,10 @@ export async function chooseRoutes(
   const open: ModelUpstream[] = [];
   const closed: { cause: string; seconds: number }[] = [];
   for (const route of routes) {
-    const why = await deps.queue.closed({ ...route, account_id });
+    const { upstream, model: upstream_model } = route;
+    const why = await deps.queue.closed({ upstream, model: upstream_model, account_id });
     if (why === null) open.push(route);
-    else closed.push({ cause: `${route.upstream} ${why.reason}`, seconds: why.seconds });
+    else closed.push({ cause: `${upstream} ${why.reason}`, seconds: why.seconds });
   }
   if (open.length > 0) {
     const isLast = (route: ModelUpstream) => deps.circuit.isLast(account_id, route);
