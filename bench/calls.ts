@@ -7,7 +7,7 @@ import type { Bench, Process } from './service.ts';
 
 export const connections = 64;
 /** Uncounted time at the start of a process, in which the compiler optimises the hot paths. */
-const warmupSeconds = 4;
+const warmupSeconds = 8;
 /**
  * The contenders alternate this often, because a machine's speed rarely stays the same for longer.
  */
@@ -74,8 +74,8 @@ interface Measured {
 /**
  * Measures all contenders and prints the medians of the rounds; the first contender is the
  * reference. All run at the same time and are loaded in turn for half a second each, in rotating
- * order, so that each ratio covers the same period. Each round starts them again, because a process
- * keeps for its life how well its heap and its compiled code turned out, which differs by a tenth.
+ * order, so that each ratio covers the same period. Each round starts them again: two processes of
+ * the same code differ by a tenth and more, and each keeps its speed for its life.
  * `beforeRound` removes leftovers.
  */
 export async function compare(
