@@ -812,7 +812,7 @@ export type UsageLine = {
   model_id: string | null;
   /** Null if not by key. */
   key_id: string | null;
-  /** The values of the names in `by`; null for the requests without one. */
+  /** The values of the names in `by`; null where a request has no such name. */
   metadata: Record<string, string | null>;
   /** Those that ended; cancelled ones are not counted. */
   requests: number;

@@ -470,7 +470,7 @@ export interface Calls {
       reference: string;
       /** Where the money came from. */
       source?: 'paid' | 'bonus' | 'refund';
-      /** For a bonus: when what is unspent of it goes back. */
+      /** For a bonus: when its unspent rest is taken back. */
       expires_at?: string | null;
       /** For the operator's log. */
       note?: string;

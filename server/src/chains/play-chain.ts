@@ -7,7 +7,7 @@ import { PlayChain } from './play.ts';
 /** The chain of the trial: a block a second, and play money for everybody who asks. */
 
 const confirmations = 3;
-/** When the block 0 was made. */
+/** When block 0 was made. */
 const genesis = Date.UTC(2026, 0, 1);
 
 const chain: Chain = {

@@ -6,7 +6,7 @@ import { badField } from './schemas/validate.ts';
 
 const dayMs = 24 * 3600 * 1000;
 const usualDays = 30;
-/** Past days are summed up for some groups; for others every request of the period is read. */
+/** Maximum days: `stored` if sums per day are stored, `read` if every request is read. */
 export const daysMax = { stored: 92, read: 31 };
 
 const dayRule = 'a day from 1970 on, such as 2027-01-31';

@@ -139,7 +139,7 @@ function reportPause(
   report({ type: 'upstream.paused', account_id: null, data }, subjectOf(upstream, key, model));
 }
 
-/** Key and credit belong to the whole upstream. */
+/** Names no model: a refused key or missing credit concerns all models of the upstream. */
 function reportFault(
   { upstream, key: named, why, cause }: UpstreamFailure,
   report: ReportEvent,

@@ -102,8 +102,8 @@ export function showAddress(address: string, family: Family): string {
 }
 
 /**
- * The stored form of a typed address; null if a character is wrong. EVM addresses in one case have
- * no checksum and are taken as they are.
+ * The stored form of a typed address; null if a character is wrong. EVM addresses in lower case
+ * only, or in upper case only, have no checksum and are taken as they are.
  */
 export function parseAddress(text: string, family: Family): string | null {
   if (family === 'tron') {

@@ -8,7 +8,7 @@ import type { Part, Turn } from './turn.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items, as the messages of a chat. */
 
-/** More than a long conversation has; each piece is compared with those before it. */
+/** Pieces of reasoning: more than a long conversation has. Each is compared with earlier ones. */
 const detailsMax = 4_096;
 
 interface Turns {

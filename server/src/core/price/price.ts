@@ -303,7 +303,7 @@ function isQuantity(value: unknown): value is number {
 
 /**
  * The offered resolution at which the whole request costs most. Undefined if the resolution does
- * not matter: it does if rates differ, or if only the resolution gives the size (`pixels`).
+ * not matter. It matters if rates differ, or if only the resolution gives the size (`pixels`).
  */
 function assumeResolution(
   rules: PriceRules,

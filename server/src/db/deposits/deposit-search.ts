@@ -42,7 +42,7 @@ export function search(db: Connection, filter: DepositFilter): Promise<FoundDepo
   const add = (column: string, value: string | null, sign = '=') => {
     if (value !== null) conditions.push(`d.${column} ${sign} $${values.push(value)}`);
   };
-  // Its text is in the statement, so that the index of held deposits serves it.
+  // Written out, not bound as a parameter, so that the index of held deposits can be used.
   if (state === 'held') conditions.push(`d.state = 'held'`);
   else add('state', state);
   add('why', why);
@@ -65,7 +65,7 @@ export function search(db: Connection, filter: DepositFilter): Promise<FoundDepo
   );
 }
 
-/** The second endpoint of a chain usually knows a deposit after seconds. */
+/** A deposit unconfirmed for longer waits for an operator; a second endpoint needs only seconds. */
 const unconfirmedSeconds = 900;
 
 export interface HeldCount {

@@ -38,7 +38,7 @@ const UsageLine = named(
     key_id: nullable(id('Null if not by key.')),
     metadata: record(
       nullable(text()),
-      'The values of the names in `by`; null for the requests without one.',
+      'The values of the names in `by`; null where a request has no such name.',
     ),
     requests: integer('Those that ended; cancelled ones are not counted.'),
     completed: integer('`COMPLETED`.'),

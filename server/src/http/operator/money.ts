@@ -85,7 +85,7 @@ export const NewCredit = {
   amount_usd_micro: amount(),
   reference: NewReference,
   source: choice(bookedSources, 'Where the money came from.'),
-  expires_at: optional(nullable(time('For a bonus: when what is unspent of it goes back.'))),
+  expires_at: optional(nullable(time('For a bonus: when its unspent rest is taken back.'))),
   note: optional(text("For the operator's log.", { minLength: 1, maxLength: noteMax })),
 };
 

@@ -23,8 +23,8 @@ export interface BookedRefund extends Booked {
 
 /**
  * Gives back what a request was charged, or a part of it, out of revenue. All its refunds together
- * are at most the charge. The month of its key stays as it is. Returns null if there is no such
- * request. Throws `Refused`.
+ * are at most the charge. A refund does not reduce the month's spending of the key. Returns null if
+ * there is no such request. Throws `Refused`.
  */
 export async function refund(
   db: Database,

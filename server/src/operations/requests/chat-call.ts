@@ -129,8 +129,8 @@ function noteStart(
 }
 
 /**
- * The optional fields of a chat that this upstream gets. A mark that fills its cache needs a row
- * with a price for that.
+ * The optional fields of a chat that this upstream gets. The mark that makes it fill its cache is
+ * passed on only if the model has a price for that.
  */
 function passesOf(
   { passes }: Pick<Upstream, 'passes'>,

@@ -114,7 +114,7 @@ function addEvents({ registry }: Metrics, { db }: Sources): void {
     { name: waiting, help: "Events to the operator that the operator's webhook has yet to get." },
     {
       name: givenUp,
-      help: 'Events that it did not accept for 3 days, and that are not sent again.',
+      help: "Events that the operator's webhook did not accept for 3 days; not sent again.",
     },
   ];
   addShared(registry, gauges, async () => {

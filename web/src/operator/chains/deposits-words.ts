@@ -43,7 +43,7 @@ addWords('operator_deposits', {
       unmatched:
         'No account has this address. Credit the deposit to the account that sent it. A credit cannot be undone.',
       review:
-        'It is larger than your limit, or a booking by hand names its transaction. A credit cannot be undone.',
+        'It is larger than your limit, or a booking by hand may already have credited it. A credit cannot be undone.',
       dust: 'It is smaller than the minimum of the chain. A credit cannot be undone.',
       token:
         'The chain file does not credit this token. The credit counts one token as one US dollar, and cannot be undone.',

@@ -202,7 +202,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
   );
 }
 
-/** The upstream may still have run this attempt: its cost is looked up later, automatically. */
+/** The upstream may still have run this attempt. Shows its cost, or where to record it. */
 function Left({ attempt: { cost_usd_micro: cost } }: { attempt: UpstreamAttempt }) {
   const { t } = useTranslation('operator_request');
   return (
