@@ -187,17 +187,19 @@ export function rowsOf<Row>(
   columns: { [Name in keyof Row]?: Row[Name] extends Item | undefined ? ColumnType : never },
 ): Fragment {
   const names = keysOf<keyof Row & string>(columns);
-  const listOf = (name: keyof Row) => {
+  const listOf = (name: keyof Row, n: number) => {
     // The type of `columns` allows only fields with such values.
     const items = rows.map((row) => (row[name] ?? null) as Item);
+    // `unnest` fills a missing list with nulls. The first list says how many rows there are.
+    if (n > 0 && items.every((item) => item === null)) return null;
     return columns[name] === 'json' ? jsonTexts(items) : arrayLiteral(items);
   };
   const from = (bind: (value: unknown) => string) => {
     const isJson = (name: keyof Row) => columns[name] === 'json';
-    const lists = names.map((name) =>
+    const lists = names.map((name, n) =>
       isJson(name)
-        ? `string_to_array(${bind(listOf(name))}, chr(30), '')`
-        : `${bind(listOf(name))}::${columns[name]}[]`,
+        ? `string_to_array(${bind(listOf(name, n))}, chr(30), '')`
+        : `${bind(listOf(name, n))}::${columns[name]}[]`,
     );
     const selected = names.map((name) => (isJson(name) ? `${name}::json` : name));
     return `(select ${selected} from unnest(${lists}) as rows (${names}))`;
@@ -332,13 +334,23 @@ function holdTogether(client: pg.PoolClient): void {
   });
 }
 
+/** Gives the driver a query of its own, because it copies a plain one property by property. */
+function ask(client: pg.PoolClient, { text, values, name }: Statement): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    const query = new pg.Query(text, values, (error, result) =>
+      error ? reject(error) : resolve(result),
+    );
+    client.query(Object.assign(query, { name }));
+  });
+}
+
 async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const sent: Promise<unknown>[] = [];
   let failure: unknown;
   const send = (statement: Statement) => {
     holdTogether(client);
-    const promise = client.query(statement);
+    const promise = ask(client, statement);
     // A caller that awaits the promise gets the error too. If none does, the error must not be
     // unhandled.
     promise.catch((error: unknown) => (failure ??= error));
@@ -360,6 +372,8 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } catch (error) {
+    // Its own stack ends at the socket.
+    if (error instanceof pg.DatabaseError) Error.captureStackTrace(error);
     await client.query('rollback').catch((lost: Error) => (broken = lost));
     // Statements after the failed one only report that the transaction was aborted, or that the
     // silent connection was closed.
