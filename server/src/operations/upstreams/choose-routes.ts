@@ -2,7 +2,7 @@ import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { ApiError } from '../../core/errors.ts';
 import { routesInOrder } from '../../core/request/routing.ts';
 import type { Circuit } from './circuit.ts';
-import type { QueueView } from './queue-view.ts';
+import type { Closed, QueueView } from './queue-view.ts';
 
 /** The routes that a new request may take. */
 export interface RouteChoice {
@@ -12,8 +12,6 @@ export interface RouteChoice {
   refusal: ApiError | null;
 }
 
-/** After how many seconds callers of a stopped model should try again. */
-const stoppedSeconds = 3_600;
 export interface RouteDeps {
   queue: QueueView;
   circuit: Pick<Circuit, 'isLast'>;
@@ -30,29 +28,26 @@ export async function chooseRoutes(
   deps: RouteDeps,
 ): Promise<RouteChoice> {
   const routes = routesInOrder(model.upstreams, Math.random());
-  const refusal = closedHere(deps, model.kind !== 'text') ?? (await stopped(model, deps));
+  const refusal = closedHere(deps, model.kind !== 'text');
   if (refusal) return { routes, refusal };
   const open: ModelUpstream[] = [];
-  const closed: { cause: string; seconds: number }[] = [];
+  const closed: Closed[] = [];
   for (const route of routes) {
-    const { upstream, model: upstream_model } = route;
-    const why = await deps.queue.closed({ upstream, model: upstream_model, account_id });
+    const { upstream } = route;
+    const wanted = { model_id: model.id, upstream, model: route.model, account_id };
+    const why = await deps.queue.closed(wanted);
     if (why === null) open.push(route);
-    else closed.push({ cause: `${upstream} ${why.reason}`, seconds: why.seconds });
+    else closed.push(why);
   }
+  if (open.length === 1) return { routes: open, refusal: null };
   if (open.length > 0) {
     const isLast = (route: ModelUpstream) => deps.circuit.isLast(account_id, route);
     const inOrder = open.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
     return { routes: inOrder, refusal: null };
   }
   const seconds = Math.min(...closed.map((each) => each.seconds));
-  const cause = closed.map((each) => each.cause).join(', ');
-  return { routes, refusal: noCapacity(cause, seconds) };
-}
-
-async function stopped({ id, upstreams }: Model, { queue }: RouteDeps): Promise<ApiError | null> {
-  const isStopped = await queue.isStopped(id, upstreams[0]!.upstream);
-  return isStopped ? noCapacity(`${id}: stopped by the operator`, stoppedSeconds) : null;
+  const causes = new Set(closed.map((each) => each.cause));
+  return { routes, refusal: noCapacity([...causes].join(', '), seconds) };
 }
 
 function noCapacity(cause: string, seconds: number): ApiError {

@@ -4,7 +4,7 @@ import type { QueueState } from '../../db/requests/queue.ts';
 import { createQueueView, positionMax } from './queue-view.ts';
 
 const queueAgeSeconds = 600;
-const wanted = { upstream: 'slow', model: 'm', account_id: 'one' };
+const wanted = { model_id: 'one/model', upstream: 'slow', model: 'm', account_id: 'one' };
 
 /** A view of a queue with this many requests, and the accounts whose waiting time was read. */
 function viewOf(waiting: number, waitedOf: (account: string) => Promise<number>) {
@@ -47,7 +47,7 @@ test('an account that has waited too long is refused, and no other', async () =>
   const { view } = viewOf(positionMax, async (account) =>
     account === 'one' ? queueAgeSeconds + 1 : 0,
   );
-  assert.match((await view.closed(wanted))!.reason, /waited too long/);
+  assert.match((await view.closed(wanted))!.cause, /waited too long/);
   assert.equal(await view.closed({ ...wanted, account_id: 'other' }), null);
 });
 

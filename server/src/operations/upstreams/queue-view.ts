@@ -14,21 +14,26 @@ export interface QueueView {
    * Why this upstream accepts no request for this model now, and for how long; null if it does
    * accept.
    */
-  closed(wanted: Wanted): Promise<{ reason: string; seconds: number } | null>;
-  /**
-   * Whether an operator has stopped this model. `upstream`: any of the model's upstreams; the
-   * answer is in its view.
-   */
-  isStopped(model_id: string, upstream: string): Promise<boolean>;
+  closed(wanted: Wanted): Promise<Closed | null>;
+}
+
+export interface Closed {
+  /** For the log. */
+  cause: string;
+  seconds: number;
 }
 
 interface Wanted {
+  model_id: string;
   upstream: string;
+  /** The upstream's own name of the model. */
   model: string;
   account_id: string;
 }
 
 export const positionMax = 1_000;
+/** After how many seconds callers of a stopped model should try again. */
+const stoppedSeconds = 3_600;
 const freshMs = 250;
 /** How long the waiting time of an account counts. Only a long queue asks for it. */
 const waitedFreshMs = 2_000;
@@ -99,20 +104,22 @@ export function createQueueView(
       entered.splice(countBelow(entered, requestId), 0, requestId);
       return position;
     },
-    async closed({ upstream, model, account_id }) {
+    async closed({ model_id, upstream, model, account_id }) {
       const current = await view(upstream);
       const { state } = current;
+      if (state.stopped_models.includes(model_id))
+        return { cause: `${model_id}: stopped by the operator`, seconds: stoppedSeconds };
       const seconds = Math.max(state.paused_seconds, state.paused_models[model] ?? 0);
-      if (seconds > 0) return { reason: 'is paused after failures', seconds };
+      if (seconds > 0) return { cause: `${upstream} is paused after failures`, seconds };
       // If the queue is longer than the view holds, the view may lack this account's requests.
       const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
       // Claims alternate between accounts, so another account's backlog does not delay this one.
       if (mayBeOld && (await waitedAt(current, upstream, account_id)) > queueAgeSeconds)
-        return { reason: 'has jobs of this account that have waited too long', seconds: 30 };
+        return {
+          cause: `${upstream} has jobs of this account that have waited too long`,
+          seconds: 30,
+        };
       return null;
-    },
-    async isStopped(model_id, upstream) {
-      return (await view(upstream)).state.stopped_models.includes(model_id);
     },
   };
 }
