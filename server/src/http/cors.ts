@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { objectOf } from '../lib/json.ts';
 import type { Call } from './routes.ts';
 
@@ -28,19 +28,25 @@ export function allowOrigins(
   const open = new Set(addresses(({ who }) => who === 'anyone'));
   const signed = new Set(addresses(({ who }) => who === 'key_or_signature'));
   const keyed = new Set(origins.length === 0 ? [] : addresses(spends));
-  app.addHook('onRequest', (req, reply, done) => {
-    const url = req.routeOptions.url ?? '';
-    const { origin } = req.headers;
-    const linked = signed.has(url) && Object.hasOwn(objectOf(req.query), 'sig');
-    if (open.has(url) || linked) reply.header('access-control-allow-origin', '*');
-    else if (keyed.has(url)) {
-      reply.header('vary', 'origin');
-      if (origin === undefined || !origins.includes(origin)) return done();
-      reply.header('access-control-allow-origin', origin);
-    } else return done();
-    if (isPreflight(req)) return void answerPreflight(req, reply, linked);
-    reply.header('access-control-expose-headers', exposed);
-    done();
+  // Only the routes that are open to some origin get a hook.
+  app.addHook('onRoute', (route) => {
+    const { url } = route;
+    const isOpen = open.has(url);
+    if (!isOpen && !signed.has(url) && !keyed.has(url)) return;
+    const allow: onRequestHookHandler = (req, reply, done) => {
+      const { origin } = req.headers;
+      const linked = signed.has(url) && Object.hasOwn(objectOf(req.query), 'sig');
+      if (isOpen || linked) reply.header('access-control-allow-origin', '*');
+      else if (keyed.has(url)) {
+        reply.header('vary', 'origin');
+        if (origin === undefined || !origins.includes(origin)) return done();
+        reply.header('access-control-allow-origin', origin);
+      } else return done();
+      if (isPreflight(req)) return void answerPreflight(req, reply, linked);
+      reply.header('access-control-expose-headers', exposed);
+      done();
+    };
+    route.onRequest = [allow, ...[route.onRequest ?? []].flat()];
   });
 }
 

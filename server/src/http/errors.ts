@@ -31,7 +31,7 @@ function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyR
   const reason = typeof cause === 'string' ? cause : codeOf(cause);
   const refused = throttle.due(`${reason} ${message}`);
   if (refused === null) return;
-  req.log.warn({ err: cause ?? message, code, refused }, 'call failed');
+  req.log.warn({ call_id: req.id, err: cause ?? message, code, refused }, 'call failed');
 }
 
 /** Sends the error, and logs what the caller may not see. */
@@ -40,7 +40,8 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
   if (error.code === 'capacity_unavailable') tellRefused(error, req);
   else if (error.status >= 500 && error.code !== 'submit_failed') {
     const level = error.code === 'internal_error' ? 'error' : 'warn';
-    req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
+    const err = error.cause ?? thrown;
+    req.log[level]({ call_id: req.id, err, code: error.code }, 'call failed');
   }
   const path = req.routeOptions.url ?? req.url;
   const fal = speaksFal(req) ? falRefusal(error) : null;

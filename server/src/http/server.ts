@@ -45,12 +45,11 @@ export function createServer(
   const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
   const app = fastify({
     loggerInstance: logger,
-    // In the log `request_id` is the id of a job or chat.
-    logController: new LogController({
-      disableRequestLogging: true,
-      requestIdLogLabel: 'call_id',
-    }),
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
+    // Few calls log anything. Those that do name themselves by `call_id`; `request_id` is the id of
+    // a job or chat.
+    childLoggerFactory: (parent) => parent,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: {
@@ -69,7 +68,10 @@ export function createServer(
     clientErrorHandler: answerBroken,
     frameworkErrors: sendError,
     return503OnClosing: false,
-    trustProxy: (_address: string, hop: number) => hop < deps.settings.trustedProxies,
+    // Without a trusted proxy the address is the socket's, and no header has to be read.
+    trustProxy:
+      deps.settings.trustedProxies > 0 &&
+      ((_address: string, hop: number) => hop < deps.settings.trustedProxies),
   });
   // Bodies stay streams: each route reads its own within its own limits.
   app.removeAllContentTypeParsers();
