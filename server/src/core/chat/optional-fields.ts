@@ -42,8 +42,9 @@ type Body = Json & { messages: Json[] };
 
 /** The optional fields that a body has. */
 export function optionalIn(body: Body): string[] {
-  const marked = [...partsOf(body), ...toolsOf(body)].some((each) => cacheMark in each);
-  return optionalNames.filter((name) => (name === cacheMark ? marked : Object.hasOwn(body, name)));
+  return optionalNames.filter((name) =>
+    name === cacheMark ? isMarked(body) : Object.hasOwn(body, name),
+  );
 }
 
 /** The body without the optional fields that do not pass. */
@@ -59,19 +60,18 @@ export function passedBody<T extends Body>(body: T, passes: (name: string) => bo
   return { ...kept, messages, ...tools } as T;
 }
 
-function partsOf({ messages }: Body): Json[] {
-  return messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
-}
-
-function toolsOf({ tools }: Body): Json[] {
-  return Array.isArray(tools) ? tools.filter(isObject) : [];
+/** Whether a content part or a tool has a mark. */
+function isMarked({ messages, tools }: Body): boolean {
+  const inOne = (list: unknown) =>
+    Array.isArray(list) && list.some((each) => isObject(each) && cacheMark in each);
+  return messages.some(({ content }) => inOne(content)) || inOne(tools);
 }
 
 /** Texts that are a list only because one is marked: as one text, every server takes them. */
 function unmarkedContent({ role, content }: Json): unknown {
   const parts = (content as Json[]).map(unmarked);
-  const isMarked = itemsOf(content).some((part) => cacheMark in objectOf(part));
-  const isJoined = isMarked && (role === 'system' || role === 'tool');
+  const wasMarked = itemsOf(content).some((part) => cacheMark in objectOf(part));
+  const isJoined = wasMarked && (role === 'system' || role === 'tool');
   return isJoined && parts.every(({ type }) => type === 'text')
     ? parts.map(({ text }) => text).join('\n\n')
     : parts;

@@ -241,7 +241,7 @@ export function responseView(
     fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
   }
   // Our fields replace the upstream's fields of the same name, which hold the upstream's addresses.
-  return { ...row.output, ...fields };
+  return { ...usageIn(row), ...row.output, ...fields };
 }
 
 /** Why a request failed; null if it did not. */

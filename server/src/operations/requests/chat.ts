@@ -20,7 +20,6 @@ import { chatCost, costInUsage } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
-import type { Json } from '../../lib/json.ts';
 import type { ChatOutcome } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
 import {
@@ -30,7 +29,7 @@ import {
   type ChatRun,
   type RoutedRun,
 } from './chat-call.ts';
-import { fromJson, objectOf } from '../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 
 /**
  * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in
@@ -327,9 +326,7 @@ async function settle(
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    // Unless replies are kept, only the usage is stored, for the token counts in the request's
-    // view.
-    output: run.keep ? completion : { usage: completion.usage },
+    output: run.keep ? completion : detailsOf(completion),
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
     tokens: tokensOf(completion),
@@ -355,19 +352,30 @@ function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigi
 
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
-/** The usage as shown to the caller, without any field about money, whatever its name. */
-function shownUsage({ usage }: Json): Json {
-  const shown = JSON.stringify(objectOf(usage), (name, value) =>
-    ofMoney.test(name) ? undefined : value,
-  );
-  return fromJson<Json>(shown);
+/** Without any field about money, whatever its name and however deep. */
+function withoutMoney(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMoney);
+  return isObject(value) ? shownUsage(value) : value;
+}
+
+function shownUsage(usage: Json): Json {
+  const shown = Object.entries(usage).filter(([name]) => !ofMoney.test(name));
+  return Object.fromEntries(shown.map(([name, value]) => [name, withoutMoney(value)]));
+}
+
+/** Fields of a usage that the stored token counts and the charge contain already. */
+const counted = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd_micro']);
+
+/** The stored output of a reply that is not kept: its usage, if that has more than the counts. */
+function detailsOf({ usage }: Json): Json | null {
+  return Object.keys(objectOf(usage)).every((name) => counted.has(name)) ? null : { usage };
 }
 
 /**
  * Adds our tokens and cost; the upstream's other usage details stay, such as the kinds of tokens.
  */
 function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
-  const said = usageOf(completion) === null ? {} : shownUsage(completion);
+  const said = usageOf(completion) === null ? {} : shownUsage(objectOf(completion.usage));
   const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
   const cacheUse = {
     ...(cached_tokens > 0 && { cached_tokens }),

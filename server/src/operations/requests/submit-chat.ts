@@ -121,6 +121,7 @@ async function chatFiles(
   deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'storage'>,
 ): Promise<{ files: Record<string, InputFile>; file_bytes: number }> {
   const media = chatMedia(messages);
+  if (media.files.length + media.urls.length === 0) return { files: {}, file_bytes: 0 };
   await checkMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
   if (files === null)
