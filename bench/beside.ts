@@ -3,6 +3,7 @@ import { localUpstream } from './chat.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question, Row } from './run.ts';
 import type { Bench, ProcessOptions } from './service.ts';
+import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 /** A hot path: which process serves it, and the calls to it, once that process runs. */
@@ -83,5 +84,9 @@ async function statuses(bench: Bench): Promise<Buffer[]> {
 }
 
 async function resetAll(benches: Bench[]): Promise<void> {
-  for (const each of benches) await each.reset();
+  for (const each of benches) {
+    await each.reset();
+    // The other checkout's reset may have left statistics of empty tables.
+    await each.db.run(rawSql('truncate requests, request_inputs, request_results'));
+  }
 }
