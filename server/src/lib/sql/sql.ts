@@ -188,10 +188,16 @@ export function rowsOf<Row>(
 ): Fragment {
   const names = keysOf<keyof Row & string>(columns);
   const listOf = (name: keyof Row, n: number) => {
-    // The type of `columns` allows only fields with such values.
-    const items = rows.map((row) => (row[name] ?? null) as Item);
+    const items: Item[] = [];
+    let isEmpty = true;
+    for (const row of rows) {
+      // The type of `columns` allows only fields with such values.
+      const item = (row[name] ?? null) as Item;
+      isEmpty &&= item === null;
+      items.push(item);
+    }
     // `unnest` fills a missing list with nulls. The first list says how many rows there are.
-    if (n > 0 && items.every((item) => item === null)) return null;
+    if (isEmpty && n > 0) return null;
     return columns[name] === 'json' ? jsonTexts(items) : arrayLiteral(items);
   };
   const from = (bind: (value: unknown) => string) => {
