@@ -6,8 +6,11 @@ import type { Bench, Process } from './service.ts';
 /** Shared by all benches of HTTP calls. */
 
 export const connections = 64;
-/** Uncounted time at the start of a process, in which the compiler optimises the hot paths. */
-const warmupSeconds = 8;
+/**
+ * Uncounted time at the start of a process, in which its hot paths are compiled and PostgreSQL
+ * counts the rows of its new tables.
+ */
+const warmupSeconds = 16;
 /**
  * The contenders alternate this often, because a machine's speed rarely stays the same for longer.
  */
