@@ -1422,6 +1422,14 @@ export type OperatorRequest = RequestMargin & {
     [field: string]: unknown;
   };
   delivered_quantity: number | null;
+  tokens: {
+    input_tokens: number;
+    output_tokens: number;
+    /** The part of `input_tokens` that was read from a cache. */
+    cached_tokens: number;
+    /** The part of `output_tokens` that was reasoning. */
+    reasoning_tokens: number;
+  } | null;
   error_message: string | null;
   /** Null if the caller saw the same message. */
   error_cause: string | null;

@@ -75,20 +75,7 @@ function addAccount(program: Command): void {
   );
   const balance = verb(program, 'balance', 'show what can be spent');
   balance.action(run(async () => (await import('./balance.ts')).balance));
-  const usage = verb(program, 'usage', 'add up requests, tokens and charges')
-    .option('--by <groups>', 'day, model, key or metadata.NAME, with commas between', 'day')
-    .option('--from <day>', 'the first day (UTC); default: 30 days before --to')
-    .option('--to <day>', 'the day after the last one; default: tomorrow')
-    .action(run(async () => (await import('./usage.ts')).usage));
-  remark(usage, {
-    says: [
-      'Counts the requests of all keys of the account on the day (UTC) on which they ended; at most 31 days. Refunds are subtracted on the day they were booked.',
-    ],
-    examples: [
-      ['fare usage', 'the last 30 days, by day'],
-      ['fare usage --by model,metadata.customer --from 2027-01-01 --to 2027-02-01', 'of a month'],
-    ],
-  });
+  addUsage(program);
   const topup = verb(program, 'topup', 'show where to send USDT, wait until it is credited')
     .option('--chain <name>', 'the blockchain; default: the first one of the service')
     .option('--no-wait', 'show the address only')
@@ -118,6 +105,27 @@ function addAccount(program: Command): void {
     examples: [
       ['fare settings', 'show all'],
       ['fare settings max-usd 2', 'never pay more than 2 USD for one request'],
+    ],
+  });
+}
+
+function addUsage(program: Command): void {
+  const usage = verb(program, 'usage', 'add up requests, tokens and charges')
+    .option('--by <groups>', 'day, model, key or metadata.NAME, with commas between', 'day')
+    .option('--from <day>', 'the first day (UTC); default: 30 days before --to')
+    .option('--to <day>', 'the day after the last one; default: tomorrow')
+    .option('--model <model>', 'only requests to this model')
+    .option('--key <id>', 'only requests made with this key')
+    .option('--metadata <name=value>', 'only requests with this pair; may be repeated', several)
+    .action(run(async () => (await import('./usage.ts')).usage));
+  remark(usage, {
+    says: [
+      'Counts the requests of all keys of the account on the day (UTC) on which they ended; at most 31 days. Refunds are subtracted on the day they were booked.',
+    ],
+    examples: [
+      ['fare usage', 'the last 30 days, by day'],
+      ['fare usage --by model,metadata.customer --from 2027-01-01 --to 2027-02-01', 'of a month'],
+      ['fare usage --metadata customer=42', 'of one of your customers'],
     ],
   });
 }

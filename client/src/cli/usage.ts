@@ -1,5 +1,6 @@
 import { formatUsd, type UsageLine } from '../index.ts';
 import { keyed } from './account.ts';
+import { readPairs } from './metadata.ts';
 import type { Context } from './verb.ts';
 import { printJson, printTable, remark } from './terminal/terminal.ts';
 
@@ -7,6 +8,9 @@ interface UsageOptions {
   by: string;
   from?: string;
   to?: string;
+  model?: string;
+  key?: string;
+  metadata?: string[];
 }
 
 const columns: Record<string, [heading: string, field: 'day' | 'model_id' | 'key_id']> = {
@@ -16,12 +20,13 @@ const columns: Record<string, [heading: string, field: 'day' | 'model_id' | 'key
 };
 
 export async function usage({ json, quiet }: Context, options: UsageOptions): Promise<void> {
-  const { by, from, to } = options;
+  const { by, from, to, model: model_id, key: key_id } = options;
+  const filter = { from, to, model_id, key_id, metadata: readPairs(options.metadata) };
   const client = keyed({ quiet });
   const found: UsageLine[] = [];
   let cursor: string | undefined;
   do {
-    const page = await client.usage({ by, from, to, limit: 1000, cursor });
+    const page = await client.usage({ by, ...filter, limit: 1000, cursor });
     if (json) for (const line of page.data) printJson(line);
     else found.push(...page.data);
     cursor = page.next_cursor ?? undefined;

@@ -260,6 +260,17 @@ describe('fare usage', () => {
     );
   });
 
+  test('counts only the requests that the filters name', async () => {
+    const of = async (...filter: string[]) =>
+      well(await home.run(['usage', '--by', 'model', ...filter])).stdout;
+    const line = (requests: number) => `fake/image\t${requests}\t0\t0\t0\t$0.0${requests}\n`;
+    assert.equal(await of(...metadata), line(1));
+    assert.equal(await of('--model', 'fake/image', '--key', account.key_id), line(2));
+    assert.equal(await of('--model', 'fake/video'), '');
+    assert.equal(await of('--key', nobody), '');
+    refused(await home.run(['usage', '--metadata', 'customer']), 2, /not metadata/);
+  });
+
   test('of a period without requests prints nothing', async () => {
     const ran = well(await home.run(['usage', '--from', '2020-01-01', '--to', '2020-02-01']));
     assert.deepEqual([ran.stdout, ran.stderr], ['', 'No requests ended in these days.\n']);

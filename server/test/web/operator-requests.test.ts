@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createFake, type Fake } from '../kit/fake.ts';
+import { completion, createFake, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
 
@@ -54,6 +54,27 @@ test('tells its account, its money and its starts, and neither input nor output'
   const [attempt, ...more] = body.attempts;
   assert.deepEqual([attempt.upstream, attempt.class, more.length], ['fake', 'C', 0]);
   assert.deepEqual(await look(`/requests/${id}/input`), { input: { prompt: 'a secret cat' } });
+});
+
+test('tells the tokens of a chat, and none of an image', async () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 10,
+    prompt_tokens_details: { cached_tokens: 60 },
+  };
+  fake.behave.chat = () => ({ outcome: 'reply', reply: completion('hi', usage) });
+  const messages = [{ role: 'user', content: 'a secret' }];
+  const call = { key: account.key, body: { model: 'fake/chat', messages } };
+  const { body } = await service.call('POST', '/v1/chat/completions', call);
+  const { text, body: chat } = await ask(`/requests/${body.id.replace('chatcmpl-', '')}`);
+  assert.deepEqual(chat.tokens, {
+    input_tokens: 100,
+    output_tokens: 10,
+    cached_tokens: 60,
+    reasoning_tokens: 0,
+  });
+  assert.doesNotMatch(text, /secret/);
+  assert.equal((await look(`/requests/${await submit()}`)).tokens, null);
 });
 
 test('is refunded by an operator, in part, and its customer and the log see it', async () => {

@@ -1,8 +1,10 @@
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Status } from '../../core/request/request.ts';
+import type { TokenCounts } from '../../core/chat/token-counts.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
+import { tokenCounts } from '../requests/requests.ts';
 
 /** A request with its charge and its cost, which only the operator may see. */
 export interface MarginRow {
@@ -59,6 +61,8 @@ export interface FullRow extends MarginRow {
   quote: QuoteJson;
   /** Units delivered. */
   quantity: number | null;
+  /** Null unless a chat was completed. */
+  tokens: TokenCounts | null;
   error_message: string | null;
   /** The failure's cause for the operator; null if it is what the caller sees. */
   error_cause: string | null;
@@ -74,10 +78,10 @@ export async function findFull(db: Connection, id: string): Promise<FullRow | nu
     select r.id, r.account_id, c.email, r.key_id, k.name as key_name, k.prefix as key_prefix,
       k.last4 as key_last4, r.model_id, r.kind, r.upstream, r.upstream_model, r.status,
       r.quoted_usd_micro, r.charged_usd_micro, coalesce(f.refunded, 0) as refunded_usd_micro,
-      s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, s.quantity, r.error_code,
-      s.error_message, s.error_cause, r.webhook_state, i.webhook_url, i.quote, r.created_at,
-      r.started_at,
-      r.completed_at, r.deadline_at, r.expires_at, r.cleared_at,
+      s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, s.quantity,
+      ${tokenCounts} as tokens, r.error_code, s.error_message, s.error_cause, r.webhook_state,
+      i.webhook_url, i.quote, r.created_at, r.started_at, r.completed_at,
+      r.deadline_at, r.expires_at, r.cleared_at,
       case when r.status = 'IN_PROGRESS' then (
         select case when json_typeof(a.progress -> 'progress') = 'number'
           then (a.progress ->> 'progress')::float8 end

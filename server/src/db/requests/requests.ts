@@ -4,7 +4,7 @@ import type { FailureCode } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Status } from '../../core/request/request.ts';
-import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { fragment, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
@@ -237,6 +237,11 @@ export interface CardRow extends RequestRow {
   tokens: TokenCounts | null;
 }
 
+/** The tokens of a completed chat, as `TokenCounts`; null for others. `s`: its result. */
+export const tokenCounts = fragment(`case when s.input_tokens is not null then json_build_object(
+  'input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
+  'cached_tokens', s.cached_tokens, 'reasoning_tokens', s.reasoning_tokens) end`);
+
 /** Requests with their input, output and messages, for the request view, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
   return db.run<CardRow>(sql`
@@ -247,9 +252,7 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
       r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, i.metadata,
         s.output,
         s.error_message, s.quantity,
-      case when s.input_tokens is not null then json_build_object('input_tokens', s.input_tokens,
-        'output_tokens', s.output_tokens, 'cached_tokens', s.cached_tokens,
-        'reasoning_tokens', s.reasoning_tokens) end as tokens,
+      ${tokenCounts} as tokens,
       (select w.status from webhook_deliveries w
         where w.request_id = r.id order by w.attempt desc nulls first, w.created_at desc limit 1)
         as webhook_status

@@ -77,6 +77,14 @@ const OperatorRequest = named(
     upstream_model: nullable(text()),
     quote: openObject({ breakdown: Estimate.properties.breakdown }),
     delivered_quantity: nullable(number()),
+    tokens: nullable(
+      object({
+        input_tokens: integer(),
+        output_tokens: integer(),
+        cached_tokens: integer('The part of `input_tokens` that was read from a cache.'),
+        reasoning_tokens: integer('The part of `output_tokens` that was reasoning.'),
+      }),
+    ),
     error_message: nullable(text()),
     error_cause: nullable(text('Null if the caller saw the same message.')),
     started_at: nullable(time()),

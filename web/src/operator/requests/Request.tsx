@@ -281,7 +281,9 @@ function Facts({ request }: { request: OperatorRequest }) {
   if (progress !== null) rows.push([t('progress'), percent(progress * 1_000_000)]);
   if (deadline_at !== null && completed_at === null)
     rows.push([t('deadline'), <When key="deadline" at={deadline_at} />]);
-  if (request.delivered_quantity !== null)
+  if (request.tokens !== null)
+    rows.push([t('tokens'), <Tokens key="tokens" {...request.tokens} />]);
+  else if (request.delivered_quantity !== null)
     rows.push([t('delivered'), String(request.delivered_quantity)]);
   if (request.outputs > 0) rows.push([t('outputs'), String(request.outputs)]);
   return (
@@ -289,6 +291,22 @@ function Facts({ request }: { request: OperatorRequest }) {
       <FactList rows={rows} />
     </Part>
   );
+}
+
+function Tokens(counts: NonNullable<OperatorRequest['tokens']>) {
+  const { t, i18n } = useTranslation('operator_request');
+  const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = counts;
+  const parts: [name: string, tokens: number][] = [
+    ['tokens_in', input_tokens],
+    ['tokens_cached', cached_tokens],
+    ['tokens_out', output_tokens],
+    ['tokens_reasoning', reasoning_tokens],
+  ];
+  const isSaid = ([, tokens]: (typeof parts)[number], i: number) => i % 2 === 0 || tokens > 0;
+  return parts
+    .filter(isSaid)
+    .map(([name, tokens]) => t(name, { tokens: tokens.toLocaleString(i18n.language) }))
+    .join(', ');
 }
 
 function Course({ request }: { request: OperatorRequest }) {
