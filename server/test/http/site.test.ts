@@ -211,6 +211,13 @@ describe('the search', () => {
       assert.match(await reply.text(), expected);
     });
 
+  test('shows excerpts without the marks of Markdown', async () => {
+    const text = await textOf('/docs?q=webhook');
+    const shown = text.slice(text.indexOf('<ol'), text.indexOf('</ol>'));
+    assert.match(shown, /one POST goes to its webhook_url, with/);
+    assert.doesNotMatch(shown, / ,|---|`/);
+  });
+
   test('takes one search only, and no list of them', async () => {
     assert.match(await textOf('/docs?q=a&q=b'), /<h1>Quick start<\/h1>/);
   });

@@ -108,8 +108,9 @@ function markdown(sections: Section[]): Marked {
 function plain(text: string): string {
   return text
     .replaceAll(/\[([^[\]]+)\]\([^)]*\)/g, '$1')
-    .replaceAll(/[`*|]|\s-{3,}/g, ' ')
-    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/^\|[-:| ]+\|$/gm, '')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll(/[|\s]+/g, ' ')
     .trim();
 }
 
