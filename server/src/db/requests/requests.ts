@@ -4,7 +4,7 @@ import type { FailureCode } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Status } from '../../core/request/request.ts';
-import { fragment, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { constant, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
@@ -238,7 +238,7 @@ export interface CardRow extends RequestRow {
 }
 
 /** The tokens of a completed chat, as `TokenCounts`; null for others. `s`: its result. */
-export const tokenCounts = fragment(`case when s.input_tokens is not null then json_build_object(
+export const tokenCounts = constant(`case when s.input_tokens is not null then json_build_object(
   'input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
   'cached_tokens', s.cached_tokens, 'reasoning_tokens', s.reasoning_tokens) end`);
 

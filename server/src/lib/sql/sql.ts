@@ -160,9 +160,14 @@ function named(text: string): Named {
   return known;
 }
 
-/** SQL whose text is always the same. */
+/** A piece of SQL without parameters. */
 export function fragment(text: string): Fragment {
   return () => text;
+}
+
+/** A piece of SQL that is the same whenever its template is used. */
+export function constant(text: string): Fragment {
+  return Object.assign(fragment(text), { parameters: () => [] });
 }
 
 /** Values of `json` columns are given as JSON texts. */
@@ -180,7 +185,8 @@ type ColumnType =
 
 /**
  * Rows as a table to select from, with the named fields as its columns: `from ${rowsOf(claims, {
- * id: 'uuid', attempt: 'int' })} as d`. A missing field is null.
+ * id: 'uuid', attempt: 'int' })} as d`. A missing field is null. The first column has a value in
+ * each row, and is not `json`.
  */
 export function rowsOf<Row>(
   rows: readonly Row[],
@@ -378,12 +384,13 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } catch (error) {
-    // Its own stack ends at the socket.
-    if (error instanceof pg.DatabaseError) Error.captureStackTrace(error);
     await client.query('rollback').catch((lost: Error) => (broken = lost));
     // Statements after the failed one only report that the transaction was aborted, or that the
     // silent connection was closed.
-    throw codeOf(error) === transactionAborted || isSilence(failure) ? failure : error;
+    const thrown = codeOf(error) === transactionAborted || isSilence(failure) ? failure : error;
+    // The driver's own stack ends at the socket.
+    if (thrown instanceof Error && thrown === failure) Error.captureStackTrace(thrown);
+    throw thrown;
   } finally {
     client.release(broken);
   }
