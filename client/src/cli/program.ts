@@ -120,7 +120,7 @@ function addUsage(program: Command): void {
     .action(run(async () => (await import('./usage.ts')).usage));
   remark(usage, {
     says: [
-      'Counts the requests of all keys of the account on the day (UTC) on which they ended; at most 31 days. Refunds are subtracted on the day they were booked.',
+      'Counts the requests of all keys of the account, unless --key names one, on the day (UTC) on which they ended; at most 31 days. Refunds are subtracted on the day they were booked.',
     ],
     examples: [
       ['fare usage', 'the last 30 days, by day'],

@@ -32,7 +32,10 @@ export async function usage({ json, quiet }: Context, options: UsageOptions): Pr
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
   if (json) return;
-  if (found.length === 0) return remark(false, 'No requests ended in these days.');
+  if (found.length === 0) {
+    const isFiltered = [model_id, key_id, options.metadata].some((each) => each !== undefined);
+    return remark(false, `No requests${isFiltered ? ' that match' : ''} ended in these days.`);
+  }
   const groups = [...new Set(by.split(','))];
   printTable(
     [...groups.map(headingOf), 'REQUESTS', 'FAILED', 'TOKENS IN', 'TOKENS OUT', 'CHARGED'],

@@ -47,8 +47,8 @@ export function createServer(
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
-    // Few calls log anything. Those that do name themselves by `call_id`; `request_id` is the id of
-    // a job or chat.
+    // Few calls log anything. Our lines name their call by `call_id` (`request_id` is the id of a
+    // job or chat); Fastify's own lines do not name it.
     childLoggerFactory: (parent) => parent,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveTimeoutMs,

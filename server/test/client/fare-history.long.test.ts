@@ -267,7 +267,11 @@ describe('fare usage', () => {
     assert.equal(await of(...metadata), line(1));
     assert.equal(await of('--model', 'fake/image', '--key', account.key_id), line(2));
     assert.equal(await of('--model', 'fake/video'), '');
-    assert.equal(await of('--key', nobody), '');
+    const none = well(await home.run(['usage', '--key', nobody]));
+    assert.deepEqual(
+      [none.stdout, none.stderr],
+      ['', 'No requests that match ended in these days.\n'],
+    );
     refused(await home.run(['usage', '--metadata', 'customer']), 2, /not metadata/);
   });
 

@@ -25,7 +25,7 @@ export function tokensOf(completion: Json): TokenCounts {
   };
 }
 
-/** The usage of a chat whose reply has been deleted. */
+/** The usage of a chat by its stored counts. */
 export function usageOfTokens(tokens: TokenCounts, charged: bigint) {
   const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = tokens;
   return {

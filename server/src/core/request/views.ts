@@ -184,7 +184,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
   };
 }
 
-/** The usage of a chat: the upstream's own details too, until the reply is deleted. */
+/** The usage of a chat: as stored if the upstream gave details, until they are deleted. */
 function usageIn({ kind, output, tokens, charged_usd_micro }: CardRow): { usage?: Usage } {
   if (kind !== 'text') return {};
   if (output?.usage !== undefined) return { usage: output.usage };
@@ -241,7 +241,7 @@ export function responseView(
     fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
   }
   // Our fields replace the upstream's fields of the same name, which hold the upstream's addresses.
-  return { ...usageIn(row), ...row.output, ...fields };
+  return { ...row.output, ...usageIn(row), ...fields };
 }
 
 /** Why a request failed; null if it did not. */

@@ -72,7 +72,7 @@ function markdown(sections: Section[]): Marked {
   const anchorsOf = new WeakMap<Token, string>();
   const note = (text: string) => {
     const last = sections.at(-1);
-    if (last) last.text += ` ${plain(text)}`;
+    if (last) last.text += ` ${text}`;
   };
   return new Marked({
     gfm: true,
@@ -83,7 +83,8 @@ function markdown(sections: Section[]): Marked {
         const { text: heading, depth } = token;
         sections.push({ heading: plain(heading), depth, anchor, text: '' });
       } else if (['paragraph', 'list_item', 'table', 'code'].includes(token.type)) {
-        note(token.type === 'table' ? token.raw : String((token as { text: unknown }).text));
+        const text = token.type === 'table' ? token.raw : String((token as { text: unknown }).text);
+        note(token.type === 'code' ? oneLine(text) : plain(text));
       }
     },
     renderer: {
@@ -106,12 +107,16 @@ function markdown(sections: Section[]): Marked {
 
 /** Text without the marks of Markdown. */
 function plain(text: string): string {
-  return text
+  const unmarked = text
     .replaceAll(/\[([^[\]]+)\]\([^)]*\)/g, '$1')
     .replaceAll(/^\|[-:| ]+\|$/gm, '')
     .replaceAll(/[`*]/g, '')
-    .replaceAll(/[|\s]+/g, ' ')
-    .trim();
+    .replaceAll('|', ' ');
+  return oneLine(unmarked);
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
 }
 
 /** The anchor that the links in docs/ use, which is that of the repository's own viewer. */

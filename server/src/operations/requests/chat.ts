@@ -355,12 +355,9 @@ const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 /** Without any field about money, whatever its name and however deep. */
 function withoutMoney(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMoney);
-  return isObject(value) ? shownUsage(value) : value;
-}
-
-function shownUsage(usage: Json): Json {
-  const shown = Object.entries(usage).filter(([name]) => !ofMoney.test(name));
-  return Object.fromEntries(shown.map(([name, value]) => [name, withoutMoney(value)]));
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !ofMoney.test(name));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutMoney(inner)]));
 }
 
 /** Fields of a usage that the stored token counts and the charge contain already. */
@@ -375,7 +372,7 @@ function detailsOf({ usage }: Json): Json | null {
  * Adds our tokens and cost; the upstream's other usage details stay, such as the kinds of tokens.
  */
 function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
-  const said = usageOf(completion) === null ? {} : shownUsage(objectOf(completion.usage));
+  const said = usageOf(completion) === null ? {} : objectOf(withoutMoney(completion.usage));
   const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
   const cacheUse = {
     ...(cached_tokens > 0 && { cached_tokens }),

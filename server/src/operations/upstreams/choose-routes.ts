@@ -39,7 +39,6 @@ export async function chooseRoutes(
     if (why === null) open.push(route);
     else closed.push(why);
   }
-  if (open.length === 1) return { routes: open, refusal: null };
   if (open.length > 0) {
     const isLast = (route: ModelUpstream) => deps.circuit.isLast(account_id, route);
     const inOrder = open.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));

@@ -296,17 +296,14 @@ function Facts({ request }: { request: OperatorRequest }) {
 function Tokens(counts: NonNullable<OperatorRequest['tokens']>) {
   const { t, i18n } = useTranslation('operator_request');
   const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = counts;
-  const parts: [name: string, tokens: number][] = [
-    ['tokens_in', input_tokens],
-    ['tokens_cached', cached_tokens],
-    ['tokens_out', output_tokens],
-    ['tokens_reasoning', reasoning_tokens],
-  ];
-  const isSaid = ([, tokens]: (typeof parts)[number], i: number) => i % 2 === 0 || tokens > 0;
-  return parts
-    .filter(isSaid)
-    .map(([name, tokens]) => t(name, { tokens: tokens.toLocaleString(i18n.language) }))
-    .join(', ');
+  const words = (name: string, tokens: number) =>
+    t(name, { tokens: tokens.toLocaleString(i18n.language) });
+  return [
+    words('tokens_in', input_tokens),
+    ...(cached_tokens > 0 ? [words('tokens_cached', cached_tokens)] : []),
+    words('tokens_out', output_tokens),
+    ...(reasoning_tokens > 0 ? [words('tokens_reasoning', reasoning_tokens)] : []),
+  ].join(', ');
 }
 
 function Course({ request }: { request: OperatorRequest }) {
