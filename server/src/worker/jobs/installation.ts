@@ -143,8 +143,9 @@ class Watch implements InstallationWatch {
 
   #compareClocks(databaseMs: number, begun: number, ended: number): void {
     const seconds = (databaseMs - (begun + ended) / 2) / 1000;
-    // The server may have read its clock at any time between sending and the answer.
-    const unsure = (ended - begun) / 2000;
+    // The server may have read its clock at any time between sending and the answer, between which
+    // this machine's clock may also have been set back.
+    const unsure = Math.abs(ended - begun) / 2000;
     this.#skew = Math.abs(seconds) > skewSeconds + unsure ? Math.round(seconds * 10) / 10 : 0;
     if (this.#skew === 0) return;
     const facts = { database_ahead_seconds: this.#skew };
