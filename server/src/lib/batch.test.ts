@@ -58,10 +58,13 @@ describe('when a batch leaves', () => {
     assert.deepEqual(await Promise.all(numbers(5).map(call)), numbers(5));
   });
 
-  test('calls of one turn share a batch', async () => {
-    const { call, batches, items } = held();
-    const answers = numbers(3).map(call);
+  test('several calls share a batch with those of the next turns', async () => {
+    const { call, batches, left, items } = held();
+    const answers = numbers(2).map(call);
     await turn();
+    assert.deepEqual(items(), [], 'several calls wait for more');
+    answers.push(call(2));
+    await left(1);
     assert.deepEqual(items(), [[0, 1, 2]]);
     batches[0]!.answer();
     assert.deepEqual(await Promise.all(answers), ['0', '1', '2']);
@@ -99,7 +102,7 @@ describe('when a batch leaves', () => {
   test('as many are under way as are allowed, and no more', async () => {
     const { call, batches, left, items } = held({ max: 2, concurrency: 2 });
     const answers = numbers(6).map(call);
-    for (let i = 0; i < 5; i++) await turn();
+    for (let i = 0; i < 20; i++) await turn();
     assert.deepEqual(items(), [
       [0, 1],
       [2, 3],
@@ -124,9 +127,9 @@ describe('when a batch leaves', () => {
 
 describe('who gets what', () => {
   test('each call gets the answer at its place', async () => {
-    const { call, batches } = held();
+    const { call, batches, left } = held();
     const answers = numbers(50).map(call);
-    await turn();
+    await left(1);
     batches[0]!.answer(batches[0]!.items.map((item) => `answer ${item}`));
     assert.deepEqual(
       await Promise.all(answers),
@@ -135,9 +138,9 @@ describe('who gets what', () => {
   });
 
   test('a refused member is refused alone', async () => {
-    const { call, batches } = held();
+    const { call, batches, left } = held();
     const answers = numbers(3).map((i) => outcome(call(i)));
-    await turn();
+    await left(1);
     batches[0]!.answer(['0', new RangeError('not this one'), '2']);
     assert.deepEqual(await Promise.all(answers), ['0', 'RangeError: not this one', '2']);
   });
@@ -145,7 +148,7 @@ describe('who gets what', () => {
   test('a failure of the whole reaches every member, and the next batch goes on', async () => {
     const { call, batches, left } = held();
     const answers = numbers(2).map((i) => outcome(call(i)));
-    await turn();
+    await left(1);
     batches[0]!.fail(new Error('no database'));
     assert.deepEqual(await Promise.all(answers), ['Error: no database', 'Error: no database']);
     const next = call(9);

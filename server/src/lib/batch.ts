@@ -1,7 +1,8 @@
 /**
- * Gathers single calls into batches, without a timer. A batch is run as soon as the previous one
- * has returned, or at the end of this turn of the event loop if none is running. So an idle system
- * has no delay, and a busy one makes one round trip for many calls.
+ * Gathers single calls into batches, without a timer. Once the previous batch has returned, a
+ * single call is run at the end of this turn of the event loop; several calls wait some turns
+ * longer for more. So an idle system has no delay, and a busy one makes one round trip for many
+ * calls.
  *
  * `many` returns a value or an `Error` for each item, in their order; an error rejects only that
  * item's call.
@@ -16,6 +17,12 @@ export interface BatchOptions {
   /** Whether one item made the whole batch fail; then each item is tried on its own. */
   split?: (error: unknown) => boolean;
 }
+
+/**
+ * Turns of the event loop that several calls wait for more: in the first turn after an answer, most
+ * of the calls that it brings are still on their way.
+ */
+const turnsMax = 8;
 
 export class BatchFull extends Error {
   constructor() {
@@ -56,10 +63,16 @@ export function batch<T, R>(
   function schedule(): void {
     if (scheduled || running >= concurrency || waiting.length === 0) return;
     scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      void flush();
-    });
+    setImmediate(gather, 1);
+  }
+
+  function gather(turn: number): void {
+    if (turn < turnsMax && waiting.length > 1 && waiting.length < max) {
+      setImmediate(gather, turn + 1);
+      return;
+    }
+    scheduled = false;
+    void flush();
   }
 
   async function flush(): Promise<void> {
