@@ -8,6 +8,8 @@ type Json = Record<string, any>;
 export interface ChatBill {
   prompt_tokens: number;
   completion_tokens: number;
+  /** The prompt is written to the vendor's cache. */
+  is_written: boolean;
   usd: number;
 }
 
@@ -28,21 +30,23 @@ export function chatBillOf(upstream: string, body: Json, said: string): ChatBill
   const sounds = parts.filter(({ type }) => type === 'input_audio');
   const soundTokens = sounds.reduce((sum, { input_audio: { data } }) => sum + data.length / 32, 0);
   const prompt_tokens = Math.ceil(promptOf(body, parts) + soundTokens);
-  if (!rule) return { prompt_tokens, completion_tokens, usd: 0 };
+  const text = JSON.stringify(body);
+  const is_written = text.includes('cache_control');
+  if (!rule) return { prompt_tokens, completion_tokens, is_written, usd: 0 };
   const rate = rule.models[body.model];
   if (!rate) throw new Error(`no rule of ${upstream} for ${body.model}: add it to chat-rules.ts`);
   const [input, output, window] = rate;
   const [takes, usual, dearer] = typeof window === 'number' ? [window, window, 1] : window;
   if (prompt_tokens > takes) throw new NotTaken(`it takes ${takes} tokens`);
-  const text = JSON.stringify(body);
-  const written = text.includes('cache_control') ? (rule.cache_write ?? 1) : 1;
-  const tokens = (prompt_tokens - soundTokens) * input * written;
+  const { cache_write = 1, cache_write_hour = cache_write } = rule;
+  const times_written = text.includes('"ttl":"1h"') ? cache_write_hour : cache_write;
+  const tokens = (prompt_tokens - soundTokens) * input * (is_written ? times_written : 1);
   const sound = soundTokens * (rule.audio ?? input);
   const pages = (rule.page ?? 0) * pagesIn(parts);
   const added = text.split(`:${addedValue}`).length - 1;
   const times = prompt_tokens > usual ? dearer : 1;
   const usd = ((tokens + sound + completion_tokens * output) * times) / 1e6 + pages + added;
-  return { prompt_tokens, completion_tokens, usd };
+  return { prompt_tokens, completion_tokens, is_written, usd };
 }
 
 function partsOf({ messages }: Json): Json[] {

@@ -20,6 +20,8 @@ export interface ChatRule {
   models: Readonly<Record<string, ModelRule>>;
   /** Times the prompt's price, for what a caller has written to the vendor's cache. */
   cache_write?: number;
+  /** The same for a cache that is kept for an hour. */
+  cache_write_hour?: number;
   /** US dollars for a million tokens of sound; left out: as the prompt. */
   audio?: number;
   /** US dollars for a page of a PDF that the vendor has read by another service. */
@@ -76,6 +78,18 @@ export const chatRules: readonly ChatRule[] = [
     read:
       'openrouter.ai/models, /docs/guides/overview/multimodal/pdfs, ' +
       'docs.claude.com prompt caching, ai.google.dev pricing, November 2026',
+  },
+  {
+    of: 'anthropic',
+    models: {
+      'claude-fable-5-2': [8, 40, 1_000_000, 'thinks'],
+      'claude-opus-5-5': [4, 20, 1_000_000, 'thinks'],
+      'claude-sonnet-5-5': [2, 10, 1_000_000, 'thinks'],
+      'claude-haiku-5-5': [0.1, 0.5, [1_000_000, 100_000, 5], 'thinks'],
+    },
+    cache_write: 1.25,
+    cache_write_hour: 2,
+    read: 'platform.claude.com/docs/en/models, of October and November 2026, 2026-11-28',
   },
   {
     of: 'groq',

@@ -9,11 +9,12 @@ import { openEvents } from '../kit/events.ts';
 import { startService } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { setFront, type Answer, type Call } from '../upstreams/fakes/kit.ts';
-import { chunkOf, eventsOf, replyOf } from '../upstreams/fakes/openai-chat.ts';
-import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
+import { messagesWire } from '../upstreams/fakes/messages-chat.ts';
+import { fakeOpenai } from '../upstreams/fakes/openai.ts';
 import { billOrNull } from './bill.ts';
 import { chatBillOf, type ChatBill } from './chat-bill.ts';
 import { visible, type ChatAbuse } from './chat-abuses.ts';
+import { chatForms, type ChatForm } from './chat-forms.ts';
 import type { Outcome } from './world.ts';
 
 /**
@@ -32,7 +33,13 @@ export interface ChatWorld {
 /** The calls to one vendor, by the mark in its prompt. */
 interface Vendor {
   upstream: string;
-  fake: FakeOpenai;
+  form: ChatForm;
+  fake: { url: string; key: string; close(): Promise<void> };
+}
+
+function fakeFor({ name, adapter }: { name: string; adapter: string }): Promise<Vendor['fake']> {
+  if (adapter === 'anthropic') return messagesWire.open();
+  return fakeOpenai(name === 'openrouter' ? 'openrouter' : 'openai');
 }
 
 export async function openChatWorld(
@@ -45,9 +52,10 @@ export async function openChatWorld(
   for (const file of readdirSync(catalogDir).filter((name) => name.endsWith('.yaml'))) {
     const { upstream, ...content } = parse(readFileSync(join(catalogDir, file), 'utf8'));
     content.models = content.models.filter((row: Model) => row.kind === 'text' && wanted(row));
-    if (upstream?.adapter !== 'openai' || content.models.length === 0) continue;
-    const fake = await fakeOpenai(upstream.name === 'openrouter' ? 'openrouter' : 'openai');
-    vendors.push({ upstream: upstream.name, fake });
+    const form = chatForms[upstream?.adapter];
+    if (form === undefined || content.models.length === 0) continue;
+    const fake = await fakeFor(upstream);
+    vendors.push({ upstream: upstream.name, form, fake });
     const key_from = `KEY_OF_${upstream.name.toUpperCase()}`;
     env[key_from] = fake.key;
     const { url_from: _url, secret_from: _secret, ...kept } = upstream;
@@ -64,25 +72,20 @@ export async function openChatWorld(
   const seen = new Set<string>();
   /** By the mark of the call. */
   const journal = new Map<string, ChatBill>();
-  for (const { upstream, fake } of vendors)
-    setFront(fake.url, async (call, answer) => {
-      if (!call.path.endsWith('/chat/completions')) return answer();
-      return answerOf(upstream, call);
+  for (const vendor of vendors)
+    setFront(vendor.fake.url, async (call, answer) => {
+      if (!call.path.endsWith(vendor.form.path)) return answer();
+      return answerOf(vendor, call);
     });
 
-  function answerOf(upstream: string, call: Call): Answer {
-    const body = call.json();
+  function answerOf({ upstream, form }: Vendor, call: Call): Answer {
+    const body = form.asked(call.json());
     const bill = billOrNull(() => chatBillOf(upstream, body, visible.join('')));
     if (bill === null) return { status: 400, json: { error: { message: 'prompt is too long' } } };
     journal.set(body.messages[0].content, bill);
-    const { prompt_tokens, completion_tokens } = bill;
-    const told = { prompt_tokens, completion_tokens };
-    const total_tokens = prompt_tokens + completion_tokens;
-    const reasoning_tokens = Math.max(0, completion_tokens - visible.length);
-    const usage = { ...told, total_tokens, completion_tokens_details: { reasoning_tokens } };
-    if (body.stream !== true) return { pieces: late(JSON.stringify(replyOf({ usage }))) };
+    if (body.stream !== true) return { pieces: late(JSON.stringify(form.whole(bill))) };
     const headers = { 'content-type': 'text/event-stream; charset=utf-8' };
-    return { headers, pieces: streamed(usage) };
+    return { headers, pieces: streamed(form, bill) };
   }
 
   async function* late(text: string): AsyncGenerator<string> {
@@ -91,16 +94,17 @@ export async function openChatWorld(
   }
 
   /** Up to where the caller leaves, and when it has, the rest. */
-  async function* streamed(usage: Record<string, unknown>): AsyncGenerator<string> {
+  async function* streamed(form: ChatForm, bill: ChatBill): AsyncGenerator<string> {
     const { leaves, silent } = abusing;
     const stop = typeof leaves === 'number' ? leaves : Infinity;
+    const told = silent ? null : bill;
+    yield form.begin(told);
     for (const [i, content] of visible.entries()) {
       if (i === stop) await gate.promise;
-      yield eventsOf([chunkOf({ content })], { done: false });
+      yield form.word(content);
     }
     await gate.promise;
-    const end = chunkOf({}, {}, 'stop');
-    yield eventsOf(silent ? [end] : [end, chunkOf({}, { choices: [], usage })]);
+    yield form.end(told);
   }
 
   async function run(abuses: readonly ChatAbuse[]): Promise<Outcome[]> {

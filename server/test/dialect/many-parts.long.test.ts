@@ -18,6 +18,8 @@ const pictures = many({ type: 'image_url', image_url: { url: 'https://a.example/
 const ask = { model: 'm', max_tokens: 100 };
 const sizeOf = (body: unknown) => JSON.stringify(body).match(/"x"|x\.png/g)?.length;
 
+const adaptive = { thinking: 'adaptive', sampling: true } as const;
+
 describe(`${count} parts arrive`, () => {
   const chats: Record<string, Json[]> = {
     'of one message': [{ role: 'user', content: many(text) }],
@@ -28,7 +30,11 @@ describe(`${count} parts arrive`, () => {
     'of images': [{ role: 'user', content: pictures }],
     'of an answer': [{ role: 'assistant', content: many(text) }],
   };
-  const apis = [messagesApi('adaptive'), messagesApi('budget'), responsesApi];
+  const apis = [
+    messagesApi(adaptive),
+    messagesApi({ ...adaptive, thinking: 'budget' }),
+    responsesApi,
+  ];
   for (const [what, messages] of Object.entries(chats))
     test(`${what}, at upstreams of each API`, async () => {
       for (const api of apis) assert.equal(sizeOf(api.call({ ...ask, messages })), count);
@@ -40,7 +46,7 @@ describe(`${count} parts arrive`, () => {
   test('of a system message, at upstreams of each API', () => {
     const messages = [{ role: 'system', content: many(text) }];
     const [marked, joined] = [{ cache_control: { type: 'ephemeral' } }, {}].map((mark) =>
-      messagesApi('adaptive').call({
+      messagesApi(adaptive).call({
         ...ask,
         messages: [...messages, { role: 'system', content: [{ ...text, ...mark }] }],
       }),

@@ -9,11 +9,16 @@ import { blocksOf, isClaudes, markIn } from './messages-blocks.ts';
 
 /** Writes the body of a chat completion as a call of Anthropic's Messages. */
 
-/**
- * How a model is asked to think: newer ones decide by themselves how much (`adaptive`), older ones
- * need a limit (`budget`).
- */
-export type Thinking = 'adaptive' | 'budget';
+/** The differences between models. */
+export interface Style {
+  /**
+   * How a model is asked to think: newer ones decide by themselves how much (`adaptive`), older
+   * ones need a limit (`budget`).
+   */
+  thinking: 'adaptive' | 'budget';
+  /** Whether it takes `temperature`, `top_p` and `top_k`. */
+  sampling: boolean;
+}
 
 const untranslatable = [
   'presence_penalty',
@@ -26,15 +31,13 @@ const untranslatable = [
   'function_call',
   'verbosity',
 ];
-/** Refused beside thinking. */
 const sampling = ['temperature', 'top_p', 'top_k'];
 
-export function messagesCall(body: Json, style: Thinking): Json {
+export function messagesCall(body: Json, style: Style): Json {
   const { model, max_tokens, user } = body;
   const thinking = thinkingOf(body, style);
-  const isThinking = isOn(thinking);
   const stops = [body.stop].flat().filter((stop) => isFilled(stop) && stop.trim() !== '');
-  const effort = isThinking && style === 'adaptive' ? effortOf(body) : null;
+  const effort = isOn(thinking) && style.thinking === 'adaptive' ? effortOf(body) : null;
   const format = formatOf(body);
   const { messages, system } = turnsOf(body);
   return withoutAbsent({
@@ -42,7 +45,8 @@ export function messagesCall(body: Json, style: Thinking): Json {
     max_tokens,
     system,
     messages,
-    ...(!isThinking && Object.fromEntries(sampling.map((name) => [name, body[name]]))),
+    ...(isSampled(thinking, style) &&
+      Object.fromEntries(sampling.map((name) => [name, body[name]]))),
     ...toolsOf(body),
     ...(stops.length > 0 && { stop_sequences: stops }),
     thinking,
@@ -57,16 +61,16 @@ export function messagesCall(body: Json, style: Thinking): Json {
   });
 }
 
-export function messagesIgnored(body: Json, style: Thinking): string[] {
+export function messagesIgnored(body: Json, style: Style): string[] {
   const { type } = objectOf(body.response_format);
   const thinking = thinkingOf(body, style);
   // The caller's own `thinking` counts before the effort, which is then sent only beside it.
   const hasEffort = isObject(body.thinking)
-    ? isOn(thinking) && style === 'adaptive' && effortOf(body) !== null
+    ? isOn(thinking) && style.thinking === 'adaptive' && effortOf(body) !== null
     : thinking !== undefined;
   return [
     ...givenOf(untranslatable, body),
-    ...(isOn(thinking) ? givenOf(sampling, body) : []),
+    ...(isSampled(thinking, style) ? [] : givenOf(sampling, body)),
     ...(isGiven(type) && type !== 'text' && formatOf(body) === null ? ['response_format'] : []),
     ...(isGiven(body.reasoning_effort) && !hasEffort ? ['reasoning_effort'] : []),
   ];
@@ -195,14 +199,14 @@ function effortOf({ reasoning_effort: effort }: Json): keyof typeof effortBudget
 }
 
 /** Undefined: the model's default. */
-function thinkingOf(body: Json, style: Thinking): Json | undefined {
+function thinkingOf(body: Json, style: Style): Json | undefined {
   const { thinking, reasoning_effort: effort, max_tokens } = body;
   if (isObject(thinking)) return thinking;
   if (effort === 'none') return { type: 'disabled' };
   const level = effortOf(body);
   // A model cannot think if it has to call a tool.
   if (level === null || ['any', 'tool'].includes(String(choiceOf(body)?.type))) return undefined;
-  if (style === 'adaptive') return { type: 'adaptive' };
+  if (style.thinking === 'adaptive') return { type: 'adaptive' };
   // The reply has to fit into the limit as well.
   const budget = Math.min(effortBudgets[level], Math.floor(Number(max_tokens) / 2));
   if (budget < budgetMin || callsWithoutThought(body)) return undefined;
@@ -211,6 +215,11 @@ function thinkingOf(body: Json, style: Thinking): Json | undefined {
 
 function isOn(thinking: Json | undefined): boolean {
   return thinking !== undefined && thinking.type !== 'disabled';
+}
+
+/** Sampling is refused beside thinking. */
+function isSampled(thinking: Json | undefined, style: Style): boolean {
+  return style.sampling && !isOn(thinking);
 }
 
 /** Whether the last turn calls tools without a thought, which is refused beside a budget. */

@@ -5,7 +5,9 @@ import { messagesApi } from './messages.ts';
 
 type Json = Record<string, any>;
 
-const [adaptive, budget] = [messagesApi('adaptive'), messagesApi('budget')];
+const adaptive = messagesApi({ thinking: 'adaptive', sampling: true });
+const budget = messagesApi({ thinking: 'budget', sampling: true });
+const unsampled = messagesApi({ thinking: 'adaptive', sampling: false });
 const hello = { model: 'm', max_tokens: 20_000, messages: [{ role: 'user', content: 'Hello.' }] };
 const own = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
 const patch = { type: 'custom', custom: { name: 'patch', description: 'Edits.' } };
@@ -84,6 +86,13 @@ describe('a call', () => {
       assert.deepEqual(adaptive.call(body), expected);
       assert.deepEqual(adaptive.ignored(body), ignored);
     });
+
+  test('has no sampling where the model takes none', () => {
+    const body = { ...hello, temperature: 0.2, top_p: 0.9, top_k: 4 };
+    assert.deepEqual(unsampled.call(body), unsampled.call(hello));
+    assert.deepEqual(unsampled.ignored(body), ['temperature', 'top_p', 'top_k']);
+    assert.deepEqual(adaptive.ignored(body), []);
+  });
 
   test('has a budget for thinking that leaves room for the reply', () => {
     const of = (max_tokens: number, effort: string) =>
@@ -193,6 +202,13 @@ describe('a reply', () => {
     assert.deepEqual(adaptive.reader(hello).read(begun), []);
     const { read: next } = adaptive.reader(hello);
     assert.deepEqual([begun, error].flatMap(next), [{ choices: [], error: error.error }]);
+  });
+
+  test('has the text that ended it', () => {
+    const ended = (delta: Json) => read([{ type: 'message_delta', delta }]).choices[0];
+    const stopped = ended({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+    assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ['stop', 'END']);
+    assert.equal('stop_reason' in ended({ stop_reason: 'end_turn', stop_sequence: null }), false);
   });
 
   test('gives the input of a custom tool back as its text', () => {

@@ -1,5 +1,5 @@
 import { messagesApi } from '../../core/chat-apis/messages.ts';
-import type { Thinking } from '../../core/chat-apis/messages-call.ts';
+import type { Style } from '../../core/chat-apis/messages-call.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { createChat } from '../openai/chat.ts';
 import { checkKey } from '../openai/check.ts';
@@ -10,13 +10,11 @@ import { bearer, createWire } from '../openai/wire.ts';
 import type { Upstream, UpstreamTools } from '../upstream.ts';
 
 /** The differences between services of Anthropic's Messages, from the definition's `options`. */
-interface Options {
+interface Options extends Style {
   /** Appended to the address unless the address already ends with it. */
   base_path: string;
   /** The header with our key. */
   auth: 'x-api-key' | 'bearer';
-  /** How a model is asked to think. */
-  thinking: Thinking;
   /** Download the images of chat calls with the guarded fetch, and send them as data. */
   inline_images: boolean;
   first_byte_seconds: number;
@@ -29,6 +27,7 @@ const usual: Options = {
   base_path: '/v1',
   auth: 'x-api-key',
   thinking: 'adaptive',
+  sampling: true,
   inline_images: false,
   first_byte_seconds: 3600,
   idle_seconds: 300,
@@ -51,7 +50,7 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
     ...version,
     ...(auth === 'bearer' ? bearer(key) : key !== null && { 'x-api-key': key }),
   }));
-  const api = messagesApi(options.thinking);
+  const api = messagesApi(options);
   return {
     name,
     class: 'C',
