@@ -25,7 +25,7 @@ interface Adapter {
 
 /** Every adapter. A test names the other places to change when an adapter is added. */
 export const adapters: Record<AdapterName, Adapter> = {
-  openai: { create: createOpenai, findUnsupported: () => unsupportedByOpenai },
+  openai: { create: createOpenai, findUnsupported: unsupportedByOpenai },
   anthropic: { create: createAnthropic, findUnsupported: () => unsupportedByAnthropic },
   fal: { create: createFal, findUnsupported: () => unsupportedChat },
   replicate: { create: createReplicate, findUnsupported: () => unsupportedByReplicate },

@@ -7,15 +7,27 @@ import { isModelName } from './replicate/replicate.ts';
 
 /** Finds rows that their upstream can never serve, from its definition alone, without a call. */
 
-export function unsupportedByOpenai({ task }: Model): UnsupportedRow | null {
-  if (openaiTasks.has(task)) return null;
-  const known = [...openaiTasks].join(', ');
-  return { path: '/task', message: `it has no call for ${task}; it has calls for ${known}` };
+/** `options`: the options of the adapter openai. */
+export function unsupportedByOpenai({ api }: Record<string, unknown>): FindUnsupported {
+  return (row) => {
+    if (!openaiTasks.has(row.task)) return unsupportedTask(row, [...openaiTasks]);
+    return api === 'responses' ? unsupportedAudio(row) : null;
+  };
 }
 
-export function unsupportedByAnthropic({ task }: Model): UnsupportedRow | null {
-  if (task === 'chat') return null;
-  return { path: '/task', message: `it has no call for ${task}; it has calls for chat` };
+export function unsupportedByAnthropic(row: Model): UnsupportedRow | null {
+  return row.task === 'chat' ? unsupportedAudio(row) : unsupportedTask(row, ['chat']);
+}
+
+function unsupportedTask({ task }: Model, known: string[]): UnsupportedRow {
+  const message = `it has no call for ${task}; it has calls for ${known.join(', ')}`;
+  return { path: '/task', message };
+}
+
+function unsupportedAudio({ input_modalities }: Model): UnsupportedRow | null {
+  if (!input_modalities.includes('audio')) return null;
+  const message = 'its API takes no audio in a chat; it takes text, image and file';
+  return { path: '/input_modalities', message };
 }
 
 export function unsupportedChat({ task }: Model): UnsupportedRow | null {

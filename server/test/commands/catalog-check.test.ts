@@ -37,6 +37,10 @@ ${fields.map((field) => `    ${field}`).join('\n')}
     example: { prompt: a }
 `;
 
+/** A chat row whose model hears. */
+const heard = (id: string) =>
+  chatRow(id, 'any', '1', '1').replace(/ }$/, ', input_modalities: [text, audio] }');
+
 const files: Record<string, string> = {
   'studio.yaml':
     comfyui +
@@ -54,11 +58,19 @@ const files: Record<string, string> = {
   'own.yaml': openai + row('good-too', ['upstream_model: m']),
   'no-call.yaml': `upstream: own\nmodels:\n${row('c', ['upstream_model: m'], 'upscale')}`,
   'fal.yaml': fal + chatRow('d', 'any', '1', '1'),
+  'claude.yaml': `upstream: { name: claude, adapter: anthropic, url: "http://127.0.0.1:9" }\nmodels:\n${heard('g')}`,
+  'responses.yaml': `upstream: { name: resp, adapter: openai, url: "http://127.0.0.1:9", options: { api: responses } }\nmodels:\n${heard('h')}`,
   'rep.yaml': `${replicate}${imageRow('e', 'no name')}\n`,
   'two.yaml': `models:\n${row('f', ['upstreams:', '  - { upstream: own, model: m }', '  - { upstream: studio, model: m }'])}`,
 };
 
 const found: [file: string, line: number, path: string, message: RegExp][] = [
+  [
+    'claude.yaml',
+    5,
+    '/models/0/input_modalities',
+    /^g: claude: its API takes no audio in a chat; it takes text, image and file\.$/,
+  ],
   [
     'fal.yaml',
     3,
@@ -84,6 +96,7 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     /^a: studio: its definition has no workflow gone; it has draw\.$/,
   ],
   ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is not a valid model name there; /],
+  ['responses.yaml', 5, '/models/0/input_modalities', /^h: resp: its API takes no audio/],
   ['two.yaml', 10, '/models/0/upstreams/1/model', /^f: studio: its definition has no workflow m; /],
 ];
 

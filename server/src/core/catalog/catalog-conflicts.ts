@@ -53,8 +53,11 @@ export function unsupportedRows(
   return problems.slice(0, problemsMax);
 }
 
+/** Fields of a row that all of its upstreams share. */
+const shared = ['/task', '/input_modalities'];
+
 function pathOf(path: string, at: number, { upstreams }: Model): string {
-  if (path === '/task') return path;
+  if (shared.includes(path)) return path;
   if (upstreams.length > 1) return `/upstreams/${at}${path}`;
   return path === '/model' ? '/upstream_model' : path;
 }
