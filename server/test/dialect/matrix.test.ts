@@ -222,6 +222,25 @@ everywhere('reasoning and tool calls there and back', async (wire, door, stream)
   assert.deepEqual(texts, ['Be brief.', 'Look twice.', 'a lake', 'a lake', 'And now?']);
 });
 
+for (const wire of ['messages', 'completions'] as const)
+  for (const stream of [false, true])
+    test(`messages before ${wire}, ${stream ? 'streamed' : 'whole'}: the text that ended the reply`, async () => {
+      const ended = async (said: Said) => {
+        const body = { ...doors.messages.body({ text: 'Count.' }), stop_sequences: ['END'] };
+        const answer = answerOf(wire, said, stream);
+        const { reply } = await play(wire, 'messages', body, stream, answer);
+        const events: Json[] = stream ? dataIn(reply) : [];
+        const end = stream
+          ? events.find(({ type }) => type === 'message_delta')!.delta
+          : (reply.body as Json);
+        return [end.stop_reason, end.stop_sequence];
+      };
+      assert.deepEqual(await ended({ text: '1, 2', stop: 'END' }), ['stop_sequence', 'END']);
+      assert.deepEqual(await ended({ text: '1, 2' }), ['end_turn', null]);
+      // A text that the caller did not name is a server's own word for the end.
+      assert.deepEqual(await ended({ text: '1, 2', stop: 'eos' }), ['end_turn', null]);
+    });
+
 everywhere('a reply without usage', async (wire, door, stream) => {
   const body = doors[door].body({ text: 'Hello.' });
   const said: Said = { text: 'Hello.', usage: null };

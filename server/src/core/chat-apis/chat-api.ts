@@ -36,9 +36,9 @@ export function givenOf(names: readonly string[], body: Json): string[] {
   return names.filter((name) => (body[name] ?? null) !== null);
 }
 
-/** A chunk that adds `delta` to the reply. */
-export function chunkOf(delta: Json, more: Json = {}, finish_reason: string | null = null): Json {
-  return { choices: [{ index: 0, delta, logprobs: null, finish_reason }], ...more };
+/** A chunk that adds `delta` to the reply. `end`: further fields of its choice. */
+export function chunkOf(delta: Json, more: Json = {}, end: Json = {}): Json {
+  return { choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...end }], ...more };
 }
 
 /** A piece of the tool call with this index. */

@@ -29,12 +29,13 @@ export function messagesReader(custom: ReadonlySet<string>): ReplyReader {
 
   function end({ delta, usage }: Json): Json[] {
     used.end(usage);
-    const { stop_reason: reason } = objectOf(delta);
+    const { stop_reason: reason, stop_sequence: stop } = objectOf(delta);
     const own = used.usage();
     const more = own && { usage: own };
     if (!isFilled(reason)) return more ? [{ choices: [], ...more }] : [];
     state = 'complete';
-    return [chunkOf({}, more ?? {}, finishOf(reason))];
+    const stop_reason = isFilled(stop) && { stop_reason: stop };
+    return [chunkOf({}, more ?? {}, { finish_reason: finishOf(reason), ...stop_reason })];
   }
 
   function chunksOf(event: Json): Json[] {
@@ -77,13 +78,13 @@ export function messagesReader(custom: ReadonlySet<string>): ReplyReader {
 }
 
 /** A whole reply as the events of a stream. */
-function eventsOf({ content, stop_reason, usage }: Json): Json[] | null {
+function eventsOf({ content, stop_reason, stop_sequence, usage }: Json): Json[] | null {
   if (!Array.isArray(content)) return null;
   const pieces = content.flatMap((content_block: unknown, index) => [
     { type: 'content_block_start', index, content_block },
     { type: 'content_block_stop', index },
   ]);
-  return [...pieces, { type: 'message_delta', delta: { stop_reason }, usage }];
+  return [...pieces, { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage }];
 }
 
 /** More than any reply has. Without a limit, a faulty upstream could open one in every event. */

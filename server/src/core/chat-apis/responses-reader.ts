@@ -20,7 +20,7 @@ export function responsesReader(): ReplyReader {
       if (type !== 'response.completed' && type !== 'response.incomplete')
         return deltaIn(type, event, reply);
       state = 'ended';
-      return [chunkOf({}, usageOf(end), finishOf(end, reply.calls > 0))];
+      return [chunkOf({}, usageOf(end), { finish_reason: finishOf(end, reply.calls > 0) })];
     },
     events(response) {
       const { output, status } = response;

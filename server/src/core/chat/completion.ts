@@ -57,7 +57,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
   const message: Json = {};
   const calls = new Map<number, Json>();
   const logprobs: Json = {};
-  let finish_reason: string | null = null;
+  let finish: Json = { finish_reason: null };
   let usage: Json | undefined;
   let hasWritten = false;
   /**
@@ -79,7 +79,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
     const writes = deliveredText({ choices: [{ message: choice.delta }] }) !== '';
     hasWritten ||= writes;
     isOutrun ||= writes && !(isObject(chunk.usage) && typeof choice.finish_reason === 'string');
-    if (typeof choice.finish_reason === 'string') finish_reason = choice.finish_reason;
+    if (typeof choice.finish_reason === 'string') finish = finishIn(choice);
     if (isObject(choice.logprobs)) growLogprobs(logprobs, choice.logprobs);
     if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
   }
@@ -111,7 +111,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
           index: 0,
           message: finishedMessage(message, calls),
           logprobs: Object.keys(logprobs).length > 0 ? logprobs : null,
-          finish_reason,
+          ...finish,
         },
       ],
       ...gathered(ended),
@@ -165,13 +165,18 @@ export function chunksFromCompletion(completion: Json, includeUsage: boolean): J
     delta.tool_calls = delta.tool_calls.filter(isObject).map(indexed);
   }
   const choice = { index: 0, delta, logprobs: first?.logprobs ?? null, finish_reason: null };
-  const last = { index: 0, delta: {}, logprobs: null, finish_reason: first?.finish_reason ?? null };
+  const last = { index: 0, delta: {}, logprobs: null, ...finishIn(first ?? {}) };
   const chunks: Json[] = [
     { ...head, choices: [choice], ...pending },
     { ...head, choices: [last], ...pending },
   ];
   if (includeUsage) chunks.push({ ...head, choices: [], usage: usage ?? null });
   return chunks;
+}
+
+/** `stop_reason`, as vLLM names it, is the text of `stop` that ended the reply. */
+function finishIn({ finish_reason = null, stop_reason }: Json): Json {
+  return { finish_reason, ...(typeof stop_reason === 'string' && { stop_reason }) };
 }
 
 /** True if a choice has no finish reason, so the reply broke off. */

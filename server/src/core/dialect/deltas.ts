@@ -14,7 +14,14 @@ export type Delta =
   | { type: 'refusal'; text: string }
   | CallDelta
   | { type: 'input'; call: number; text: string }
-  | { type: 'finish'; reason: string };
+  | FinishDelta;
+
+export interface FinishDelta {
+  type: 'finish';
+  reason: string;
+  /** The text of `stop` that ended the reply; null if it was another end or is not known. */
+  stop: string | null;
+}
 
 /** The next piece of the reasoning: of one of OpenRouter's details, or of a plain text. */
 export interface ReasoningDelta {
@@ -54,9 +61,13 @@ export function deltaReader(): (chunk: Json) => Delta[] {
       ...textIn(delta, objectOf(logprobs)),
       ...refusalIn(delta),
       ...callsIn(delta, calls),
-      ...(typeof reason === 'string' ? [{ type: 'finish' as const, reason }] : []),
+      ...(typeof reason === 'string' ? [finishOf(reason, choice)] : []),
     ];
   };
+}
+
+function finishOf(reason: string, { stop_reason }: Json): FinishDelta {
+  return { type: 'finish', reason, stop: filled(stop_reason) };
 }
 
 function textIn({ content }: Json, { content: logprobs }: Json): Delta[] {

@@ -73,7 +73,7 @@ test('pieces of a reply: with one index and two formats', () => {
       ['own', 'proof'],
     ],
   );
-  const blocks = openBlocks('r');
+  const blocks = openBlocks('r', []);
   const events = [foreign, own].flatMap((detail) =>
     blocks.add({ choices: [{ index: 0, delta: { reasoning_details: [detail] } }] }),
   ) as Json[];

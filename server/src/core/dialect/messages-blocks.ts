@@ -4,35 +4,50 @@ import { deltaReader, type CallDelta, type Delta, type ReasoningDelta } from './
 import { packed } from './messages-signature.ts';
 import { inOrder, type Entry } from './order.ts';
 
+type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'refusal';
+
 /** The content blocks of one message. */
 export interface Blocks {
   add(chunk: Json): Json[];
   end(): Json[];
-  stopReason(): 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+  stopped(): { stop_reason: StopReason; stop_sequence: string | null };
 }
 
-/** `requestId`: for tool calls that came without an id. */
-export function openBlocks(requestId: string): Blocks {
+/**
+ * `requestId`: for tool calls that came without an id. `stops`: the caller's stop sequences; some
+ * servers write another reason where vLLM has the text.
+ */
+export function openBlocks(requestId: string, stops: readonly unknown[]): Blocks {
   const read = deltaReader();
   const order = inOrder((delta, index) => blockOf(delta, index, requestId.replaceAll('-', '')));
   let hasCalled = false;
   let hasRefused = false;
   let finish = 'stop';
+  let stop: string | null = null;
 
   function add(delta: Delta): Json[] {
     hasCalled ||= delta.type === 'call';
     hasRefused ||= delta.type === 'refusal';
-    if (delta.type === 'finish') finish = delta.reason;
+    if (delta.type === 'finish') {
+      finish = delta.reason;
+      stop = stops.includes(delta.stop) ? delta.stop : null;
+    }
     return order.add(delta);
+  }
+
+  function stopReason(): StopReason {
+    if (hasRefused || finish === 'content_filter') return 'refusal';
+    if (finish === 'length') return 'max_tokens';
+    if (hasCalled) return 'tool_use';
+    return stop === null ? 'end_turn' : 'stop_sequence';
   }
 
   return {
     add: (chunk) => read(chunk).flatMap(add),
     end: () => order.end(true),
-    stopReason() {
-      if (hasRefused || finish === 'content_filter') return 'refusal';
-      if (finish === 'length') return 'max_tokens';
-      return hasCalled ? 'tool_use' : 'end_turn';
+    stopped() {
+      const reason = stopReason();
+      return { stop_reason: reason, stop_sequence: reason === 'stop_sequence' ? stop : null };
     },
   };
 }

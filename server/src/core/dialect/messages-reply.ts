@@ -1,4 +1,4 @@
-import { objectOf, type Json } from '../../lib/json.ts';
+import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { chunksFromCompletion } from '../chat/completion.ts';
 import { errors, type ErrorCode } from '../errors.ts';
 import { countsOf } from '../chat/counts.ts';
@@ -9,25 +9,24 @@ import { openBlocks } from './messages-blocks.ts';
 /** Writes a chat completion as a message of Anthropic's Messages, whole or as events. */
 
 /** The same content as all events of a stream add up to. */
-export function messagesReply(completion: Json): Json {
+export function messagesReply(completion: Json, { stop_sequences }: Json): Json {
   const id = String(completion.id);
-  const blocks = openBlocks(requestOf(id));
+  const blocks = openBlocks(requestOf(id), itemsOf(stop_sequences));
   const events = [...chunksFromCompletion(completion, false).flatMap(blocks.add), ...blocks.end()];
-  const stop_reason = blocks.stopReason();
   return {
     ...messageOf(id, completion.model),
     content: contentOf(events),
-    stop_reason,
+    ...blocks.stopped(),
     usage: usageOf(completion),
   };
 }
 
-export function messagesEvents({ head }: StreamedCall): ReplyEvents {
-  const blocks = openBlocks(requestOf(head.id));
+export function messagesEvents({ head, body }: StreamedCall): ReplyEvents {
+  const blocks = openBlocks(requestOf(head.id), itemsOf(body.stop_sequences));
   const message = messageOf(head.id, head.model);
-  const last = (stop_reason: string | null, completion: Json): Json => ({
+  const last = (delta: Json, completion: Json): Json => ({
     type: 'message_delta',
-    delta: { stop_reason, stop_sequence: null },
+    delta,
     usage: usageOf(completion),
   });
   return {
@@ -35,12 +34,12 @@ export function messagesEvents({ head }: StreamedCall): ReplyEvents {
     add: (chunk) => blocks.add(chunk).map(sent),
     end: (completion) => [
       ...blocks.end().map(sent),
-      sent(last(blocks.stopReason(), completion)),
+      sent(last(blocks.stopped(), completion)),
       sent({ type: 'message_stop' }),
     ],
     fail: (error, completion) => [
       ...blocks.end().map(sent),
-      ...(completion ? [sent(last(null, completion))] : []),
+      ...(completion ? [sent(last({ stop_reason: null, stop_sequence: null }, completion))] : []),
       sent(messagesError(error, errors[error.code as ErrorCode].status)),
     ],
   };

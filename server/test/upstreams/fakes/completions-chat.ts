@@ -9,6 +9,9 @@ type Json = Record<string, any>;
 const finishOf = ({ finish, refuses, calls }: Said) =>
   refuses ? 'content_filter' : (finish ?? (calls ? 'tool_calls' : 'stop'));
 
+/** As vLLM tells it. */
+const stopOf = ({ stop: stop_reason }: Said) => (stop_reason === undefined ? {} : { stop_reason });
+
 function usageOf({ usage = usualUsage }: Said): Json | undefined {
   if (usage === null) return undefined;
   const { prompt, cached, written, output, thinking } = usage;
@@ -68,10 +71,15 @@ function events(said: Said): string[] {
   ];
   return [
     ...deltas.map((delta) => eventOf(chunkOf(delta))),
-    eventOf(chunkOf({}, {}, finishOf(said))),
+    eventOf(lastChunk(said)),
     ...(usage ? [eventOf(chunkOf({}, { choices: [], usage }))] : []),
     'data: [DONE]\n\n',
   ];
+}
+
+function lastChunk(said: Said): Json {
+  const { choices, ...rest } = chunkOf({}, {}, finishOf(said)) as Json;
+  return { ...rest, choices: [{ ...choices[0], ...stopOf(said) }] };
 }
 
 function asked({ messages, tools = [], response_format, reasoning_effort }: Json): Asked {
@@ -107,7 +115,13 @@ export const completionsWire: ChatWire = {
     created: 1_790_000_000,
     model: 'gpt-fake',
     choices: [
-      { index: 0, message: messageOf(said), logprobs: null, finish_reason: finishOf(said) },
+      {
+        index: 0,
+        message: messageOf(said),
+        logprobs: null,
+        finish_reason: finishOf(said),
+        ...stopOf(said),
+      },
     ],
     usage: usageOf(said),
   }),

@@ -120,8 +120,21 @@ function wrongBlocks(content: unknown, types: string[]): boolean {
   });
 }
 
-const stopOf = ({ finish, refuses, calls }: Said) =>
-  refuses ? 'refusal' : finish === 'length' ? 'max_tokens' : calls ? 'tool_use' : 'end_turn';
+const reasonOf = ({ finish, refuses, calls, stop }: Said) =>
+  refuses
+    ? 'refusal'
+    : finish === 'length'
+      ? 'max_tokens'
+      : calls
+        ? 'tool_use'
+        : stop === undefined
+          ? 'end_turn'
+          : 'stop_sequence';
+
+const stopOf = (said: Said) => ({
+  stop_reason: reasonOf(said),
+  stop_sequence: said.stop ?? null,
+});
 
 function usageOf({ usage = usualUsage }: Said): Json | undefined {
   if (usage === null) return undefined;
@@ -177,7 +190,7 @@ function events(said: Said): string[] {
     ...contentOf(said).flatMap(blockEvents),
     sent({
       type: 'message_delta',
-      delta: { stop_reason: stopOf(said), stop_sequence: null },
+      delta: stopOf(said),
       usage: usage && {
         output_tokens: usage.output_tokens,
         output_tokens_details: usage.output_tokens_details,
@@ -221,8 +234,7 @@ export const messagesWire: ChatWire = {
   whole: (said) => ({
     ...head,
     content: contentOf(said),
-    stop_reason: stopOf(said),
-    stop_sequence: null,
+    ...stopOf(said),
     usage: usageOf(said),
   }),
   events,

@@ -11,6 +11,8 @@ export interface Said {
   refuses?: true;
   calls?: { id: string; name: string; input: Json }[];
   finish?: 'stop' | 'length';
+  /** The text of `stop` that ended it. Not told in Responses. */
+  stop?: string;
   /** Left out: the usual one. Null: the service states none. */
   usage?: SaidUsage | null;
 }

@@ -151,8 +151,12 @@ export const Message = named(
     role: choice(['assistant']),
     model: text('The catalog id.'),
     content: list(MessageBlock),
-    stop_reason: nullable(text('`end_turn`, `max_tokens`, `tool_use` or `refusal`.')),
-    stop_sequence: nullable(text('Always null: which text ended the reply is not known.')),
+    stop_reason: nullable(
+      text('`end_turn`, `max_tokens`, `stop_sequence`, `tool_use` or `refusal`.'),
+    ),
+    stop_sequence: nullable(
+      text('The text of `stop_sequences` that ended the reply, if its server tells it.'),
+    ),
     usage: MessageUsage,
   }),
 );
