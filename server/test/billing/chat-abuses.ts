@@ -117,4 +117,10 @@ export const chatAbuses: readonly ChatAbuse[] = [
     body: () => ({ ...question, max_tokens: 1, tools: [tool] }),
     leaves: null,
   },
+  {
+    name: 'tools kept at the vendor, no usage',
+    body: () => ({ ...question, tools: [tool] }),
+    leaves: 1,
+    silent: true,
+  },
 ];

@@ -36,10 +36,14 @@ const completions: ChatForm = {
 };
 
 function usageOf(bill: ChatBill): Json {
-  const { prompt_tokens, completion_tokens } = bill;
-  const total_tokens = prompt_tokens + completion_tokens;
-  const completion_tokens_details = { reasoning_tokens: hiddenOf(bill) };
-  return { prompt_tokens, completion_tokens, total_tokens, completion_tokens_details };
+  const { prompt_tokens, completion_tokens, is_written } = bill;
+  return {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    completion_tokens_details: { reasoning_tokens: hiddenOf(bill) },
+    ...(is_written && { prompt_tokens_details: { cache_write_tokens: prompt_tokens } }),
+  };
 }
 
 const messages: ChatForm = {

@@ -69,8 +69,9 @@ export const chatRules: readonly ChatRule[] = [
       'z-ai/glm-4.6': [0.5, 2, 202_800, 'thinks'],
       'z-ai/glm-5.3': [1.4, 4.4, 1_048_576, 'thinks'],
     },
-    // Anthropic's, for an hour.
-    cache_write: 2,
+    // Anthropic's.
+    cache_write: 1.25,
+    cache_write_hour: 2,
     // Google's.
     audio: 1,
     // mistral-ocr, the default of its file parser.
