@@ -88,6 +88,24 @@ describe('when a batch leaves', () => {
     assert.deepEqual(await Promise.all(later), ['1', '2', '3', '4']);
   });
 
+  test('a full next batch leaves before the answers of this one are used', async () => {
+    for (const [waiting, leaves] of [
+      [2, true],
+      [1, false],
+    ] as const) {
+      const { call, batches, left, items } = held();
+      const first = numbers(4).map(call);
+      await left(1);
+      const later = numbers(waiting, 4).map(call);
+      batches[0]!.answer();
+      await first[0];
+      assert.equal(items().length === 2, leaves, `${waiting} of 4`);
+      await left(2);
+      batches[1]!.answer();
+      await Promise.all([...first, ...later]);
+    }
+  });
+
   test('a batch has its most members, the rest stays in order for the next', async () => {
     const { call, batches, left, items } = held({ max: 3 });
     const answers = numbers(7).map(call);

@@ -1,8 +1,8 @@
 /**
- * Gathers single calls into batches, without a timer. Once the previous batch has returned, a
- * single call is run at the end of this turn of the event loop; several calls wait some turns
- * longer for more. So an idle system has no delay, and a busy one makes one round trip for many
- * calls.
+ * Gathers single calls into batches, without a timer. Once the previous batch has returned, the
+ * next is run at once if it has at least half as many calls. Otherwise a single call is run at the
+ * end of this turn of the event loop; several calls wait some turns longer for more. So an idle
+ * system has no delay, and a busy one makes one round trip for many calls.
  *
  * `many` returns a value or an `Error` for each item, in their order; an error rejects only that
  * item's call.
@@ -81,21 +81,23 @@ export function batch<T, R>(
     if (members.length === 0) return;
     running++;
     schedule();
-    await settle(members);
+    const giveAnswers = await run(members);
     running--;
+    // First the next batch: otherwise the database waits for all that the answers set going.
+    if (!scheduled && waiting.length >= members.length / 2) void flush();
+    giveAnswers();
     schedule();
   }
 
-  async function settle(members: Waiting<T, R>[]): Promise<void> {
+  async function run(members: Waiting<T, R>[]): Promise<() => void> {
     try {
       const results = await many(members.map((member) => member.item));
-      members.forEach((member, i) => answer(member, results[i]));
+      return () => members.forEach((member, i) => answer(member, results[i]));
     } catch (error) {
-      if (members.length > 1 && split(error)) {
-        for (const member of members) await settle([member]);
-      } else {
-        for (const member of members) member.reject(error);
-      }
+      if (members.length === 1 || !split(error))
+        return () => members.forEach((member) => member.reject(error));
+      for (const member of members) (await run([member]))();
+      return () => {};
     }
   }
 
