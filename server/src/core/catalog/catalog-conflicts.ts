@@ -54,10 +54,10 @@ export function unsupportedRows(
 }
 
 /** Fields of a row that all of its upstreams share. */
-const shared = ['/task', '/input_modalities'];
+const shared: ReadonlySet<string> = new Set(['/task', '/input_modalities']);
 
 function pathOf(path: string, at: number, { upstreams }: Model): string {
-  if (shared.includes(path)) return path;
+  if (shared.has(path)) return path;
   if (upstreams.length > 1) return `/upstreams/${at}${path}`;
   return path === '/model' ? '/upstream_model' : path;
 }
